@@ -1,0 +1,50 @@
+/** Codes a `Fault` can carry. All of them become HTTP 503 with `Retry-After`. */
+export type FaultCode =
+  /** The store did not answer, or refused. Whether the step took effect is unknown. */
+  | 'ERR_STORE_UNAVAILABLE'
+  /** The store answered something its adapter cannot read. Whether the step took effect is unknown. */
+  | 'ERR_STORE_REPLY'
+  /** A bounded store is full of live entries and must not forget one. Nothing was stored. */
+  | 'ERR_STORE_FULL'
+  /** Verification or signing keys cannot be had. */
+  | 'ERR_KEYS_UNAVAILABLE'
+  /** A chain's RPC endpoint is down, slow or talks nonsense. */
+  | 'ERR_RPC_UNAVAILABLE'
+  /** More work is in flight than the process accepts; nothing was started. */
+  | 'ERR_OVERLOADED'
+
+/**
+ * A broken world: thrown, never returned, and never turned into a yes, 401, 403 or 429 by a catch-all.
+ * `message` is for logs; hosts answer a fixed text instead. The driver's error is in `cause`.
+ */
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: FaultCode
+  /** Seconds a client should wait before it tries again; rendered as `Retry-After`. */
+  readonly retryAfterSeconds: number
+
+  constructor(
+    code: FaultCode,
+    message: string,
+    options: { cause?: unknown; retryAfterSeconds?: number } = {},
+  ) {
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds ?? 1
+  }
+}
+
+/** Runs a store call and turns whatever the driver throws into an `ERR_STORE_UNAVAILABLE` fault; faults pass. */
+export async function orFault<T>(store: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await call()
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause
+    throw new Fault('ERR_STORE_UNAVAILABLE', `${store} failed`, { cause })
+  }
+}
+
+/** The fault for a reply that its adapter cannot read. The reply itself is left out: it may hold secrets. */
+export function malformedReply(store: string, expected: string): Fault {
+  return new Fault('ERR_STORE_REPLY', `${store} sent a malformed reply: expected ${expected}`)
+}

@@ -1,0 +1,47 @@
+import { malformedReply, orFault } from '../fault.ts'
+
+/** Values a statement can carry. Booleans and dates are left out: SQLite has neither. */
+export type SqlValue = string | number | bigint | null | Uint8Array
+
+/** One row, by column name. Postgres sends `bigint` columns as text: read them with `toInteger`. */
+export type SqlRow = Readonly<Record<string, unknown>>
+
+/** Something that runs one statement. Parameters are `$1`, `$2`, ... on every store. */
+export interface SqlQueries {
+  query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+}
+
+/** A database. Recipes: `fromPgPool`, `fromSqlite`. */
+export interface SqlClient extends SqlQueries {
+  /**
+   * Runs `work` in one transaction: committed when it resolves, rolled back when it rejects (its own error is
+   * passed on). Use only the given `tx` inside; it refuses statements after the end. When the commit itself
+   * fails with `ERR_STORE_UNAVAILABLE`, whether it took effect is unknown.
+   */
+  transaction<T>(work: (tx: SqlQueries) => Promise<T>): Promise<T>
+}
+
+/** Runs a statement and returns its rows. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. */
+export async function rows(
+  db: SqlQueries,
+  text: string,
+  values: readonly SqlValue[] = [],
+): Promise<readonly SqlRow[]> {
+  const reply: unknown = await orFault('database', () => db.query(text, values))
+  const found = (reply as { rows?: unknown } | null)?.rows
+  if (!Array.isArray(found)) throw malformedReply('database', 'rows')
+  return found as readonly SqlRow[]
+}
+
+/** Reads an integer column, whether the driver sends a number, a bigint or text. Fault: `ERR_STORE_REPLY`. */
+export function toInteger(value: unknown): number {
+  const number = typeof value === 'string' || typeof value === 'bigint' ? Number(value) : value
+  if (!Number.isSafeInteger(number)) throw malformedReply('database', 'an integer column')
+  return number as number
+}
+
+/** Reads a text column. Fault: `ERR_STORE_REPLY`. */
+export function toText(value: unknown): string {
+  if (typeof value !== 'string') throw malformedReply('database', 'a text column')
+  return value
+}

@@ -1,0 +1,7 @@
+export { rows, toInteger, toText } from './client.ts'
+export { checkedPrefix, DEFAULT_PREFIX, migrate, readVersions } from './migrate.ts'
+export { fromPgPool } from './pg.ts'
+export { fromSqlite } from './sqlite.ts'
+export type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
+export type { Migration, SqlDialect } from './migrate.ts'
+export type { SqliteDatabase } from './sqlite.ts'

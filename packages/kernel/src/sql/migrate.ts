@@ -1,0 +1,69 @@
+import { rows, toInteger, type SqlClient } from './client.ts'
+
+/** The two SQL stores. Statements are shared where they read the same. */
+export type SqlDialect = 'postgres' | 'sqlite'
+
+/** A room's tables: a name, and its DDL text per version, oldest first. */
+export interface Migration {
+  readonly room: string
+  readonly versions: readonly string[]
+}
+
+/** The prefix of every table unless a team names another. */
+export const DEFAULT_PREFIX = 'gw_'
+
+/** Checks a table prefix, which is pasted into SQL. Throws a `TypeError` for anything but `[a-z_][a-z0-9_]{0,30}`. */
+export function checkedPrefix(prefix: string): string {
+  if (!/^[a-z_][a-z0-9_]{0,30}$/.test(prefix)) {
+    throw new TypeError('table prefix must be 1 to 31 of a-z, 0-9 and _, not starting with a digit')
+  }
+  return prefix
+}
+
+/** Splits a `.sql` file into versions (a line `-- version N` starts one). Throws when they are not 1, 2, 3 ... */
+export function readVersions(text: string): string[] {
+  const [, ...parts] = text.split(/^-- version (\d+)$/m)
+  const versions: string[] = []
+  for (let i = 0; i < parts.length; i += 2) {
+    if (Number(parts[i]) !== versions.length + 1) throw new TypeError('versions must count 1, 2, 3 ...')
+    versions.push(parts[i + 1] as string)
+  }
+  if (versions.length === 0) throw new TypeError('no "-- version 1" line')
+  return versions
+}
+
+/**
+ * Brings a room's tables to their newest version. Repeatable, and safe from many instances at once: one
+ * runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite) and the others wait, then find nothing to do.
+ * In the DDL, `{prefix}` stands for the table prefix and a blank line ends a statement.
+ */
+export async function migrate(
+  db: SqlClient,
+  dialect: SqlDialect,
+  migration: Migration,
+  prefix: string = DEFAULT_PREFIX,
+): Promise<void> {
+  const table = `${checkedPrefix(prefix)}migrations`
+  await db.transaction(async tx => {
+    if (dialect === 'postgres') {
+      await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
+    }
+    await rows(
+      tx,
+      `create table if not exists ${table} (room text not null, version integer not null, primary key (room, version))`,
+    )
+    const [found] = await rows(
+      tx,
+      `select coalesce(max(version), 0) as version from ${table} where room = $1`,
+      [migration.room],
+    )
+    const done = toInteger(found?.['version'])
+    for (const [index, text] of migration.versions.entries()) {
+      if (index < done) continue
+      for (const statement of text.replaceAll('{prefix}', prefix).split(/\n\s*\n/)) {
+        if (statement.trim() !== '') await rows(tx, statement)
+      }
+      await rows(tx, `insert into ${table} (room, version) values ($1, $2)`, [migration.room, index + 1])
+    }
+  })
+}

@@ -1,0 +1,52 @@
+import { Fault, orFault } from '../fault.ts'
+import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
+
+interface PgQueries {
+  query(text: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
+}
+
+interface PgPool extends PgQueries {
+  connect(): Promise<PgQueries & { release(destroy?: boolean): void }>
+}
+
+/**
+ * Recipe for a `pg` Pool. The pool stays the team's: size, TLS and timeouts are set on it, and it needs an
+ * `error` listener, because an idle connection that dies would otherwise end the process.
+ */
+export function fromPgPool(pool: PgPool): SqlClient {
+  return {
+    query: (text, values = []) => orFault('postgres', () => pool.query(text, [...values])),
+    async transaction(work) {
+      const connection = await orFault('postgres', () => pool.connect())
+      let healthy = false
+      let open = true
+      const tx: SqlQueries = {
+        query: (text: string, values: readonly SqlValue[] = []) => {
+          if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
+          return orFault('postgres', () => connection.query(text, [...values]))
+        },
+      }
+      try {
+        await orFault('postgres', () => connection.query('begin'))
+        const result = await work(tx)
+        open = false
+        const reply = await orFault('postgres', () => connection.query('commit'))
+        // COMMIT of a transaction that had failed answers ROLLBACK and no error.
+        if ((reply as { command?: string }).command === 'ROLLBACK') {
+          throw new Fault('ERR_STORE_UNAVAILABLE', 'postgres rolled the transaction back at commit')
+        }
+        healthy = true
+        return result
+      } catch (error) {
+        open = false
+        healthy = await connection.query('rollback').then(
+          () => true,
+          () => false,
+        )
+        throw error
+      } finally {
+        connection.release(!healthy)
+      }
+    },
+  }
+}

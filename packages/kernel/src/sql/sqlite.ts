@@ -1,0 +1,85 @@
+import { orFault } from '../fault.ts'
+import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
+
+interface SqliteStatement {
+  /** False for a statement that returns no rows (libsql, better-sqlite3; absent in node:sqlite). */
+  readonly reader?: boolean
+  all(...values: unknown[]): unknown[]
+  run(...values: unknown[]): unknown
+}
+
+/** The part of libsql, better-sqlite3 and node:sqlite that is used. */
+export interface SqliteDatabase {
+  prepare(text: string): SqliteStatement
+  exec(text: string): unknown
+}
+
+/** Runs `$n` statements on one connection, each prepared once. SQLite's plain `?` is what all drivers share. */
+function runner(database: SqliteDatabase): (text: string, values: readonly SqlValue[]) => { rows: SqlRow[] } {
+  const prepared = new Map<string, { statement: SqliteStatement; order: number[] }>()
+  return (text, values) => {
+    let entry = prepared.get(text)
+    if (!entry) {
+      const order: number[] = []
+      const plain = text.replace(/\$(\d+)/g, (_, n: string) => {
+        order.push(Number(n) - 1)
+        return '?'
+      })
+      entry = { statement: database.prepare(plain), order }
+      prepared.set(text, entry)
+    }
+    const { statement, order } = entry
+    const bound = order.map(index => values[index])
+    if (statement.reader === false) {
+      statement.run(...bound)
+      return { rows: [] }
+    }
+    return { rows: statement.all(...bound) as SqlRow[] }
+  }
+}
+
+/**
+ * Recipe for an embedded SQLite of one process. Everything that writes goes through a queue on `writer`
+ * (`BEGIN IMMEDIATE` for transactions), so an open transaction never picks up a stranger's statement. Plain
+ * SELECTs run on `reader`, a second connection to the same WAL file that sees committed rows only.
+ * Without a `reader` they queue too. Waiting for the queue inside a transaction would never end: use `tx`.
+ */
+export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): SqlClient {
+  const write = runner(writer)
+  const read = reader && runner(reader)
+  let tail: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = tail.then(work)
+    tail = turn.catch(() => undefined)
+    return turn
+  }
+  const execute = (text: string): Promise<unknown> => orFault('sqlite', async () => writer.exec(text))
+
+  return {
+    query: (text, values = []) =>
+      read && /^\s*select\b/i.test(text)
+        ? orFault('sqlite', async () => read(text, values))
+        : inTurn(() => orFault('sqlite', async () => write(text, values))),
+    transaction: work =>
+      inTurn(async () => {
+        let open = true
+        const tx: SqlQueries = {
+          query: async (text, values = []) => {
+            if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
+            return orFault('sqlite', async () => write(text, values))
+          },
+        }
+        await execute('begin immediate')
+        try {
+          const result = await work(tx)
+          open = false
+          await execute('commit')
+          return result
+        } catch (error) {
+          open = false
+          await execute('rollback').catch(() => undefined)
+          throw error
+        }
+      }),
+  }
+}

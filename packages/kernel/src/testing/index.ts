@@ -1,0 +1,5 @@
+export { manualClock } from './clock.ts'
+export { race } from './race.ts'
+export { collectTests, failingTests } from './runner.ts'
+export type { ManualClock } from './clock.ts'
+export type { CollectedTest, TestRunner } from './runner.ts'

@@ -1,0 +1,1 @@
+export type { NonceStorage } from './storage/port.ts'

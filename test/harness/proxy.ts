@@ -1,0 +1,53 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+/** What the proxy does to the next bytes. `cutBefore`: drops the request. `cutAfter`: drops the answer. */
+export type Harm = 'none' | 'cutBefore' | 'cutAfter' | 'malformed'
+
+/** A TCP proxy on loopback that can hurt what passes through it. */
+export interface FaultProxy {
+  /** The given URL with the proxy's host and port. */
+  readonly url: string
+  harm: Harm
+  close(): Promise<void>
+}
+
+/**
+ * Stands between a client and a real server. With `malformed`, `rewrite` turns each answer into other bytes
+ * that are valid in the server's protocol but not what the caller expects.
+ */
+export async function faultProxy(target: string, rewrite: (answer: Buffer) => Buffer): Promise<FaultProxy> {
+  const { hostname, port } = new URL(target)
+  const sockets = new Set<Socket>()
+  const server = createServer(client => {
+    const upstream = connect(Number(port), hostname)
+    const destroy = (): void => {
+      client.destroy()
+      upstream.destroy()
+    }
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', destroy).on('close', destroy)
+    }
+    client.on('data', (bytes: Buffer) => {
+      if (proxy.harm === 'cutBefore') destroy()
+      else upstream.write(bytes)
+    })
+    upstream.on('data', (bytes: Buffer) => {
+      if (proxy.harm === 'cutAfter') destroy()
+      else client.write(proxy.harm === 'malformed' ? rewrite(bytes) : bytes)
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(target)
+  url.hostname = '127.0.0.1'
+  url.port = String((server.address() as AddressInfo).port)
+  const proxy: FaultProxy = {
+    url: url.href,
+    harm: 'none',
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise(resolve => server.close(resolve))
+    },
+  }
+  return proxy
+}

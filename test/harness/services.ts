@@ -1,0 +1,138 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { postgresBinaries, redisBinaries } from './binaries.ts'
+
+/** A server for the length of one test run. */
+export interface Service {
+  readonly url: string
+  readonly from: string
+  stop(): Promise<void>
+}
+
+const isRoot = process.getuid?.() === 0
+const NOBODY = { uid: 65534, gid: 65534 }
+
+/** A port that was free a moment ago, on loopback. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve)
+  })
+  const { port } = server.address() as AddressInfo
+  await new Promise(resolve => server.close(resolve))
+  return port
+}
+
+/** Waits until a child prints `text`; rejects with what it printed when it ends or takes over 20 s. */
+async function printed(child: ChildProcess, text: string): Promise<void> {
+  let output = ''
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no "${text}" in 20 s: ${output}`)), 20_000)
+    const settle = (done: () => void): void => {
+      clearTimeout(timer)
+      done()
+    }
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString()
+      if (output.includes(text)) settle(resolve)
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('error', error => settle(() => reject(error)))
+    child.once('exit', code => settle(() => reject(new Error(`exit ${code}: ${output}`))))
+  })
+}
+
+function stopper(child: ChildProcess, signal: NodeJS.Signals, directory: string): () => Promise<void> {
+  return async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = new Promise(resolve => child.once('exit', resolve))
+      child.kill(signal)
+      await ended
+    }
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** Starts on a free port; another process may take the port in between, so it tries three times. */
+async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start(await freePort())
+    } catch (error) {
+      if (attempt === 3 || !/in use/i.test(String(error))) throw error
+    }
+  }
+}
+
+/** Postgres: `TEST_POSTGRES_URL`, else a throw-away server. Postgres refuses root, so root runs it as nobody. */
+export async function postgresService(): Promise<Service> {
+  const given = process.env['TEST_POSTGRES_URL']
+  if (given) return { url: given, from: 'TEST_POSTGRES_URL', stop: async () => {} }
+  const binaries = postgresBinaries()
+  const directory = mkdtempSync(join(tmpdir(), 'gatewright-pg-'))
+  if (isRoot) {
+    chownSync(directory, NOBODY.uid, NOBODY.gid)
+    chmodSync(directory, 0o755)
+  }
+  const env = { ...process.env, ...binaries.env, HOME: directory, LC_ALL: 'C', PGTZ: 'UTC' }
+  const options = { ...(isRoot ? NOBODY : {}), cwd: directory, env }
+  let bin = binaries.directory
+  if (isRoot && spawnSync(join(bin, 'initdb'), ['--version'], options).status !== 0) {
+    // nobody may not read the folder the programs are in: run a copy.
+    cpSync(dirname(bin), join(directory, 'pg'), { recursive: true, verbatimSymlinks: true })
+    bin = join(directory, 'pg', 'bin')
+  }
+  const flags = ['-D', 'data', '-U', 'postgres', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C']
+  const init = spawnSync(join(bin, 'initdb'), flags, { ...options, encoding: 'utf8' })
+  if (init.status !== 0) throw new Error(`initdb (${binaries.from}): ${init.error?.message ?? init.stderr}`)
+  return onFreePort(async port => {
+    const settings = [
+      'listen_addresses=127.0.0.1',
+      'fsync=off',
+      'full_page_writes=off',
+      'max_connections=200',
+    ]
+    const args = ['-D', 'data', '-p', String(port), '-k', directory, ...settings.flatMap(set => ['-c', set])]
+    const child = spawn(join(bin, 'postgres'), args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
+    await printed(child, 'ready to accept connections')
+    const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+    return { url, from: binaries.from, stop: stopper(child, 'SIGQUIT', directory) }
+  })
+}
+
+/** Redis: `TEST_REDIS_URL`, else a throw-away server without persistence. */
+export async function redisService(): Promise<Service> {
+  const given = process.env['TEST_REDIS_URL']
+  if (given) return { url: given, from: 'TEST_REDIS_URL', stop: async () => {} }
+  const binaries = redisBinaries()
+  return onFreePort(async port => {
+    const directory = mkdtempSync(join(tmpdir(), 'gatewright-redis-'))
+    const args = [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--dir',
+      directory,
+    ]
+    const env = { ...process.env, ...binaries.env }
+    const child = spawn(join(binaries.directory, binaries.server), args, {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    await printed(child, 'Ready to accept connections')
+    return {
+      url: `redis://127.0.0.1:${port}`,
+      from: binaries.from,
+      stop: stopper(child, 'SIGKILL', directory),
+    }
+  })
+}

@@ -1,0 +1,73 @@
+// Starts Redis and Postgres, runs tap over the compiled tests and closes with `N passed, N failed`, counted
+// from the `result` events that tap's own totals are made of. Arguments: test files, tap options, or --prove.
+import { spawn } from 'node:child_process'
+import { filesBelow } from './files.ts'
+import { Parser, type FinalResults, type Result } from 'tap-parser'
+import { postgresService, redisService } from './services.ts'
+
+const args = process.argv.slice(2)
+const prove = args.includes('--prove')
+const rest = args.filter(arg => arg !== '--prove')
+const named = rest.filter(arg => !arg.startsWith('-')).map(compiled)
+const files = named.length > 0 ? named : filesBelow('test', prove ? '.prove.ts' : '.test.ts').map(compiled)
+
+/** The list comes from the sources, so the compiled file of a deleted test does not run. */
+function compiled(source: string): string {
+  return source.startsWith('build/') ? source : `build/${source.replace(/\.ts$/, '.js')}`
+}
+
+const started = performance.now()
+const [postgres, redis] = await Promise.all([postgresService(), redisService()])
+console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
+const stop = (): Promise<unknown> => Promise.all([postgres.stop(), redis.stop()])
+
+const child = spawn(
+  process.execPath,
+  [
+    'node_modules/tap/dist/esm/run.mjs',
+    '--reporter=tap',
+    '--no-color',
+    ...(prove ? ['--timeout=1200', '--jobs=1'] : []),
+    ...rest.filter(arg => arg.startsWith('-')),
+    ...files,
+  ],
+  {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: redis.url },
+  },
+)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => child.kill(signal))
+
+const count = { passed: 0, failed: 0, skipped: 0 }
+const fail = (line: string): void => {
+  count.failed++
+  console.log(`not ok ${line}`)
+}
+let final: FinalResults | undefined
+const parser = new Parser((results: FinalResults) => {
+  final = results
+})
+parser.on('result', (result: Result) => {
+  if (result.ok && (result.skip || result.todo)) count.skipped++
+  else if (result.ok) count.passed++
+  else fail(`${result.fullname} > ${result.name}\n${result.diag ? JSON.stringify(result.diag, null, 2) : ''}`)
+})
+parser.on('assert', (file: Result) => {
+  console.log(`${file.ok ? 'ok' : 'not ok'} ${file.name}${file.time ? ` (${Math.round(file.time)} ms)` : ''}`)
+  if (file.skip) fail(`${file.name}: it ran no tests`)
+})
+parser.on('comment', (text: string) => {
+  if (prove && text.startsWith('# measured')) console.log(text.trimEnd())
+})
+parser.on('bailout', (reason: string) => fail(`bail out: ${reason}`))
+child.stdout.on('data', (chunk: Buffer) => parser.write(chunk))
+const code = await new Promise<number | null>(resolve => child.once('close', resolve))
+parser.end()
+await stop()
+
+if (count.failed === 0 && (code !== 0 || !final?.ok)) fail(`tap ended with ${code} though no test failed`)
+if (count.passed === 0) fail('no test ran')
+if (count.skipped > 0) fail(`${count.skipped} skipped: a skipped test proves nothing`)
+console.log(`# ${files.length} files in ${Math.round((performance.now() - started) / 1000)} s`)
+console.log(`${count.passed} passed, ${count.failed} failed`)
+process.exitCode = count.failed > 0 ? 1 : 0

@@ -1,0 +1,28 @@
+import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { nonceStorageContract } from '@gatewright/signature-verifier/testing'
+import t from 'tap'
+import { runner } from '../../harness/runner.ts'
+
+nonceStorageContract(runner, 'memory', async () => ({
+  connections: [memoryStorage()],
+  close: async () => {},
+}))
+
+t.test('refuses with a fault when full of live nonces, and forgets none of them', async t => {
+  const storage = memoryStorage({ capacity: 3 })
+  for (const key of ['a', 'b', 'c']) t.equal(await storage.claim(key, 1000, 0), true)
+  await t.rejects(storage.claim('d', 1000, 999), { name: 'Fault', code: 'ERR_STORE_FULL' })
+  for (const key of ['a', 'b', 'c']) t.equal(await storage.claim(key, 2000, 999), false)
+})
+
+t.test('makes room when full from nonces that have ended', async t => {
+  const storage = memoryStorage({ capacity: 2 })
+  await storage.claim('short', 10, 0)
+  await storage.claim('long', 1000, 0)
+  t.equal(await storage.claim('next', 1000, 10), true)
+  t.equal(await storage.claim('long', 1000, 10), false)
+})
+
+t.test('refuses a capacity that is not a positive integer', async t => {
+  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryStorage({ capacity }), /capacity/)
+})

@@ -1,0 +1,50 @@
+import { migrate, postgresStorage } from '@gatewright/signature-verifier/postgres'
+import { nonceStorageContract, nonceStorageFaults } from '@gatewright/signature-verifier/testing'
+import t from 'tap'
+import { hurtPostgres } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
+import { openPostgres } from '../../harness/stores.ts'
+
+nonceStorageContract(runner, 'Postgres', async () => {
+  const { connections, close } = await openPostgres(4, migrate)
+  return { connections: connections.map(db => postgresStorage(db)), close }
+})
+
+nonceStorageFaults(runner, 'Postgres', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  return {
+    healthy: postgresStorage(healthy),
+    cutBefore: postgresStorage(cutBefore),
+    cutAfter: postgresStorage(cutAfter),
+    malformed: postgresStorage(malformed),
+    close,
+  }
+})
+
+t.test('lets one of two open transactions win, and the other when the first rolls back', async t => {
+  const { connections, close } = await openPostgres(2, migrate)
+  t.teardown(close)
+  const [one, two] = connections
+  const attempt = async (commit: boolean): Promise<boolean> => {
+    let waiting: Promise<boolean> | undefined
+    await one!
+      .transaction(async tx => {
+        await postgresStorage(tx).claim('key', 2000, 1000)
+        // The second transaction is open now and waits for the row of the first.
+        waiting = two!.transaction(other => postgresStorage(other).claim('key', 2000, 1000))
+        if (!commit) throw new Error('roll back')
+      })
+      .catch(() => undefined)
+    return (await waiting) as boolean
+  }
+  t.equal(await attempt(false), true)
+  t.equal(await attempt(true), false)
+})
+
+t.test('migrates from 8 instances at once, and again', async t => {
+  const { connections, close } = await openPostgres(8, async () => {})
+  t.teardown(close)
+  await Promise.all(connections.map(db => migrate(db)))
+  await migrate(connections[0]!)
+  t.equal(await postgresStorage(connections[0]!).claim('key', 2000, 1000), true)
+})
