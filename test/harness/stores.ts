@@ -91,7 +91,7 @@ export async function openSqlite(
   })
   const connections = Array.from({ length: count }, (_, index) => {
     const [writer, reader] = databases.slice(2 * index)
-    return fromSqlite(writer as Database.Database, reader as Database.Database)
+    return fromSqlite(writer as Database.Database, reader)
   })
   await migrate(connections[0] as SqlClient)
   return {
