@@ -1,0 +1,133 @@
+import { orderOfRound, summarise, type Line, type Sample } from './arithmetic.ts'
+import { printAndSave } from './report.ts'
+
+/** What every side of a comparison has. */
+export interface Side {
+  readonly name: string
+}
+
+/** Ours. With `atMostMicros`, CPU per operation above it is a missed bar. */
+export interface Ours {
+  readonly atMostMicros?: number
+}
+
+/** A peer. With `atLeast`, a median CPU ratio (peer / ours) below it is a missed bar. */
+export interface Peer {
+  readonly atLeast?: number
+}
+
+/** How often to measure. */
+export interface Plan {
+  /** Measured rounds; each samples ours, ours again and every peer once. Default 10. */
+  readonly rounds?: number
+  /** Rounds whose samples are thrown away first. Default 2. */
+  readonly warmups?: number
+  /** What happens with the result. Default: print it, write its JSON, exit code 1 when a bar is missed. */
+  readonly report?: (result: Result) => void
+}
+
+/** What a comparison found. `control` is ours against ours: a ratio within its spread means nothing. */
+export interface Result {
+  readonly title: string
+  /** Operations (or requests) per sample. */
+  readonly operations: number
+  readonly rounds: number
+  readonly ours: Line & Ours
+  readonly control: Line
+  readonly peers: readonly (Line & Peer)[]
+  /** The bars that were not reached, in words; a bench with any exits 1. */
+  readonly missed: readonly string[]
+}
+
+/** One operation. `index` counts from 0 in every sample, so that all sides and rounds get the same inputs. */
+export type Run = (index: number) => unknown
+
+/** A side that runs in this process. `before` runs ahead of each sample, unmeasured. */
+export interface Operation extends Side {
+  readonly run: Run
+  readonly before?: () => unknown
+}
+
+/** A comparison in this process. */
+export interface Comparison extends Plan {
+  readonly ours: Operation & Ours
+  readonly peers: readonly (Operation & Peer)[]
+  /** Operations per sample: fixed, so that all sides do the same work. Aim at 0.1 to 1 s of CPU per sample. */
+  readonly operations: number
+  /** Operations in flight at once, for those that return a promise. Default 1. */
+  readonly concurrency?: number
+}
+
+/** Runs `operations` operations and divides what the process spent on them. Garbage of others goes first. */
+async function sample(side: Operation, operations: number, concurrency: number): Promise<Sample> {
+  await side.before?.()
+  globalThis.gc?.()
+  let next = 0
+  const work = async (): Promise<void> => {
+    while (next < operations) {
+      const answer = side.run(next++)
+      // Only a promise is waited for: `await` on a plain value would cost more than many an operation.
+      if (answer instanceof Promise) await answer
+    }
+  }
+  const started = performance.now()
+  const before = process.cpuUsage()
+  await Promise.all(Array.from({ length: concurrency }, work))
+  const { user, system } = process.cpuUsage(before)
+  const wallMicros = ((performance.now() - started) * 1000) / operations
+  return { cpuMicros: (user + system) / operations, wallMicros }
+}
+
+/**
+ * Compares operations in this process: ours, ours again (the A/A control) and the peers take turns, round by
+ * round. Prints a table, writes `build/bench/<title>.json`, sets exit code 1 when a bar is missed.
+ */
+export async function compare(title: string, comparison: Comparison): Promise<Result> {
+  const { ours, peers, operations, concurrency = 1 } = comparison
+  return alternate(title, {
+    ...comparison,
+    sample: side => sample(side, operations, concurrency),
+    ours,
+    peers,
+  })
+}
+
+/** The rounds behind `compare` and `compareServers`: takes turns, with whatever takes one sample of a side. */
+export async function alternate<S extends Side>(
+  title: string,
+  given: Plan & {
+    readonly ours: S & Ours
+    readonly peers: readonly (S & Peer)[]
+    readonly operations: number
+    readonly sample: (side: S) => Promise<Sample>
+  },
+): Promise<Result> {
+  const { ours, peers, operations, rounds = 10, warmups = 2, report = printAndSave } = given
+  const sides: readonly S[] = [ours, ours, ...peers]
+  const measured: Sample[][] = []
+  for (let round = -warmups; round < rounds; round++) {
+    const samples: Sample[] = []
+    for (const index of orderOfRound(round, sides.length))
+      samples[index] = await given.sample(sides[index] as S)
+    if (round >= 0) measured.push(samples)
+  }
+  const names = [ours.name, `${ours.name} (again)`, ...peers.map(peer => peer.name)]
+  const [ourLine, control, ...peerLines] = summarise(names, measured) as [Line, Line, ...Line[]]
+  const missed: string[] = []
+  const { atMostMicros } = ours
+  if (atMostMicros !== undefined && !(ourLine.cpuMicros <= atMostMicros)) {
+    missed.push(`${ours.name}: ${ourLine.cpuMicros.toFixed(2)} µs, at most ${atMostMicros} wanted`)
+  }
+  const judged = peerLines.map((line, index) => {
+    const atLeast = peers[index]?.atLeast
+    if (atLeast === undefined) return line
+    if (!(line.ratio.median >= atLeast)) {
+      missed.push(`${line.name}: ${line.ratio.median.toFixed(2)} x ours, at least ${atLeast} wanted`)
+    }
+    return { ...line, atLeast }
+  })
+  const ourJudged = atMostMicros === undefined ? ourLine : { ...ourLine, atMostMicros }
+  const result = { title, operations, rounds, ours: ourJudged, control, peers: judged, missed }
+  report(result)
+  return result
+}

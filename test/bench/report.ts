@@ -1,0 +1,61 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+import type { Line } from './arithmetic.ts'
+import type { Ours, Peer, Result } from './harness.ts'
+
+/** Below this much CPU in one sample, the clock's own steps and the garbage collector blur the figure. */
+const SHORT_SAMPLE_MICROS = 50_000
+
+const digits = (value: number): string => value.toFixed(value < 100 ? 2 : 0)
+
+function row(line: Line & Ours & Peer): string[] {
+  const { median, low, high } = line.ratio
+  const bar = line.atLeast ? `>= ${line.atLeast} x` : line.atMostMicros ? `<= ${line.atMostMicros} µs` : ''
+  const ratio = `${digits(median)} x`
+  return [
+    line.name,
+    digits(line.cpuMicros),
+    ratio,
+    `${digits(low)} .. ${digits(high)}`,
+    digits(line.wallMicros),
+    bar,
+  ]
+}
+
+/** The result as text: one line per side, then what the control says, then the missed bars. */
+export function table(result: Result): string {
+  const { title, operations, rounds, ours, control, peers, missed } = result
+  const lines = [
+    ['', 'CPU µs', 'ratio', 'low .. high', 'wall µs', 'bar'],
+    ...[ours, control, ...peers].map(row),
+  ]
+  const widths = [0, 1, 2, 3, 4, 5].map(column => Math.max(...lines.map(cells => cells[column]?.length ?? 0)))
+  const align = (cell: string, column: number): string =>
+    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
+  const { low, high } = control.ratio
+  const notes = [`A/A spread ${digits(low)} .. ${digits(high)}: a ratio inside it is no difference`]
+  if (ours.cpuMicros * operations < SHORT_SAMPLE_MICROS)
+    notes.push('samples are short: raise the number of operations')
+  return [
+    `${title} (${rounds} rounds of ${operations}; ratio = CPU / ours, median of rounds)`,
+    ...lines.map(cells => `  ${cells.map(align).join('  ')}`.trimEnd()),
+    ...notes.map(note => `  ${note}`),
+    ...missed.map(text => `  MISSED ${text}`),
+    '',
+  ].join('\n')
+}
+
+/** Prints the table, writes `build/bench/<title>.json`, and makes the process exit with 1 when a bar is missed. */
+export function printAndSave(result: Result): void {
+  console.log(table(result))
+  const directory = join('build', 'bench')
+  mkdirSync(directory, { recursive: true })
+  const name = result.title
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+  const machine = { node: process.version, cpu: cpus()[0]?.model, at: new Date().toISOString() }
+  writeFileSync(join(directory, `${name}.json`), `${JSON.stringify({ ...result, machine }, null, 2)}\n`)
+  if (result.missed.length > 0) process.exitCode = 1
+}
