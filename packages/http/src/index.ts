@@ -1,1 +1,5 @@
-export {}
+export { denialAnswer, errorAnswer, faultAnswer } from './answer.ts'
+export { parseJsonObject, readRawBody } from './body.ts'
+export { codes } from './codes.ts'
+export type { Answer, ErrorShape, HeaderField } from './answer.ts'
+export type { RequestDenial } from './codes.ts'

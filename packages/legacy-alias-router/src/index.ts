@@ -1,1 +1,5 @@
-export {}
+export { codes } from './codes.ts'
+export { createAliases } from './resolve.ts'
+export type { AliasDenial } from './codes.ts'
+export type { Aliases, AliasFacts, Resolved } from './resolve.ts'
+export type { AliasMode, AliasTable, Rename } from './table.ts'

@@ -1,0 +1,110 @@
+// A wallet's way through a running Gatewright host, as a client without any Gatewright package walks it.
+// Start the host first (npm start). Another address: npm run demo -- http://127.0.0.1:4000
+import { randomUUID } from 'node:crypto'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+
+const host = process.argv[2] ?? 'http://127.0.0.1:3000'
+const service = process.env['SERVICE_NAME'] ?? 'Gatewright Sandbox'
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Record<string, unknown>
+}
+
+async function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await fetch(host + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  }).catch((error: unknown) => {
+    console.error(`No host answers at ${host}. Start one with "npm start", then run this again.`)
+    console.error(`(${error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)})`)
+    process.exit(1)
+  })
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (await response.json()) as Record<string, unknown>,
+  }
+}
+
+/** Prints a step and ends the demo when the host did not answer as expected. */
+function step(title: string, answer: Answer, expected: number, lines: readonly string[]): void {
+  console.log(`\n${title}\n   -> ${answer.status}`)
+  for (const line of lines) console.log(`   ${line}`)
+  if (answer.status === expected) return
+  console.error(`   expected ${expected}: ${JSON.stringify(answer.body)}`)
+  process.exit(1)
+}
+
+/** Enough of a credential to recognise it, too little to use it. */
+const shown = (credential: unknown): string => `${String(credential).slice(0, 24)}...`
+const bearer = (token: unknown): Record<string, string> => ({ authorization: `Bearer ${String(token)}` })
+
+const wallet = privateKeyToAccount(generatePrivateKey())
+const now = Date.now()
+const statement = {
+  address: wallet.address,
+  nonce: randomUUID(),
+  issuedAt: new Date(now).toISOString(),
+  expiresAt: new Date(now + 5 * 60_000).toISOString(),
+}
+const message = [
+  `${service} Bootstrap`,
+  `Address: ${statement.address}`,
+  `Nonce: ${statement.nonce}`,
+  `Issued At: ${statement.issuedAt}`,
+  `Expires At: ${statement.expiresAt}`,
+].join('\n')
+const signature = await wallet.signMessage({ message })
+console.log(`A new wallet signs:\n\n${message.replace(/^/gm, '   ')}`)
+
+const proof = { ...statement, signature }
+const first = await post('/user/v1/bootstrap', proof)
+step('1. The signature becomes a key and a session', first, 200, [
+  `user      ${String(first.body['userId'])}`,
+  `key       ${shown(first.body['userApiKey'])}`,
+  `session   ${shown(first.body['sessionToken'])} until ${String(first.body['expiresAt'])}`,
+])
+
+const replayed = await post('/user/v1/bootstrap', proof)
+step('2. The same statement again is refused: its nonce is used', replayed, 401, [String(replayed.body['message'])])
+
+const key = String(first.body['userApiKey'])
+const narrow = await post('/user/v1/sessions', { scopes: ['subscriptions.write'] }, { 'x-user-key': key })
+step('3. The key mints a session that can only write subscriptions', narrow, 200, [
+  `session   ${shown(narrow.body['sessionToken'])}`,
+  `scopes    ${String(narrow.body['scopes'])}`,
+])
+
+const order = { amountCents: 2500, note: 'first month' }
+const once = { 'idempotency-key': randomUUID() }
+const headers = { ...bearer(narrow.body['sessionToken']), ...once }
+const paid = await post('/user/v1/subscriptions/payin', order, headers)
+const payin = (answer: Answer): string =>
+  JSON.stringify((answer.body['data'] as { payin?: { id?: string } } | undefined)?.payin?.id)
+step('4. A pay-in of 25.00 USD is created', paid, 200, [`pay-in    ${payin(paid)}`])
+
+const again = await post('/user/v1/subscriptions/payin', order, headers)
+step('5. Sent again with the same idempotency key: the stored answer, no second pay-in', again, 200, [
+  `pay-in    ${payin(again)}`,
+  `Idempotency-Replayed: ${again.headers.get('idempotency-replayed')}`,
+])
+
+const legacy = await post('/consumer/v1/subscriptions/payin', order, headers)
+step('6. The same through the legacy path: still the same operation', legacy, 200, [
+  `pay-in    ${payin(legacy)}`,
+  `Deprecation: ${legacy.headers.get('deprecation')}`,
+])
+
+const reader = await post('/user/v1/sessions', { scopes: ['users.read'] }, { 'x-user-key': key })
+const refused = await post('/user/v1/subscriptions/payin', order, {
+  ...bearer(reader.body['sessionToken']),
+  'idempotency-key': randomUUID(),
+})
+step('7. A session without subscriptions.write is refused', refused, 403, [
+  `error     ${String(refused.body['error'])}`,
+  `message   ${String(refused.body['message'])}`,
+])
+console.log('\nDone.')

@@ -1,0 +1,92 @@
+import { systemClock } from '@gatewright/kernel'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
+import { sqliteStorage as idempotencyStorage } from '@gatewright/idempotency-store/sqlite'
+import { createAliases } from '@gatewright/legacy-alias-router'
+import { createGuard } from '@gatewright/scope-guard'
+import { createIssuer } from '@gatewright/session-issuer'
+import { sqliteStorage as issuerStorage } from '@gatewright/session-issuer/sqlite'
+import { createVerifier } from '@gatewright/signature-verifier'
+import { sqliteStorage as nonceStorage } from '@gatewright/signature-verifier/sqlite'
+import { ContainerInstance } from 'typedi'
+import type { Config } from './config.ts'
+import { cardStore } from './modules/cards/store.ts'
+import { partnerStore } from './modules/partners/store.ts'
+import { payinStore } from './modules/subscriptions/store.ts'
+import { userStore } from './modules/users/store.ts'
+import { aliasTable } from './product/aliases.ts'
+import * as token from './tokens.ts'
+
+/** The application's container: typed tokens over typedi. A token is bound once and made on its first `get`. */
+export interface Container {
+  get<T>(key: token.Key<T>): T
+  /** Binds a token; the last binding before the first `get` of that token counts, so a test can swap one. */
+  bind<T>(key: token.Key<T>, make: (get: Container['get']) => NoInfer<T>): void
+}
+
+/** An empty container of its own, outside typedi's global registry. */
+function emptyContainer(): Container {
+  const box = new ContainerInstance('host')
+  const get = <T>(key: token.Key<T>): T => box.get(key)
+  return {
+    get,
+    bind: (key, make) => {
+      box.set({ id: key, factory: () => make(get) })
+    },
+  }
+}
+
+/** How tokens name their issuer and audience: the public address where one is set. */
+function audience({ publicUrl, environment }: Config): string {
+  return publicUrl ?? `urn:gatewright:${environment}`
+}
+
+/** Binds everything the host is made of. CONFIG, DATABASE and SECRETS are for the caller to bind. */
+export function createContainer(): Container {
+  const container = emptyContainer()
+  const { bind } = container
+  bind(token.CLOCK, () => systemClock)
+  bind(token.ALIASES, () => createAliases(aliasTable))
+  bind(token.USERS, get => userStore(get(token.DATABASE)))
+  bind(token.PARTNERS, get => partnerStore(get(token.DATABASE)))
+  bind(token.CARDS, get => cardStore(get(token.DATABASE)))
+  bind(token.PAYINS, () => payinStore)
+  bind(token.VERIFIER, get =>
+    createVerifier({
+      service: get(token.CONFIG).serviceName,
+      nonces: nonceStorage(get(token.DATABASE)),
+      clock: get(token.CLOCK),
+    }),
+  )
+  bind(token.ISSUER, get => {
+    const config = get(token.CONFIG)
+    const { keyPeppers, signingKeyEncryptionKey } = get(token.SECRETS)
+    return createIssuer({
+      issuer: audience(config),
+      audience: audience(config),
+      environment: config.environment,
+      peppers: keyPeppers,
+      clock: get(token.CLOCK),
+      ...issuerStorage(get(token.DATABASE), { encryptionKey: signingKeyEncryptionKey }),
+    })
+  })
+  bind(token.GUARD, get => {
+    const config = get(token.CONFIG)
+    const issuer = get(token.ISSUER)
+    return createGuard({
+      issuer: audience(config),
+      audience: audience(config),
+      clock: get(token.CLOCK),
+      keys: () => issuer.verificationKeys(),
+      policies: ids => issuer.policies(ids),
+      limits: config.rateLimits === 'off' ? {} : config.rateLimits,
+    })
+  })
+  bind(token.IDEMPOTENCY, get =>
+    createTransactionalIdempotency({
+      db: get(token.DATABASE),
+      storage: tx => idempotencyStorage(tx),
+      clock: get(token.CLOCK),
+    }),
+  )
+  return container
+}

@@ -1,0 +1,82 @@
+import { allow, missingScopes } from '@gatewright/kernel'
+import Type from 'typebox'
+import { deny } from '../../server/codes.ts'
+import { operation, type Operation } from '../../server/operation.ts'
+import { checkedPolicy, grantable } from '../credentials.ts'
+import { keyFields, sessionFields, ttlSeconds } from '../credentials.ts'
+import type { ModuleServices } from '../services.ts'
+
+const Body = Type.Object({
+  address: Type.Unknown(),
+  signature: Type.Unknown(),
+  nonce: Type.Unknown(),
+  issuedAt: Type.Unknown(),
+  expiresAt: Type.Unknown(),
+  walletLabel: Type.Optional(Type.String()),
+  scopes: Type.Optional(Type.Array(Type.String())),
+  sessionScopes: Type.Optional(Type.Array(Type.String())),
+  sessionTtlSeconds: Type.Optional(ttlSeconds),
+  policy: Type.Optional(Type.Unknown()),
+  sessionPolicy: Type.Optional(Type.Unknown()),
+})
+
+/** `POST /user/v1/bootstrap`: a wallet's signed statement becomes a user, a key and a session (contract section 3). */
+export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
+  return operation({
+    id: 'auth.bootstrap',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/bootstrap'],
+    credential: 'none',
+    topLevel: true,
+    body: Body,
+    async handle({ body }) {
+      // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
+      const scopes = grantable('user', body.scopes, 'scopes', aliases)
+      if (!scopes.ok) return scopes
+      const sessionScopes = grantable('user', body.sessionScopes ?? scopes.value.scopes, 'sessionScopes', aliases)
+      if (!sessionScopes.ok) return sessionScopes
+      const beyond = missingScopes(sessionScopes.value.scopes, scopes.value.scopes)
+      if (beyond.length > 0) {
+        const message = `sessionScopes asks for more than the key has: ${beyond.join(' ')}`
+        return deny('insufficient_scope', message, { field: 'sessionScopes', details: { scope: beyond.join(' ') } })
+      }
+      const policy = checkedPolicy(body.policy, 'policy')
+      if (!policy.ok) return policy
+      const sessionPolicy = checkedPolicy(body.sessionPolicy, 'sessionPolicy')
+      if (!sessionPolicy.ok) return sessionPolicy
+
+      const proven = await verifier.verify(body)
+      if (!proven.ok) return proven
+      const { principal, address } = proven.value
+      const user = await users.ofWallet({ principal, walletAddress: address, label: body.walletLabel }, clock.now())
+      const created = await issuer.createKey({
+        surface: 'user',
+        accountId: user.accountId,
+        userId: user.id,
+        walletAddress: address,
+        scopes: scopes.value.scopes,
+        ...policy.value,
+      })
+      if (!created.ok) return created
+      const session = await issuer.issueSession(created.value.key, {
+        scopes: sessionScopes.value.scopes,
+        ...(body.sessionTtlSeconds === undefined ? {} : { ttlSeconds: body.sessionTtlSeconds }),
+        ...sessionPolicy.value,
+      })
+      if (!session.ok) return session
+      const ignored = [...new Set([...scopes.value.ignored, ...sessionScopes.value.ignored])]
+      return allow({
+        data: {
+          ...keyFields(created.value),
+          ...sessionFields(session.value),
+          walletAddress: address,
+          userId: user.id,
+          ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
+        },
+        summary: 'The wallet is proven: keep the key, use the session.',
+        next: 'POST /user/v1/sessions with X-User-Key mints the next session',
+      })
+    },
+  })
+}

@@ -1,0 +1,31 @@
+import { randomInt } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import type { NewCard } from './store.ts'
+
+const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canceled'] as const
+const FREQUENCIES = [
+  'perAuthorization',
+  'per24HourPeriod',
+  'per7DayPeriod',
+  'per30DayPeriod',
+  'perYearPeriod',
+  'allTime',
+] as const
+
+/** 25 made-up cards, enough for paging to be real. The sandbox gives them to each new partner user. */
+export function sandboxCards(now: EpochMs): NewCard[] {
+  const year = new Date(now).getUTCFullYear()
+  return Array.from({ length: 25 }, () => ({
+    last4: String(randomInt(10_000)).padStart(4, '0'),
+    status: STATUSES[randomInt(STATUSES.length)] as NewCard['status'],
+    limit:
+      randomInt(4) === 0
+        ? null
+        : {
+            amountCents: 1000 * randomInt(1, 500),
+            frequency: FREQUENCIES[randomInt(FREQUENCIES.length)] as string,
+          },
+    expirationMonth: randomInt(1, 13),
+    expirationYear: year + randomInt(1, 5),
+  }))
+}

@@ -1,0 +1,51 @@
+import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import type { Aliases } from '@gatewright/legacy-alias-router'
+import { parsePolicy } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import Type from 'typebox'
+import { partnerScopes, userScopes } from '../product/scopes.ts'
+import { deny, type HostDenial } from '../server/codes.ts'
+
+/** Lifetime of a session in seconds; the issuer's default is 900. */
+export const ttlSeconds: Type.TInteger = Type.Integer({ minimum: 60, maximum: 86_400 })
+
+/**
+ * Reads requested scopes: retired ones are put aside, an unknown one is `invalid_request` naming it. Nothing
+ * requested means the whole catalogue of the surface.
+ */
+export function grantable(
+  surface: Surface,
+  requested: readonly string[] | undefined,
+  field: string,
+  aliases: Aliases,
+): Verdict<{ scopes: string[]; ignored: string[] }, HostDenial> {
+  const catalogue = surface === 'user' ? userScopes : partnerScopes
+  if (requested === undefined) return allow({ scopes: [...catalogue.names], ignored: [] })
+  const sorted = aliases.sortScopes(surface, requested)
+  const unknown = sorted.scopes.find(name => !catalogue.has(name))
+  if (unknown === undefined) return allow(sorted)
+  return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, { field })
+}
+
+/** Checks a policy object at write time; none given gives nothing to store. */
+export function checkedPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
+  if (policy === undefined || policy === null) return allow({})
+  const parsed = parsePolicy(policy)
+  if (parsed.ok) return allow({ policy })
+  return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
+}
+
+/** A new key as answers show it. The only place where its text leaves the host. */
+export function keyFields({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
+  return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
+}
+
+/** A new session as answers show it. */
+export function sessionFields({ token, session }: { token: string; session: Session }): Record<string, unknown> {
+  return {
+    sessionToken: token,
+    sessionId: session.sessionId,
+    expiresAt: new Date(session.expiresAt).toISOString(),
+    scopes: session.scopes,
+  }
+}

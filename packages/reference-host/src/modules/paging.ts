@@ -1,0 +1,26 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { deny, type HostDenial } from '../server/codes.ts'
+
+/** Which page is asked for: up to `limit` items behind position `after`. */
+export interface Paging {
+  readonly after: number
+  readonly limit: number
+}
+
+/** Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer). Denial: `invalid_request`. */
+export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> {
+  const limit = query.get('limit') ?? '20'
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 100) {
+    return deny('invalid_request', 'limit must be an integer from 1 to 100', { field: 'limit' })
+  }
+  const cursor = query.get('cursor')
+  if (cursor === null) return allow({ after: 0, limit: Number(limit) })
+  const match = /^after:([1-9]\d{0,14})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
+  if (!match) return deny('invalid_request', 'cursor must come from an earlier nextCursor', { field: 'cursor' })
+  return allow({ after: Number(match[1]), limit: Number(limit) })
+}
+
+/** The cursor for what follows `position`. Opaque to clients; it grants nothing, since reads are by account. */
+export function nextCursor(position: number): string {
+  return Buffer.from(`after:${position}`, 'latin1').toString('base64url')
+}

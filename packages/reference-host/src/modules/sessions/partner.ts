@@ -1,0 +1,51 @@
+import { allow } from '@gatewright/kernel'
+import Type from 'typebox'
+import { operation, type Operation } from '../../server/operation.ts'
+import { grantable, sessionFields, ttlSeconds } from '../credentials.ts'
+import type { ModuleServices } from '../services.ts'
+import { partnerUser, partnerUserFields } from '../users/fields.ts'
+
+const Body = Type.Object({
+  ...partnerUserFields,
+  scopes: Type.Array(Type.String()),
+  ttlSeconds: Type.Optional(ttlSeconds),
+  sessionLabel: Type.Optional(Type.String({ maxLength: 120 })),
+})
+
+/** `POST /partner/v1/sessions`: a session for one user of the partner (contract section 4). */
+export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
+  return operation({
+    id: 'sessions.createForPartner',
+    surface: 'partner',
+    method: 'POST',
+    paths: ['/partner/v1/sessions'],
+    credential: 'partner-key',
+    topLevel: false,
+    body: Body,
+    async handle({ caller, body }) {
+      const scopes = grantable('partner', body.scopes, 'scopes', aliases)
+      if (!scopes.ok) return scopes
+      const named = partnerUser(body)
+      if (!named.ok) return named
+      const user = await users.existing({ partnerId: caller.accountId, ...named.value })
+      if (!user.ok) return user
+      const { id, accountId, walletAddress, externalId } = user.value
+      const session = await issuer.issueSession(caller, {
+        scopes: scopes.value.scopes,
+        subject: { accountId, userId: id, walletAddress },
+        ...(body.ttlSeconds === undefined ? {} : { ttlSeconds: body.ttlSeconds }),
+        ...(body.sessionLabel === undefined ? {} : { label: body.sessionLabel }),
+      })
+      if (!session.ok) return session
+      const { ignored } = scopes.value
+      return allow({
+        data: {
+          ...sessionFields(session.value),
+          userId: externalId,
+          ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
+        },
+        summary: 'The session is open.',
+      })
+    },
+  })
+}

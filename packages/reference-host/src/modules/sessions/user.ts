@@ -1,0 +1,41 @@
+import { allow } from '@gatewright/kernel'
+import Type from 'typebox'
+import { operation, type Operation } from '../../server/operation.ts'
+import { checkedPolicy, grantable, sessionFields, ttlSeconds } from '../credentials.ts'
+import type { ModuleServices } from '../services.ts'
+
+const Body = Type.Object({
+  scopes: Type.Optional(Type.Array(Type.String())),
+  policy: Type.Optional(Type.Unknown()),
+  ttlSeconds: Type.Optional(ttlSeconds),
+})
+
+/** `POST /user/v1/sessions`: a user key becomes a session that holds no more than the key (contract section 4). */
+export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
+  return operation({
+    id: 'sessions.create',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/sessions'],
+    credential: 'user-key',
+    topLevel: true,
+    body: Body,
+    async handle({ caller, body }) {
+      const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', aliases)
+      if (!scopes.ok) return scopes
+      const policy = checkedPolicy(body.policy, 'policy')
+      if (!policy.ok) return policy
+      const session = await issuer.issueSession(caller, {
+        scopes: scopes.value.scopes,
+        ...(body.ttlSeconds === undefined ? {} : { ttlSeconds: body.ttlSeconds }),
+        ...policy.value,
+      })
+      if (!session.ok) return session
+      const { ignored } = scopes.value
+      return allow({
+        data: { ...sessionFields(session.value), ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}) },
+        summary: 'The session is open.',
+      })
+    },
+  })
+}

@@ -1,0 +1,30 @@
+import { allow } from '@gatewright/kernel'
+import { operation, type Operation } from '../../server/operation.ts'
+import type { ModuleServices } from '../services.ts'
+
+/** `GET /.well-known/jwks.json`: the keys that verify session tokens. */
+export function jwks({ issuer }: ModuleServices): Operation {
+  return operation({
+    id: 'system.jwks',
+    surface: 'public',
+    method: 'GET',
+    paths: ['/.well-known/jwks.json'],
+    credential: 'none',
+    async handle() {
+      const { keys, maxAgeSeconds } = await issuer.jwks()
+      return allow({ document: { keys }, headers: [['Cache-Control', `public, max-age=${maxAgeSeconds}`]] })
+    },
+  })
+}
+
+/** `GET /healthz`: the process answers. It asks no dependency, so an outage elsewhere restarts nothing. */
+export function healthz(): Operation {
+  return operation({
+    id: 'system.healthz',
+    surface: 'public',
+    method: 'GET',
+    paths: ['/healthz'],
+    credential: 'none',
+    handle: async () => allow({ document: { status: 'ok' }, headers: [['Cache-Control', 'no-store']] }),
+  })
+}

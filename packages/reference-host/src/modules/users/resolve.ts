@@ -1,0 +1,39 @@
+import { allow } from '@gatewright/kernel'
+import Type from 'typebox'
+import { operation, type Operation } from '../../server/operation.ts'
+import { sandboxCards } from '../cards/sandbox.ts'
+import type { ModuleServices } from '../services.ts'
+import { partnerUser, partnerUserFields } from './fields.ts'
+
+const Body = Type.Object({
+  ...partnerUserFields,
+  walletLabel: Type.Optional(Type.String({ maxLength: 120 })),
+})
+
+/** `POST /partner/v1/users/resolve`: the partner's user, made on first sight (contract section 4). */
+export function resolveUser({ users, cards, clock }: ModuleServices): Operation {
+  return operation({
+    id: 'users.resolve',
+    surface: 'partner',
+    method: 'POST',
+    paths: ['/partner/v1/users/resolve', '/users/resolve'],
+    credential: 'partner-key',
+    body: Body,
+    async handle({ caller, body }) {
+      const named = partnerUser(body)
+      if (!named.ok) return named
+      const now = clock.now()
+      const request = { partnerId: caller.accountId, ...named.value, label: body.walletLabel }
+      const user = await users.resolve(request, now, (tx, { accountId }) =>
+        cards.insert(tx, accountId, sandboxCards(now), now),
+      )
+      if (!user.ok) return user
+      const { externalId, walletAddress, kycStatus, createdAt } = user.value
+      return allow({
+        data: { userId: externalId, walletAddress, kycStatus, createdAt: new Date(createdAt).toISOString() },
+        summary: 'The user is known.',
+        next: 'POST /partner/v1/sessions with this userId',
+      })
+    },
+  })
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import { deny, type HostDenial } from '../../server/codes.ts'
+
+/** A person: of a wallet, or of a partner under the partner's own id. The two never share an account. */
+export interface User {
+  readonly id: string
+  readonly accountId: string
+  /** The partner's id for the user; null for a wallet user. */
+  readonly externalId: string | null
+  readonly walletAddress: string | null
+  readonly kycStatus: string
+  readonly createdAt: EpochMs
+}
+
+/** Who a partner asks for. */
+export interface PartnerUserRequest {
+  readonly partnerId: string
+  readonly externalId: string
+  readonly walletAddress?: string | undefined
+  readonly label?: string | undefined
+}
+
+/** The host's user records. */
+export interface UserStore {
+  /** The user of a proven wallet, made on first sight. Simultaneous calls for one principal get one user. */
+  ofWallet(
+    wallet: { principal: string; walletAddress: string; label?: string | undefined },
+    now: EpochMs,
+  ): Promise<User>
+  /**
+   * The partner's user, made on first sight; `onCreate` runs in the same transaction then. A wallet address is
+   * stored if the user has none. Denial: `invalid_state` when it has another.
+   */
+  resolve(
+    request: PartnerUserRequest,
+    now: EpochMs,
+    onCreate: (tx: SqlQueries, user: User) => Promise<void>,
+  ): Promise<Verdict<User, HostDenial>>
+  /** A user that was resolved before, with the same wallet rule. Denials: `not_found`, `invalid_state`. */
+  existing(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
+}
+
+const newId = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
+
+function toUser(row: SqlRow): User {
+  const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
+  return {
+    id: toText(row['id']),
+    accountId: toText(row['account_id']),
+    externalId: textOrNull(row['external_id']),
+    walletAddress: textOrNull(row['wallet_address']),
+    kycStatus: toText(row['kyc_status']),
+    createdAt: toInteger(row['created_at']),
+  }
+}
+
+const INSERT = `insert into gw_users
+  (id, account_id, partner_id, external_id, principal, wallet_address, wallet_label, kyc_status, created_at)
+  values ($1, $2, $3, $4, $5, $6, $7, 'not_submitted', $8)`
+const FIND = 'select * from gw_users where partner_id = $1 and external_id = $2'
+
+/** User records in SQL. */
+export function userStore(db: SqlClient): UserStore {
+  /** Stores the wallet of a user who has none; refuses another one. */
+  const withWallet = async (
+    tx: SqlQueries,
+    user: User,
+    { walletAddress }: PartnerUserRequest,
+  ): Promise<Verdict<User, HostDenial>> => {
+    if (walletAddress === undefined || walletAddress === user.walletAddress) return allow(user)
+    if (user.walletAddress !== null) {
+      const message = 'the user has another walletAddress: resolve without it, or use another userId'
+      return deny('invalid_state', message, { field: 'walletAddress' })
+    }
+    await rows(tx, 'update gw_users set wallet_address = $1 where id = $2', [walletAddress, user.id])
+    return allow({ ...user, walletAddress })
+  }
+
+  return {
+    async ofWallet({ principal, walletAddress, label }, now) {
+      const [row] = await rows(
+        db,
+        `${INSERT} on conflict (principal) do update set principal = excluded.principal returning *`,
+        [newId('usr'), newId('acc'), null, null, principal, walletAddress, label ?? null, now],
+      )
+      return toUser(row as SqlRow)
+    },
+    resolve: (request, now, onCreate) =>
+      db.transaction(async tx => {
+        const { partnerId, externalId, walletAddress = null, label = null } = request
+        const [created] = await rows(tx, `${INSERT} on conflict (partner_id, external_id) do nothing returning *`, [
+          ...[newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now],
+        ])
+        if (created) {
+          await onCreate(tx, toUser(created))
+          return allow(toUser(created))
+        }
+        const [found] = await rows(tx, FIND, [partnerId, externalId])
+        return withWallet(tx, toUser(found as SqlRow), request)
+      }),
+    existing: request =>
+      db.transaction(async tx => {
+        const [found] = await rows(tx, FIND, [request.partnerId, request.externalId])
+        if (found) return withWallet(tx, toUser(found), request)
+        return deny('not_found', 'no such user: resolve it first', { field: 'userId' })
+      }),
+  }
+}

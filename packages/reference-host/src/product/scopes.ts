@@ -1,0 +1,68 @@
+import { scopeCatalogue, type ScopeCatalogue } from '@gatewright/kernel'
+
+/** Scopes of the user surface: what bootstrap, user keys and user sessions may hold (contract section 8). */
+const USER = [
+  'users.read',
+  'users.write',
+  'kyc.read',
+  'kyc.write',
+  'agreements.read',
+  'agreements.write',
+  'onboarding.read',
+  'onboarding.write',
+  'cards.read',
+  'cards.write',
+  'cards.secrets.read',
+  'folders.read',
+  'folders.write',
+  'balances.read',
+  'contracts.read',
+  'contracts.write',
+  'deposits.read',
+  'deposits.write',
+  'withdrawals.write',
+  'transactions.read',
+  'tokens.read',
+  'encryption.read',
+  'encryption.write',
+  'identity.read',
+  'identity.write',
+  'payments.read',
+  'payments.write',
+  'subscriptions.read',
+  'subscriptions.write',
+  'notifications.read',
+  'notifications.write',
+  'referrals.read',
+  'referrals.write',
+  'bills.read',
+  'bills.write',
+  'support.read',
+  'spotlight.read',
+  'keys.read',
+  'keys.write',
+  'sessions.write',
+] as const
+
+/** Scopes of the partner surface (contract section 8). */
+const PARTNER = [
+  'users.read',
+  'users.write',
+  'kyc.read',
+  'kyc.write',
+  'cards.read',
+  'cards.write',
+  'cards.secrets.read',
+  'encryption.read',
+  'encryption.write',
+  'deposits.read',
+  'deposits.write',
+  'transactions.read',
+  'withdrawals.write',
+] as const
+
+export type UserScope = (typeof USER)[number]
+export type PartnerScope = (typeof PARTNER)[number]
+
+export const userScopes: ScopeCatalogue<UserScope> = scopeCatalogue(USER)
+export const partnerScopes: ScopeCatalogue<PartnerScope> = scopeCatalogue(PARTNER)

@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '@gatewright/kernel'
+import type { Issuer } from '@gatewright/session-issuer'
+import type { PartnerStore } from './modules/partners/store.ts'
+import { partnerScopes } from './product/scopes.ts'
+
+/**
+ * On the first start of a sandbox: makes a partner and returns its key, which is nowhere else. Later: undefined.
+ * The key comes first, so a start that dies in between leaves no partner without one.
+ */
+export async function firstPartnerKey(
+  partners: PartnerStore,
+  issuer: Issuer,
+  clock: Clock,
+): Promise<string | undefined> {
+  if (await partners.any()) return undefined
+  const partnerId = `ptn_${randomUUID().replaceAll('-', '')}`
+  const created = await issuer.createKey({
+    surface: 'partner',
+    accountId: partnerId,
+    userId: null,
+    walletAddress: null,
+    scopes: partnerScopes.names,
+  })
+  if (!created.ok) throw new Error(`the sandbox partner key could not be made: ${created.message}`)
+  await partners.add(partnerId, 'Sandbox partner', clock.now())
+  return created.value.text
+}
+
+/** Lines to paste into a shell: resolve a user, open a session, list cards. */
+export function curlLines(url: string, partnerKey: string | undefined): string {
+  const lines = [
+    ...(partnerKey === undefined ? [] : [`export PARTNER_KEY=${partnerKey}`]),
+    `curl -s ${url}/partner/v1/users/resolve -H "X-Partner-Key: $PARTNER_KEY" -H 'Content-Type: application/json' -d '{"userId":"user-1"}'`,
+    `SESSION=$(curl -s ${url}/partner/v1/sessions -H "X-Partner-Key: $PARTNER_KEY" -H 'Content-Type: application/json' -d '{"userId":"user-1","scopes":["cards.read"]}' | grep -o '"sessionToken":"[^"]*' | cut -d'"' -f4)`,
+    `curl -s "${url}/partner/v1/cards?limit=5" -H "Authorization: Bearer $SESSION"`,
+  ]
+  return lines.map(line => `  ${line}`).join('\n')
+}

@@ -1,0 +1,88 @@
+import type { Surface, Verdict } from '@gatewright/kernel'
+import type { RequestFacts } from '@gatewright/http/koa'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Access, SpendRequest } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import type { Static, TObject } from 'typebox'
+
+/** What a request must prove; only the credential named here is read. */
+export interface Callers {
+  readonly none: undefined
+  readonly 'user-key': ApiKey
+  readonly 'partner-key': ApiKey
+  readonly session: Access
+}
+export type Credential = keyof Callers
+
+/** A request that has passed its operation's rule. */
+export interface Call<C extends Credential, B> {
+  readonly facts: RequestFacts
+  readonly caller: Callers[C]
+  /** The request body, checked against the operation's schema. Properties it does not name are kept. */
+  readonly body: B
+}
+
+/** An answer before it is put into the envelope of contract section 2. */
+export interface Success {
+  readonly data: Readonly<Record<string, unknown>>
+  readonly summary: string
+  readonly next?: string
+}
+
+/** An answer that is a document of its own, such as a JWKS. */
+export interface Document {
+  readonly document: unknown
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** What a ledger write works with, besides its call. */
+export interface Effect {
+  /** The one transaction of idempotency record and business rows. Nothing else may be used. */
+  readonly tx: SqlQueries
+  /** Stable id of the effect: the same on every retry of the same idempotency key. */
+  readonly effectId: string
+  /** What `spends` said, already allowed by every policy of the caller. */
+  readonly spend: SpendRequest
+}
+
+interface Rule<C extends Credential, S extends TObject> {
+  /** `tag.verb`: names the operation in policies, idempotency records and evidence. */
+  readonly id: string
+  readonly surface: Surface | 'public'
+  readonly method: 'GET' | 'POST'
+  /** Canonical paths; the first is the one documents show. */
+  readonly paths: readonly [string, ...string[]]
+  readonly credential: C
+  /** Scopes a session needs, all of them. Sessions only. */
+  readonly scopes?: readonly string[]
+  readonly body?: S
+  /** Fields of `data` are repeated at top level, where existing clients read them. */
+  readonly topLevel?: boolean
+}
+
+/** An operation that answers at once. */
+export interface PlainOperation<C extends Credential = Credential, S extends TObject = TObject>
+  extends Rule<C, S> {
+  handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
+}
+
+/** A financial write: needs an idempotency key, and commits its rows and its answer together. */
+export interface LedgerOperation<S extends TObject = TObject> extends Rule<'session', S> {
+  readonly credential: 'session'
+  /** What the write spends, from the server's own figures where it has them. Read before anything is stored. */
+  spends(call: Call<'session', Static<S>>): Verdict<SpendRequest>
+  write(call: Call<'session', Static<S>>, effect: Effect): Promise<Verdict<Success>>
+}
+
+/** A row of the operation table, its own types checked and then forgotten. */
+export type Operation = PlainOperation | LedgerOperation
+
+/** Declares an operation that answers at once. */
+export function operation<C extends Credential, S extends TObject>(rule: PlainOperation<C, S>): Operation {
+  return rule as unknown as Operation
+}
+
+/** Declares a financial write. */
+export function ledgerWrite<S extends TObject>(rule: LedgerOperation<S>): Operation {
+  return rule as unknown as Operation
+}

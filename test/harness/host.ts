@@ -1,0 +1,169 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '@gatewright/kernel'
+import { readConfig, startHost } from '@gatewright/reference-host'
+import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
+
+/** An HTTP answer with its JSON body. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: Record<string, unknown> & { readonly data?: Record<string, unknown> }
+}
+
+/** A request as tests write it; `body` is sent as JSON unless it is text. */
+export interface RequestOptions {
+  readonly method?: string
+  readonly headers?: Record<string, string>
+  readonly body?: unknown
+}
+
+/** Sends one request. Every answer of the host must be JSON. */
+export async function request(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+  const { body } = options
+  const response = await fetch(url + path, {
+    method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer['body'] }
+}
+
+/** A host in this process on a free port, with a data folder of its own. */
+export interface TestHost {
+  readonly url: string
+  readonly partnerKey: string
+  /** Failures the host reported: faults and unexpected errors. */
+  readonly failures: unknown[]
+  send(path: string, options?: RequestOptions): Promise<Answer>
+  close(): Promise<void>
+}
+
+/** Starts a host in this process. `env` adds to the configuration; `clock` replaces the wall clock. */
+export async function startTestHost(env: Record<string, string> = {}, clock?: Clock): Promise<TestHost> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-host-'))
+  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, ...env })
+  if (!config.ok) throw new Error(config.problems.join('; '))
+  const failures: unknown[] = []
+  const host = await startHost(config.value, {
+    report: ({ error }) => failures.push(error),
+    ...(clock ? { clock } : {}),
+  })
+  return {
+    url: host.url,
+    partnerKey: host.partnerKey as string,
+    failures,
+    send: (path, options) => request(host.url, path, options),
+    close: async () => {
+      await host.close()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A host as a process of its own, started as `npm start` does. */
+export interface HostProcess {
+  readonly url: string
+  /** Everything it printed, both streams. */
+  output(): string
+  /** Sends a signal and waits for the end. */
+  stop(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** Starts a host process on a free port and waits for its address. Rejects with its output when it ends instead. */
+export async function spawnHost(dataDir: string, env: Record<string, string> = {}): Promise<HostProcess> {
+  const child: ChildProcess = spawn(process.execPath, ['packages/reference-host/dist/main.js'], {
+    env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  const exit = new Promise<number | null>(resolve => child.once('exit', resolve))
+  const url = await new Promise<string>((resolve, reject) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString()
+      const listening = /listens on (\S+)[^]*Bearer/.exec(output)
+      if (listening) resolve(listening[1] as string)
+    }
+    child.stdout?.on('data', read)
+    child.stderr?.on('data', read)
+    child.once('error', reject)
+    // `close`, not `exit`: everything it printed has arrived then.
+    child.once('close', code => reject(new Error(`exit ${code}: ${output}`)))
+  })
+  return {
+    url,
+    output: () => output,
+    stop: async signal => {
+      child.kill(signal)
+      return exit
+    },
+  }
+}
+
+/** The fields and the text of one bootstrap statement. */
+export interface Statement {
+  readonly address: string
+  readonly nonce: string
+  readonly issuedAt: string
+  readonly expiresAt: string
+}
+
+/** A statement that is good for five minutes from `now`. */
+export function statementOf(address: string, now: number = Date.now()): Statement {
+  return {
+    address,
+    nonce: randomUUID(),
+    issuedAt: new Date(now).toISOString(),
+    expiresAt: new Date(now + 300_000).toISOString(),
+  }
+}
+
+/** Template A of the contract, written out independently of the verifier. */
+export function templateA({ address, nonce, issuedAt, expiresAt }: Statement, service = 'Gatewright Sandbox'): string {
+  return `${service} Bootstrap\nAddress: ${address}\nNonce: ${nonce}\nIssued At: ${issuedAt}\nExpires At: ${expiresAt}`
+}
+
+export function newWallet(): PrivateKeyAccount {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+/** A signed bootstrap body over template A. */
+export async function signedBootstrap(
+  wallet: PrivateKeyAccount,
+  extra: Record<string, unknown> = {},
+  now?: number,
+): Promise<Record<string, unknown>> {
+  const statement = statementOf(wallet.address, now)
+  const signature = await wallet.signMessage({ message: templateA(statement) })
+  return { ...statement, signature, ...extra }
+}
+
+/** What most tests need of a wallet user. */
+export interface WalletUser {
+  readonly key: string
+  readonly token: string
+  readonly userId: string
+}
+
+/** Bootstraps a new wallet at a host. */
+export async function bootstrapUser(
+  send: TestHost['send'],
+  extra: Record<string, unknown> = {},
+  now?: number,
+): Promise<WalletUser> {
+  const { status, body } = await send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet(), extra, now) })
+  if (status !== 200) throw new Error(`bootstrap answered ${status}: ${JSON.stringify(body)}`)
+  return {
+    key: body['userApiKey'] as string,
+    token: body['sessionToken'] as string,
+    userId: body['userId'] as string,
+  }
+}
+
+export function bearer(token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` }
+}
