@@ -19,8 +19,19 @@ export function openVerifier(options: Partial<VerifierOptions> = {}): Verifier &
   return { ...createVerifier({ service: 'Gatewright', nonces, clock, ...options }), clock }
 }
 
+/** A statement's fields as an honest client sends them. */
+export interface Fields extends WalletProof {
+  readonly address: string
+  readonly nonce: string
+  readonly issuedAt: string
+  readonly expiresAt: string
+  readonly connector?: string | null | undefined
+  readonly chainId?: number | string | null | undefined
+  readonly walletLabel?: string | null | undefined
+}
+
 /** Fields of a statement issued at `clock`'s now, good for 5 minutes. */
-export function fieldsFor(wallet: Wallet, clock: ManualClock, fields: WalletProof = {}): WalletProof {
+export function fieldsFor(wallet: Wallet, clock: ManualClock, fields: Partial<Fields> = {}): Fields {
   return {
     address: wallet.address,
     nonce: crypto.randomUUID(),
@@ -31,7 +42,7 @@ export function fieldsFor(wallet: Wallet, clock: ManualClock, fields: WalletProo
 }
 
 /** Template A as a client writes it. */
-export function textA(fields: WalletProof, service = 'Gatewright'): string {
+export function textA(fields: Fields, service = 'Gatewright'): string {
   return [
     `${service} Bootstrap`,
     `Address: ${fields.address}`,
@@ -42,7 +53,7 @@ export function textA(fields: WalletProof, service = 'Gatewright'): string {
 }
 
 /** Template B as a client writes it. */
-export function textB(fields: WalletProof, service = 'Gatewright'): string {
+export function textB(fields: Fields, service = 'Gatewright'): string {
   return [
     textA(fields).replace('Gatewright Bootstrap', `${service} Consumer Agent Bootstrap`),
     `Connector: ${fields.connector || 'unknown'}`,
@@ -54,8 +65,8 @@ export function textB(fields: WalletProof, service = 'Gatewright'): string {
 /** Fields with the wallet's signature over the text that `write` makes of them. */
 export async function signed(
   wallet: Wallet,
-  fields: WalletProof,
-  write: (fields: WalletProof) => string = textA,
-): Promise<WalletProof & { signature: `0x${string}` }> {
+  fields: Fields,
+  write: (fields: Fields) => string = textA,
+): Promise<Fields & { signature: `0x${string}` }> {
   return { ...fields, signature: await wallet.signMessage({ message: write(fields) }) }
 }

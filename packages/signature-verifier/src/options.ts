@@ -1,4 +1,5 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
+import { createGate, type Gate } from './gate.ts'
 import { recoverWithViem, type Recover } from './recover.ts'
 import type { NonceStorage } from './storage/port.ts'
 import type { Template } from './template.ts'
@@ -26,13 +27,26 @@ export interface VerifierOptions {
   readonly templates?: readonly Template[]
   /** Default: pure JS through viem. */
   readonly recover?: Recover
+  /** Bounds on signature checks, so that a flood of bad ones cannot starve the event loop. */
+  readonly recoveries?: RecoveryLimits
+}
+
+/** Bounds on signature checks in one process. Over them: 429 for the flooding address class, see `ProofContext`. */
+export interface RecoveryLimits {
+  /** Proofs under recovery at once, 1 to 1024. Default 1: more gains nothing unless `recover` leaves the thread. */
+  readonly atOnce?: number
+  /** Proofs that may wait, 1 to 65 536. Default 64: about 0.2 s of pure JS at most. */
+  readonly waiting?: number
+  /** Proofs of one address class that may wait, 1 to `waiting`. Default 8. */
+  readonly waitingPerClass?: number
 }
 
 /** Options with their defaults. */
-export interface CheckedOptions extends Required<Omit<VerifierOptions, 'domain'>> {
+export interface CheckedOptions extends Required<Omit<VerifierOptions, 'domain' | 'recoveries'>> {
   readonly domain: string | undefined
   /** Fields that the host's own templates use beyond the known ones. */
   readonly extras: readonly string[]
+  readonly recoveryGate: Gate
 }
 
 const KNOWN = new Set([
@@ -48,11 +62,28 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
   return value
 }
 
-function checkedMs(name: string, value: unknown, least: number, most: number): number {
+function checkedInteger(name: string, value: unknown, least: number, most: number): number {
   if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
-    throw new TypeError(`${name} must be an integer of ${least} to ${most} ms, not ${String(value)}`)
+    const got = typeof value === 'number' ? value : typeof value
+    throw new TypeError(`${name} must be an integer of ${least} to ${most}, not ${got}`)
   }
   return value as number
+}
+
+/** A proof takes one or two recoveries, so a turn of 1 ms means one proof in pure JS and some 15 native ones. */
+const TURN_MS = 1
+
+function recoveryGate({
+  atOnce = 1,
+  waiting = 64,
+  waitingPerClass = Math.min(8, waiting),
+}: RecoveryLimits): Gate {
+  return createGate({
+    atOnce: checkedInteger('recoveries.atOnce', atOnce, 1, 1024),
+    waiting: checkedInteger('recoveries.waiting', waiting, 1, 65_536),
+    waitingPerClass: checkedInteger('recoveries.waitingPerClass', waitingPerClass, 1, waiting),
+    turnMs: TURN_MS,
+  })
 }
 
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option, its bounds and what came. */
@@ -74,9 +105,10 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     ),
     domain:
       domain === undefined ? undefined : checkedText('domain', domain, /^[^\s/@]{1,255}$/, 'an authority'),
-    windowMs: checkedMs('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
-    skewMs: checkedMs('skewMs', options.skewMs ?? 60_000, 0, 600_000),
+    windowMs: checkedInteger('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
+    skewMs: checkedInteger('skewMs', options.skewMs ?? 60_000, 0, 600_000),
     ...{ nonces, clock, recover, templates },
+    recoveryGate: recoveryGate(options.recoveries ?? {}),
     extras: [...new Set(templates.flatMap(template => template.uses))].filter(field => !KNOWN.has(field)),
   }
 }

@@ -1,5 +1,6 @@
 import { allow, GRACE_MS, type EpochMs, type Verdict } from '@gatewright/kernel'
-import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
+import { invalidRequest, invalidSignature, rateLimited, type ProofDenial } from './codes.ts'
+import { REFUSED } from './gate.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
 import { checkChecksum, checkTimes, readStatement, type Statement, type WalletProof } from './proof.ts'
 import { personalHash, recoverAddress } from './recover.ts'
@@ -23,6 +24,12 @@ export interface ProvenWallet {
 export interface ProofContext {
   /** Digest of what is asked for (`requestDigest`), for templates that bind the request. */
   readonly requestDigest?: string
+  /**
+   * What the caller's network address counts as: the address itself for IPv4, the /64 for IPv6. Checks that wait are
+   * served class by class in turn, and over the cap the class with most of them waiting gets the 429, not its
+   * neighbours. Without it all callers count as one.
+   */
+  readonly addressClass?: string
 }
 
 /** Decides wallet proofs. */
@@ -31,8 +38,9 @@ export interface Verifier {
    * Did the holder of this wallet sign this exact statement, now, for the first time? Cheapest checks first: shape,
    * times, checksum, signature, and last the nonce, so that a bad proof spends nobody's nonce. Of any number of
    * simultaneous calls with one statement, on any number of hosts, one at most is allowed. Never throws on input.
-   * Denials: `invalid_request`, `invalid_signature` (one answer for every cause). Faults: those of `NonceStorage`;
-   * the nonce may then be spent, so the client signs a new statement.
+   * Denials: `invalid_request`, `invalid_signature` (one answer for every cause), `rate_limited` (too many checks of
+   * one address class waiting). Faults: `ERR_OVERLOADED` (too many of all classes; nothing was claimed) and those of
+   * `NonceStorage`; the nonce may then be spent, so the client signs a new statement.
    */
   verify(proof: WalletProof, context?: ProofContext): Promise<Verdict<ProvenWallet, ProofDenial>>
 }
@@ -56,7 +64,10 @@ async function verify(
   if (refused) return refused
   const texts = textsOf(options, statement, context)
   if ('ok' in texts) return texts
-  const signed = await signedText(options, statement, texts)
+  const signed = await options.recoveryGate.run(context.addressClass, () =>
+    signedText(options, statement, texts),
+  )
+  if (signed === REFUSED) return rateLimited(1)
   if (!signed) return invalidSignature('signed by another key, or another text')
   // Recovery may have waited: what ended meanwhile is over.
   const now = options.clock.now()
