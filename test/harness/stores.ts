@@ -63,7 +63,10 @@ export async function openPostgres(
   migrate: (db: SqlClient) => Promise<void>,
 ): Promise<Connections<SqlClient>> {
   const schema = uniqueName()
-  const pools = await Promise.all(Array.from({ length: count }, () => openPostgresPool(schema, 1)))
+  // The first alone: `create schema if not exists` fails when two run it at once.
+  const first = await openPostgresPool(schema, 1)
+  const others = Array.from({ length: count - 1 }, () => openPostgresPool(schema, 1))
+  const pools = [first, ...(await Promise.all(others))]
   const connections = pools.map(pool => fromPgPool(pool))
   await migrate(connections[0] as SqlClient)
   return {

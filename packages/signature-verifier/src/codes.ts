@@ -1,0 +1,32 @@
+import { denier, type DenialOf } from '@gatewright/kernel'
+
+/** Every denial of this package, as spelled on the wire, with its HTTP status. */
+export const CODES = {
+  /** A field is missing, malformed, or asks for what no statement may have. `field` names it. */
+  invalid_request: 400,
+  /** Wrong signer, replayed nonce, expired, from the future, or meant for another host: one answer for all. */
+  invalid_signature: 401,
+  /** This address class already has its share of signature checks waiting. Nothing was checked or claimed. */
+  rate_limited: 429,
+} as const
+
+/** What `verify` can refuse with. */
+export type ProofDenial = DenialOf<typeof CODES>
+
+const deny = denier(CODES)
+
+/** The field is at fault; the caller can mend it. */
+export function invalidRequest(field: string, message: string): ProofDenial {
+  return deny('invalid_request', message, { field, reason: `${field}: ${message}` })
+}
+
+/** The one 401 of this package. The exact cause stays in `reason`, for the decision event only. */
+export function invalidSignature(reason: string): ProofDenial {
+  return deny('invalid_signature', 'The wallet proof is not valid.', { reason })
+}
+
+/** Refuses a flooding address class, and only that one. */
+export function rateLimited(retryAfterSeconds: number): ProofDenial {
+  const reason = 'too many signature checks waiting for this address class'
+  return deny('rate_limited', 'Too many wallet proofs at once.', { retryAfterSeconds, reason })
+}

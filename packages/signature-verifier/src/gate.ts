@@ -1,0 +1,98 @@
+import { Fault } from '@gatewright/kernel'
+
+/** Bounds of a gate. */
+export interface GateOptions {
+  /** Jobs under way at once. */
+  readonly atOnce: number
+  /** Jobs that may wait, all classes together. */
+  readonly waiting: number
+  /** Jobs of one class that may wait. Jobs without a class count together and have the whole room. */
+  readonly waitingPerClass: number
+  /** After this many ms of jobs, the event loop has a turn before the next job starts. */
+  readonly turnMs: number
+}
+
+/** What `run` resolves with instead of running the job, because the job's class takes more than its share. */
+export const REFUSED: unique symbol = Symbol('refused')
+
+/** Lets a bounded number of jobs pass, class by class in turn. */
+export interface Gate {
+  /**
+   * Runs `job` when it is its class's turn. Resolves with `REFUSED`, the job not started, when its class has its
+   * share waiting already, or when room is needed and no class has more waiting than this one.
+   * Fault: `ERR_OVERLOADED` when everything is full of classes that have no more waiting than the caller's.
+   */
+  run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED>
+}
+
+interface Waiting {
+  start(): Promise<void>
+  refuse(): void
+}
+
+/** Makes a gate. */
+export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOptions): Gate {
+  /** Classes with jobs that wait, the next to be served first. */
+  const queues = new Map<string | undefined, Waiting[]>()
+  let queued = 0
+  let active = 0
+  let turnStarted = 0
+  let inTurn = false
+
+  /** Whether this turn of the event loop has time left. The first job of a turn opens it. */
+  const timeLeft = (): boolean => {
+    if (inTurn) return performance.now() - turnStarted < turnMs
+    inTurn = true
+    turnStarted = performance.now()
+    setImmediate(() => {
+      inTurn = false
+      pump()
+    })
+    return true
+  }
+
+  const pump = (): void => {
+    while (queued > 0 && active < atOnce && timeLeft()) {
+      const [addressClass, jobs] = queues.entries().next().value as [string | undefined, Waiting[]]
+      const job = jobs.shift() as Waiting
+      queued--
+      queues.delete(addressClass)
+      if (jobs.length > 0) queues.set(addressClass, jobs)
+      active++
+      void job.start().finally(() => {
+        active--
+        pump()
+      })
+    }
+  }
+
+  /** Makes room at the cost of the class with most jobs waiting; false when that is no other than the caller's. */
+  const makeRoom = (own: number): boolean => {
+    const [addressClass, jobs] = [...queues].reduce((most, next) =>
+      next[1].length > most[1].length ? next : most,
+    )
+    if (jobs.length <= own + 1) return false
+    jobs.pop()?.refuse()
+    queued--
+    if (jobs.length === 0) queues.delete(addressClass)
+    return true
+  }
+
+  return {
+    async run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED> {
+      const own = queues.get(addressClass)?.length ?? 0
+      if (addressClass !== undefined && own >= waitingPerClass) return REFUSED
+      if (queued >= waiting && !makeRoom(own)) {
+        if (own > 0) return REFUSED
+        throw new Fault('ERR_OVERLOADED', 'too many jobs are waiting')
+      }
+      return new Promise((resolve, reject) => {
+        const jobs = queues.get(addressClass) ?? []
+        jobs.push({ start: () => job().then(resolve, reject), refuse: () => resolve(REFUSED) })
+        queues.set(addressClass, jobs)
+        queued++
+        pump()
+      })
+    },
+  }
+}
