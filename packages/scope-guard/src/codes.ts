@@ -1,0 +1,26 @@
+import { denier, type Denial, type DenialOf } from '@gatewright/kernel'
+
+/** Every denial of this package with its HTTP status. */
+export const CODES = {
+  invalid_request: 400,
+  unauthorized: 401,
+  session_expired: 401,
+  insufficient_scope: 403,
+  wrong_surface: 403,
+  policy_blocked: 403,
+  rate_limited: 429,
+} as const
+
+/** Header fields to put on the answer, in order. Names are given once each. */
+export type HeaderFields = readonly (readonly [name: string, value: string])[]
+
+/** A "no" of the guard, with the header fields that belong to it. */
+export type GuardDenial = Exclude<DenialOf<typeof CODES>, Denial<'invalid_request'>> & {
+  readonly headers: HeaderFields
+}
+
+/** The denial of `parsePolicy`: `field` is the path of the wrong member, such as `limits[0].window`. */
+export type PolicyDenial = Denial<'invalid_request'>
+
+/** Makes a denial with the status of its code. */
+export const deny: ReturnType<typeof denier<typeof CODES>> = denier(CODES)

@@ -1,0 +1,84 @@
+import { fromClaims, SESSION_TOKEN_TYPE, systemClock, type Clock } from '@gatewright/kernel'
+import type { LimitOptions } from './limits/limits.ts'
+import type { PolicySource } from './policy/chain.ts'
+import type { KeySource } from './token/keys.ts'
+import type { SessionReader } from './token/verify.ts'
+
+/** Options of `createGuard`. */
+export interface GuardOptions {
+  /** The exact `iss` of acceptable tokens. */
+  readonly issuer: string
+  /** Must be the `aud` of a token, or one of them. */
+  readonly audience: string
+  /** Verification keys by `kid`: `localKeys`, `remoteKeys` or your own. */
+  readonly keys: KeySource
+  /** Policy documents by id. Needed as soon as sessions carry policies; by default there are none to read. */
+  readonly policies?: PolicySource
+  /** Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
+  readonly limits?: readonly LimitOptions[]
+  readonly clock?: Clock
+  /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068); Auth0-style and Entra-style: `JWT`. */
+  readonly typ?: string
+  /** Reads claims as a session. Default: our own claim names. For other issuers see `sessionReader`. */
+  readonly readSession?: SessionReader
+  /** The algorithm of RSA keys that do not name one. Default `RS256`. */
+  readonly rsaAlgorithm?: 'RS256' | 'PS256'
+  /** How far `nbf` and `iat` may lie in the future, 0 to 60 s, default 5. Never added to `exp`. */
+  readonly clockToleranceSeconds?: number
+  /** Longest token in bytes, 256 to 16384, default 4096. A longer one is refused unread. */
+  readonly maxTokenBytes?: number
+  /** Most verified tokens kept, 1 to 10 000 000, default 10 000. */
+  readonly cacheEntries?: number
+  /** Most bytes of verified tokens kept, default 32 MiB, at least 64 KiB. */
+  readonly cacheBytes?: number
+  /** How long a verification is reused, 1 to 3600 s, default 60. Bounds how long a dropped signing key still serves. */
+  readonly cacheSeconds?: number
+  /** The realm of challenges. Default `api`. */
+  readonly realm?: string
+}
+
+/** Options with every default filled in. */
+export type CheckedOptions = Required<GuardOptions>
+
+/** The limit that holds unless a team names its own (`guardedPerKeyPerMinute`). */
+export const DEFAULT_LIMITS: readonly LimitOptions[] = [
+  { name: 'guardedPerKeyPerMinute', points: 600, windowSeconds: 60, per: 'key' },
+]
+
+function integer(name: string, value: number, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || value < least || value > most) {
+    throw new TypeError(`${name} must be an integer of ${least} to ${most}, not ${String(value)}`)
+  }
+  return value
+}
+
+function text(name: string, value: unknown): string {
+  if (typeof value !== 'string' || value === '') {
+    throw new TypeError(`${name} must be a text that is not empty, not ${typeof value}`)
+  }
+  return value
+}
+
+/** Checks options once, at construction, and fills in defaults. Throws a `TypeError` that names the option. */
+export function checkedOptions(options: GuardOptions): CheckedOptions {
+  if (typeof options.keys !== 'function') {
+    throw new TypeError(`keys must be a function, not ${typeof options.keys}`)
+  }
+  return {
+    issuer: text('issuer', options.issuer),
+    audience: text('audience', options.audience),
+    keys: options.keys,
+    policies: options.policies ?? (async () => []),
+    limits: options.limits ?? DEFAULT_LIMITS,
+    clock: options.clock ?? systemClock,
+    typ: text('typ', options.typ ?? SESSION_TOKEN_TYPE),
+    readSession: options.readSession ?? fromClaims,
+    rsaAlgorithm: options.rsaAlgorithm ?? 'RS256',
+    clockToleranceSeconds: integer('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),
+    maxTokenBytes: integer('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),
+    cacheEntries: integer('cacheEntries', options.cacheEntries ?? 10_000, 1, 10_000_000),
+    cacheBytes: integer('cacheBytes', options.cacheBytes ?? 2 ** 25, 2 ** 16, 2 ** 40),
+    cacheSeconds: integer('cacheSeconds', options.cacheSeconds ?? 60, 1, 3600),
+    realm: options.realm ?? 'api',
+  }
+}

@@ -1,0 +1,82 @@
+import { Fault, type Clock, type Session } from '@gatewright/kernel'
+import { errors, jwtVerify, type JWTHeaderParameters } from 'jose'
+import type { Challenges } from '../challenge.ts'
+import type { GuardDenial } from '../codes.ts'
+import { isCanonicalCompact } from './compact.ts'
+import type { PinnedKey } from './keys.ts'
+
+/** Reads a verified token's claims as a session; undefined when they do not describe one. */
+export type SessionReader = (claims: Readonly<Record<string, unknown>>) => Session | undefined
+
+/** What a token must say to be accepted. */
+export interface TokenRules {
+  readonly issuer: string
+  readonly audience: string
+  readonly typ: string
+  readonly clockToleranceSeconds: number
+  readonly readSession: SessionReader
+}
+
+/** Header members that let a token name its own key (RFC 7515 4.1.2 to 4.1.6). Refused, not ignored. */
+const SELF_KEYED = ['jwk', 'jku', 'x5u', 'x5c'] as const
+
+/** A refusal inside jose's key callback, carried out as an exception and turned back into a denial here. */
+const refused = new WeakMap<Error, string>()
+function refuse(reason: string): Error {
+  const error = new Error(reason)
+  refused.set(error, reason)
+  return error
+}
+
+async function keyFor(
+  header: JWTHeaderParameters | undefined,
+  keys: (kid: string) => Promise<PinnedKey | undefined>,
+): Promise<PinnedKey['key']> {
+  if (!header || typeof header.kid !== 'string' || header.kid === '') throw refuse('no kid')
+  if ('crit' in header) throw refuse('crit header')
+  for (const name of SELF_KEYED) if (name in header) throw refuse(`${name} header`)
+  const pinned = await keys(header.kid)
+  if (!pinned) throw refuse('unknown key')
+  if (header.alg !== pinned.algorithm) throw refuse('algorithm is not the one of the key')
+  return pinned.key
+}
+
+/**
+ * Verifies one token that is not in the cache (RFC 9068 section 4, RFC 8725): canonical compact form, a key
+ * known by `kid` with its own algorithm, signature, `typ`, `iss`, `aud`, `exp`, `nbf`, `iat`, then the claims.
+ * The tolerance applies to dates in the future (`nbf`, `iat`) only: it never lengthens a life.
+ * Fault: `ERR_KEYS_UNAVAILABLE`.
+ */
+export async function verifyToken(
+  token: string,
+  keys: (kid: string) => Promise<PinnedKey | undefined>,
+  rules: TokenRules,
+  clock: Clock,
+  challenges: Challenges,
+): Promise<Session | GuardDenial> {
+  if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
+  const now = clock.now()
+  try {
+    const { payload } = await jwtVerify(token, header => keyFor(header, keys), {
+      issuer: rules.issuer,
+      audience: rules.audience,
+      typ: rules.typ,
+      currentDate: new Date(now),
+      clockTolerance: rules.clockToleranceSeconds,
+      requiredClaims: ['exp', 'iat'],
+    })
+    const session = rules.readSession(payload)
+    if (!session) return challenges.invalid('claims do not describe a session')
+    if (session.issuedAt > now + rules.clockToleranceSeconds * 1000) {
+      return challenges.invalid('issued in the future')
+    }
+    return now < session.expiresAt ? session : challenges.expired()
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    if (error instanceof errors.JWTExpired) return challenges.expired()
+    if (error instanceof errors.JOSEError) return challenges.invalid(error.code)
+    const reason = error instanceof Error ? refused.get(error) : undefined
+    if (reason === undefined) throw error
+    return challenges.invalid(reason)
+  }
+}

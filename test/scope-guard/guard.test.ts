@@ -1,0 +1,172 @@
+import t from 'tap'
+import { bench, field } from './issuer.ts'
+
+const read = { operation: 'cards.list', allOf: ['cards.read'], surface: 'user' } as const
+
+t.test('lets a session pass that holds what the rule asks for', async t => {
+  const { guard, bearer, clock } = await bench()
+  const verdict = await guard.check({ authorization: await bearer() }, read)
+  t.ok(verdict.ok)
+  if (!verdict.ok) return
+  t.equal(verdict.value.session.accountId, 'acc_1')
+  t.equal(verdict.value.session.expiresAt, clock.now() + 900_000)
+  t.match(verdict.value.evidence, { operation: 'cards.list', keyId: 'key_1', sessionId: 'ses_1' })
+})
+
+t.test('challenges without an error code when no bearer credential is sent', async t => {
+  const { guard } = await bench()
+  for (const authorization of [undefined, '', 'Basic dXNlcjpwYXNz', 'Bearer', 'DPoP abc']) {
+    const verdict = await guard.check({ authorization }, read)
+    t.match(verdict, { ok: false, code: 'unauthorized', status: 401 })
+    if (verdict.ok) return
+    t.equal(field(verdict.headers, 'WWW-Authenticate'), 'Bearer realm="api"')
+  }
+})
+
+t.test('reads the scheme in any case and takes exactly one space after it', async t => {
+  const { guard, bearer } = await bench()
+  const token = (await bearer()).slice(7)
+  t.match(await guard.check({ authorization: `bearer ${token}` }, read), { ok: true })
+  t.match(await guard.check({ authorization: `BEARER ${token}` }, read), { ok: true })
+  t.match(await guard.check({ authorization: `Bearer  ${token}` }, read), { code: 'unauthorized' })
+})
+
+t.test('names the scope that is missing, in the body and in the challenge', async t => {
+  const { guard, bearer } = await bench()
+  const rule = { operation: 'cards.secrets', allOf: ['cards.read', 'cards.secrets.read'] }
+  const verdict = await guard.check({ authorization: await bearer() }, rule)
+  t.match(verdict, { code: 'insufficient_scope', status: 403, details: { scope: 'cards.secrets.read' } })
+  if (verdict.ok) return
+  t.equal(
+    field(verdict.headers, 'WWW-Authenticate'),
+    'Bearer realm="api", error="insufficient_scope", scope="cards.read cards.secrets.read"',
+  )
+})
+
+t.test('takes any one of anyOf, and refuses when none is held', async t => {
+  const { guard, bearer } = await bench()
+  const authorization = await bearer({ scopes: ['deposits.read'] })
+  const any = { operation: 'withdrawals.range', anyOf: ['withdrawals.write', 'deposits.read'] }
+  t.match(await guard.check({ authorization }, any), { ok: true })
+  const none = { operation: 'withdrawals.range', anyOf: ['withdrawals.write', 'cards.read'] }
+  t.match(await guard.check({ authorization }, none), {
+    code: 'insufficient_scope',
+    details: { scope: 'withdrawals.write cards.read' },
+  })
+})
+
+t.test('refuses a session of the other surface, both ways', async t => {
+  const { guard, bearer } = await bench()
+  const partner = { operation: 'balances.list', surface: 'partner' } as const
+  t.match(await guard.check({ authorization: await bearer() }, partner), {
+    code: 'wrong_surface',
+    status: 403,
+  })
+  const authorization = await bearer({ surface: 'partner' })
+  t.match(await guard.check({ authorization }, { ...read, allOf: ['cards.read'] }), { code: 'wrong_surface' })
+})
+
+t.test('ends a session exactly at its expiry, also when the token is cached', async t => {
+  const { guard, bearer, clock } = await bench({ cacheSeconds: 3600 })
+  const authorization = await bearer()
+  clock.advance(900_000 - 1)
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  clock.advance(1)
+  const verdict = await guard.check({ authorization }, read)
+  t.match(verdict, { code: 'session_expired', status: 401 })
+  if (verdict.ok) return
+  t.match(field(verdict.headers, 'WWW-Authenticate'), /error="invalid_token"/)
+})
+
+t.test('re-checks the rule on a cached token', async t => {
+  const { guard, bearer } = await bench()
+  const authorization = await bearer()
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  t.match(await guard.check({ authorization }, { operation: 'x.y', allOf: ['x.write'] }), {
+    code: 'insufficient_scope',
+  })
+})
+
+t.test('counts one limit per key, tells what is left, and refuses with Retry-After', async t => {
+  const limits = [{ name: 'guarded', points: 2, windowSeconds: 60, per: 'key' }] as const
+  const { guard, bearer } = await bench({ limits })
+  const first = await guard.check({ authorization: await bearer() }, read)
+  if (!first.ok) return t.fail('refused')
+  t.equal(field(first.value.headers, 'RateLimit-Policy'), '"guarded";q=2;w=60')
+  t.equal(field(first.value.headers, 'RateLimit'), '"guarded";r=1;t=60')
+  // Another session of the same key fills the same bucket; another key has its own.
+  t.match(await guard.check({ authorization: await bearer({ sessionId: 'ses_2' }) }, read), { ok: true })
+  const third = await guard.check({ authorization: await bearer({ sessionId: 'ses_3' }) }, read)
+  t.match(third, { code: 'rate_limited', status: 429, details: { limit: 'guarded' } })
+  if (third.ok) return
+  t.equal(field(third.headers, 'RateLimit'), '"guarded";r=0;t=60')
+  t.equal(field(third.headers, 'Retry-After'), '60')
+  t.equal(third.retryAfterSeconds, 60)
+  t.match(await guard.check({ authorization: await bearer({ keyId: 'key_2' }) }, read), { ok: true })
+})
+
+t.test('charges no limit for a credential that does not prove itself', async t => {
+  const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  const forged = `${authorization.slice(0, -8)}AAAAAAAA`
+  for (let i = 0; i < 5; i++) {
+    t.match(await guard.check({ authorization: forged }, read), { code: 'unauthorized' })
+  }
+  t.match(await guard.check({ authorization }, read), { ok: true })
+})
+
+t.test('enforces the operations and the times of every policy in the chain', async t => {
+  const documents: Record<string, unknown> = {
+    root: { denyOperations: ['withdrawals.*'], notAfter: '2026-01-01T00:10:00Z' },
+    leaf: { allowOperations: ['cards.*', 'withdrawals.create'], notBefore: '2026-01-01T00:01:00Z' },
+  }
+  const { guard, bearer, clock } = await bench({ policies: async ids => ids.map(id => documents[id]) })
+  const authorization = await bearer({ policyIds: ['root', 'leaf'] })
+  const at = (operation: string) => guard.check({ authorization }, { operation })
+  t.match(await at('cards.list'), {
+    code: 'policy_blocked',
+    details: { rule: 'notBefore', policyId: 'leaf' },
+  })
+  clock.advance(60_000)
+  t.match(await at('cards.list'), { ok: true })
+  t.match(await at('withdrawals.create'), { code: 'policy_blocked', details: { rule: 'denyOperations' } })
+  t.match(await at('deposits.list'), { code: 'policy_blocked', details: { rule: 'allowOperations' } })
+  clock.advance(540_000)
+  t.match(await at('cards.list'), { code: 'policy_blocked', details: { rule: 'notAfter', policyId: 'root' } })
+})
+
+t.test('throws a fault when a policy cannot be had or read', async t => {
+  const sources = {
+    throws: async () => Promise.reject(new Error('down')),
+    loses: async () => [],
+    garbles: async () => [{ dailySpendCap: 1 }],
+    nothing: async () => [undefined],
+  }
+  for (const [name, policies] of Object.entries(sources)) {
+    const { guard, bearer } = await bench({ policies })
+    const authorization = await bearer({ policyIds: ['p'] })
+    await t.rejects(guard.check({ authorization }, read), { name: 'Fault' }, name)
+  }
+})
+
+t.test('throws at construction for a wrong option, and at start-up for a wrong rule', async t => {
+  const wrong = [
+    { issuer: '' },
+    { maxTokenBytes: 20_000 },
+    { cacheSeconds: 0 },
+    { realm: 'a"b' },
+    { clockToleranceSeconds: 61 },
+    { limits: [{ name: 'a b', points: 1, windowSeconds: 1, per: 'key' }] },
+    { limits: [{ name: 'a', points: 0, windowSeconds: 1, per: 'key' }] },
+  ] as const
+  for (const options of wrong) await t.rejects(bench(options), TypeError, JSON.stringify(options))
+  const { guard } = await bench()
+  for (const rule of [
+    { operation: 'nodot' },
+    { operation: 'a.b', allOf: [] },
+    { operation: 'a.b', allOf: ['a b'] },
+  ]) {
+    t.throws(() => guard.prepare(rule), TypeError)
+  }
+})

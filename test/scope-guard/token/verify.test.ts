@@ -1,0 +1,241 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { localKeys } from '@gatewright/scope-guard'
+import fc from 'fast-check'
+import { base64url, exportJWK, type JWK } from 'jose'
+import t from 'tap'
+import { AUDIENCE, bench, claims, ISSUER, session, sign, signingKey } from '../issuer.ts'
+
+const rule = { operation: 'cards.list' }
+const encode = (value: unknown): string => base64url.encode(JSON.stringify(value))
+
+/** A guard and a function that sends it a raw token. */
+async function door(options: Parameters<typeof bench>[0] = {}) {
+  const made = await bench(options)
+  const good = claims(session(made.clock.now()))
+  const send = (token: string) => made.guard.check({ authorization: `Bearer ${token}` }, rule)
+  return { ...made, good, send }
+}
+const refused = { ok: false, code: 'unauthorized', status: 401 }
+
+t.test('accepts EdDSA and ES256 keys by their own algorithm', async t => {
+  for (const alg of ['EdDSA', 'ES256', 'RS256']) {
+    const key = await signingKey(alg)
+    const { send, good } = await door({ keys: localKeys({ keys: [key.jwk] }) })
+    t.match(await send(await sign(key, good)), { ok: true }, alg)
+  }
+})
+
+t.test('refuses alg none, with and without a signature (CVE-2015-9235 and its kind)', async t => {
+  const { send, good, key } = await door()
+  for (const alg of ['none', 'None', 'NONE', '']) {
+    const head = encode({ alg, typ: 'at+jwt', kid: key.jwk.kid })
+    t.match(await send(`${head}.${encode(good)}.`), refused)
+    t.match(await send(`${head}.${encode(good)}.AAAA`), refused)
+  }
+})
+
+t.test('refuses HMAC under a public key: algorithm confusion', async t => {
+  const key = await signingKey('RS256')
+  const { send, good } = await door({ keys: localKeys({ keys: [key.jwk] }) })
+  const head = encode({ alg: 'HS256', typ: 'at+jwt', kid: key.jwk.kid })
+  for (const secret of [JSON.stringify(key.jwk), key.jwk.n as string]) {
+    const mac = createHmac('sha256', secret)
+      .update(`${head}.${encode(good)}`)
+      .digest('base64url')
+    t.match(await send(`${head}.${encode(good)}.${mac}`), refused)
+  }
+})
+
+t.test('refuses symmetric keys, an empty secret among them (fast-jwt issue 609)', async t => {
+  for (const k of ['', base64url.encode('secret')]) {
+    const keys = localKeys({ keys: [{ kty: 'oct', k, kid: 'mac', alg: 'HS256' }] })
+    const { send, good } = await door({ keys })
+    const head = encode({ alg: 'HS256', typ: 'at+jwt', kid: 'mac' })
+    const mac = createHmac('sha256', base64url.decode(k))
+      .update(`${head}.${encode(good)}`)
+      .digest('base64url')
+    t.match(await send(`${head}.${encode(good)}.${mac}`), refused)
+  }
+})
+
+t.test('pins one algorithm to a key: another of the same family is refused', async t => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid: 'unnamed' }
+  const { send, good } = await door({ keys: localKeys({ keys: [jwk] }) })
+  const signAs = (alg: string) => sign({ privateKey: privateKey as never, jwk }, good, { alg })
+  t.match(await send(await signAs('PS256')), refused)
+  t.match(await send(await signAs('RS256')), { ok: true })
+})
+
+t.test('refuses private keys, encryption keys and keys without the verify operation in the set', async t => {
+  const { jwk, privateKey } = await signingKey('ES256')
+  const changes = [{ d: 'AAAA' }, { use: 'enc' }, { key_ops: ['sign'] }, { alg: 'ES512' }]
+  for (const change of changes) {
+    const { send, good } = await door({ keys: localKeys({ keys: [{ ...jwk, ...change } as JWK] }) })
+    t.match(await send(await sign({ jwk, privateKey }, good, { alg: 'ES256' })), refused)
+  }
+})
+
+t.test('refuses a token that brings or points to its own key: jwk, jku, x5u, x5c', async t => {
+  const { send, good, key } = await door()
+  const attacker = await signingKey('EdDSA', key.jwk.kid)
+  for (const header of [
+    { jwk: attacker.jwk },
+    { jku: 'https://evil.test/jwks' },
+    { x5u: 'https://evil.test' },
+  ]) {
+    t.match(await send(await sign(attacker, good, header)), refused)
+    t.match(await send(await sign(key, good, header)), refused)
+  }
+})
+
+t.test('refuses every crit header, known or not (fast-jwt issue 591)', async t => {
+  const { send, good, key } = await door()
+  const payload = encode(good)
+  for (const extra of [{ crit: ['exp'] }, { crit: [] }, { crit: ['b64'], b64: true }, { crit: 'b64' }]) {
+    const head = encode({ alg: 'EdDSA', typ: 'at+jwt', kid: key.jwk.kid, ...extra })
+    const { subtle } = globalThis.crypto
+    const bytes = new TextEncoder().encode(`${head}.${payload}`)
+    const signature = await subtle.sign('Ed25519', key.privateKey, bytes)
+    t.match(await send(`${head}.${payload}.${base64url.encode(new Uint8Array(signature))}`), refused)
+  }
+})
+
+t.test('refuses a signed payload that is not an object (fast-jwt issue 639)', async t => {
+  const { send, good, key } = await door()
+  for (const payload of [[good], 'text', 1, null, true]) {
+    const input = `${encode({ alg: 'EdDSA', typ: 'at+jwt', kid: key.jwk.kid })}.${encode(payload)}`
+    const { subtle } = globalThis.crypto
+    const signature = await subtle.sign('Ed25519', key.privateKey, new TextEncoder().encode(input))
+    t.match(await send(`${input}.${base64url.encode(new Uint8Array(signature))}`), refused)
+  }
+})
+
+t.test(
+  'refuses every other spelling of a good token (fast-jwt issue 606, jose trailing newline)',
+  async t => {
+    const { send, good, key } = await door()
+    const token = await sign(key, good)
+    t.match(await send(token), { ok: true })
+    const last = token.at(-1) as string
+    const spellings = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_']
+      .filter(char => char !== last)
+      .map(char => token.slice(0, -1) + char)
+    for (const tail of ['\n', '=', '==', ' ', '\t', '\r\n', '.', '\0']) spellings.push(token + tail)
+    spellings.push(` ${token}`, token.replace('.', '=.'), token.replaceAll('-', '+').replaceAll('_', '/'))
+    for (const spelling of spellings) {
+      if (spelling !== token) t.match(await send(spelling), refused, JSON.stringify(spelling.slice(-6)))
+    }
+  },
+)
+
+t.test('tells tokens apart that share any part: no cache mix-up (fast-jwt GHSA-rp9m-7r4c-75qg)', async t => {
+  const { send, good, key, clock } = await door()
+  const one = await sign(key, good)
+  const two = await sign(key, claims(session(clock.now(), { accountId: 'acc_2' })))
+  t.match(await send(one), { value: { session: { accountId: 'acc_1' } } })
+  t.match(await send(two), { value: { session: { accountId: 'acc_2' } } })
+  const [head, body] = one.split('.')
+  const [, otherBody, otherSignature] = two.split('.')
+  t.match(await send(`${head}.${body}.${otherSignature}`), refused)
+  t.match(await send(`${head}.${otherBody}.${one.split('.')[2]}`), refused)
+  t.match(await send(one), { value: { session: { accountId: 'acc_1' } } })
+})
+
+t.test('refuses the wrong type, issuer, audience, key id and missing or future dates', async t => {
+  const { send, good, key, clock } = await door()
+  const now = clock.now() / 1000
+  const cases: [Record<string, unknown>, Record<string, unknown>?][] = [
+    [good, { typ: 'JWT' }],
+    [good, { typ: undefined }],
+    [good, { kid: 'other' }],
+    [good, { kid: 5 }],
+    [{ ...good, iss: 'https://issuer.test/' }],
+    [{ ...good, iss: [ISSUER] }],
+    [{ ...good, aud: 'https://other.test' }],
+    [{ ...good, aud: [] }],
+    [{ ...good, aud: undefined }],
+    [{ ...good, exp: undefined }],
+    [{ ...good, exp: '9999999999' }],
+    [{ ...good, exp: null }],
+    [{ ...good, exp: now + 0.5 }],
+    [{ ...good, iat: undefined }],
+    [{ ...good, iat: now + 6 }],
+    [{ ...good, nbf: now + 6 }],
+    [{ ...good, nbf: 'now' }],
+    [{ ...good, jti: undefined }],
+    [{ ...good, jti: '' }],
+    [{ ...good, sub: 7 }],
+    [{ ...good, scope: ['cards.read'] }],
+    [{ ...good, gw_policies: 'p' }],
+  ]
+  for (const [payload, header] of cases) {
+    t.match(await send(await sign(key, payload as never, header)), refused, JSON.stringify([payload, header]))
+  }
+  t.match(await send(await sign(key, { ...good, aud: ['https://x.test', AUDIENCE] })), { ok: true })
+  t.match(await send(await sign(key, { ...good, iat: now + 5, nbf: now + 5 })), { ok: true })
+})
+
+t.test('gives no tolerance to the expiry, and tells an expired session from a bad token', async t => {
+  const { send, good, key, clock } = await door()
+  const token = await sign(key, good)
+  clock.advance(900_000)
+  t.match(await send(token), { code: 'session_expired', status: 401 })
+  const forged = await sign(await signingKey('EdDSA', key.jwk.kid), good)
+  t.match(await send(forged), refused)
+})
+
+t.test('refuses a token over the size bound before anything reads it', async t => {
+  const { send, good, key } = await door({ maxTokenBytes: 1000 })
+  t.match(await send(await sign(key, { ...good, pad: 'x'.repeat(1000) })), {
+    ...refused,
+    reason: 'token too long',
+  })
+  t.match(await send('x'.repeat(5_000_000)), refused)
+})
+
+t.test('answers hostile bytes with a refusal, never an exception', async t => {
+  const { guard, good, key } = await door()
+  const token = await sign(key, good)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(
+        fc.string({ unit: 'binary', maxLength: 200 }),
+        fc.stringMatching(/^[A-Za-z0-9_-]{0,80}\.[A-Za-z0-9_-]{0,80}\.[A-Za-z0-9_-]{0,80}$/),
+        fc.tuple(fc.nat(token.length - 1), fc.string({ maxLength: 1 })).map(([at, char]) => {
+          return token.slice(0, at) + char + token.slice(at + 1)
+        }),
+        fc.tuple(fc.json(), fc.json()).map(([a, b]) => `${base64url.encode(a)}.${base64url.encode(b)}.AAAA`),
+      ),
+      async text => {
+        const verdict = await guard.check({ authorization: `Bearer ${text}` }, rule)
+        return text === token ? verdict.ok : !verdict.ok && verdict.status === 401
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+t.test('throws a fault, not a 401, when keys cannot be had or read', async t => {
+  const sources = [
+    async () => Promise.reject(new Error('connect ECONNREFUSED')),
+    async () => ({ kty: 'OKP', crv: 'Ed25519', x: '!!', kid: 'kid-EdDSA' }),
+  ]
+  for (const keys of sources) {
+    const { send, good, key } = await door({ keys })
+    await t.rejects(send(await sign(key, good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
+  }
+})
+
+t.test('verifies again after cacheSeconds, so a dropped key stops serving', async t => {
+  const keys: JWK[] = []
+  const { send, good, key, clock } = await door({ keys: localKeys(() => ({ keys })), cacheSeconds: 60 })
+  keys.push(key.jwk)
+  const token = await sign(key, good)
+  t.match(await send(token), { ok: true })
+  keys.length = 0
+  clock.advance(59_999)
+  t.match(await send(token), { ok: true })
+  clock.advance(1)
+  t.match(await send(token), refused)
+})
