@@ -2,11 +2,20 @@ export { fromClaims, SESSION_TOKEN_TYPE, toClaims } from './claims.ts'
 export { GRACE_MS, systemClock } from './clock.ts'
 export { keyDigest } from './digest.ts'
 export { Fault, malformedReply, orFault } from './fault.ts'
+export {
+  DEFAULT_REDIS_PREFIX,
+  endsSession,
+  FEED_RETENTION_MS,
+  memoryFeed,
+  redisFeed,
+  sqlFeed,
+} from './feed.ts'
 export { warnMemoryStorage } from './memory.ts'
 export { missingScopes, scopeCatalogue } from './scope.ts'
 export { allow, denier } from './verdict.ts'
 export type { Session, SessionClaims, Surface } from './claims.ts'
 export type { Clock, EpochMs } from './clock.ts'
 export type { FaultCode } from './fault.ts'
+export type { FeedChange, FeedEntry, MemoryFeed } from './feed.ts'
 export type { ScopeCatalogue } from './scope.ts'
 export type { Allowed, Denial, DenialOf, Verdict } from './verdict.ts'

@@ -1,5 +1,6 @@
 export { rows, toInteger, toText } from './client.ts'
-export { checkedPrefix, DEFAULT_PREFIX, migrate, readVersions } from './migrate.ts'
+export { checkedPrefix, DEFAULT_PREFIX } from '../prefix.ts'
+export { migrate, readVersions } from './migrate.ts'
 export { fromPgPool } from './pg.ts'
 export { fromSqlite } from './sqlite.ts'
 export type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'

@@ -1,3 +1,4 @@
+import { checkedPrefix, DEFAULT_PREFIX } from '../prefix.ts'
 import { rows, toInteger, type SqlClient } from './client.ts'
 
 /** The two SQL stores. Statements are shared where they read the same. */
@@ -7,17 +8,6 @@ export type SqlDialect = 'postgres' | 'sqlite'
 export interface Migration {
   readonly room: string
   readonly versions: readonly string[]
-}
-
-/** The prefix of every table unless a team names another. */
-export const DEFAULT_PREFIX = 'gw_'
-
-/** Checks a table prefix, which is pasted into SQL. Throws a `TypeError` for anything but `[a-z_][a-z0-9_]{0,30}`. */
-export function checkedPrefix(prefix: string): string {
-  if (!/^[a-z_][a-z0-9_]{0,30}$/.test(prefix)) {
-    throw new TypeError('table prefix must be 1 to 31 of a-z, 0-9 and _, not starting with a digit')
-  }
-  return prefix
 }
 
 /** Splits a `.sql` file into versions (a line `-- version N` starts one). Throws when they are not 1, 2, 3 ... */
