@@ -19,7 +19,9 @@ async function post(path: string, body: object, headers: Record<string, string> 
     body: JSON.stringify(body),
   }).catch((error: unknown) => {
     console.error(`No host answers at ${host}. Start one with "npm start", then run this again.`)
-    console.error(`(${error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)})`)
+    console.error(
+      `(${error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error)})`,
+    )
     process.exit(1)
   })
   return {
@@ -69,7 +71,9 @@ step('1. The signature becomes a key and a session', first, 200, [
 ])
 
 const replayed = await post('/user/v1/bootstrap', proof)
-step('2. The same statement again is refused: its nonce is used', replayed, 401, [String(replayed.body['message'])])
+step('2. The same statement again is refused: its nonce is used', replayed, 401, [
+  String(replayed.body['message']),
+])
 
 const key = String(first.body['userApiKey'])
 const narrow = await post('/user/v1/sessions', { scopes: ['subscriptions.write'] }, { 'x-user-key': key })

@@ -123,7 +123,10 @@ export function statementOf(address: string, now: number = Date.now()): Statemen
 }
 
 /** Template A of the contract, written out independently of the verifier. */
-export function templateA({ address, nonce, issuedAt, expiresAt }: Statement, service = 'Gatewright Sandbox'): string {
+export function templateA(
+  { address, nonce, issuedAt, expiresAt }: Statement,
+  service = 'Gatewright Sandbox',
+): string {
   return `${service} Bootstrap\nAddress: ${address}\nNonce: ${nonce}\nIssued At: ${issuedAt}\nExpires At: ${expiresAt}`
 }
 
@@ -155,7 +158,9 @@ export async function bootstrapUser(
   extra: Record<string, unknown> = {},
   now?: number,
 ): Promise<WalletUser> {
-  const { status, body } = await send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet(), extra, now) })
+  const { status, body } = await send('/user/v1/bootstrap', {
+    body: await signedBootstrap(newWallet(), extra, now),
+  })
   if (status !== 200) throw new Error(`bootstrap answered ${status}: ${JSON.stringify(body)}`)
   return {
     key: body['userApiKey'] as string,

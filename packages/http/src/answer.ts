@@ -25,7 +25,13 @@ export function denialAnswer(denial: Refusal, shape: ErrorShape): Answer {
   const body =
     shape === 'plain'
       ? plain
-      : { ...plain, ok: false, data: {}, summary: message, errors: [{ error: code, code, message, ...named }] }
+      : {
+          ...plain,
+          ok: false,
+          data: {},
+          summary: message,
+          errors: [{ error: code, code, message, ...named }],
+        }
   const has = (name: string): boolean => headers.some(([held]) => held.toLowerCase() === name)
   const added: HeaderField[] = []
   if (retryAfterSeconds !== undefined && !has('retry-after')) {

@@ -15,7 +15,9 @@ export async function readRawBody(
 ): Promise<Verdict<Uint8Array, RequestDenial>> {
   try {
     const length = request.headers['content-length']
-    return allow(await getRawBody(request, { limit: limitBytes, ...(length === undefined ? {} : { length }) }))
+    return allow(
+      await getRawBody(request, { limit: limitBytes, ...(length === undefined ? {} : { length }) }),
+    )
   } catch (error) {
     request.resume()
     const { type } = error as { type?: string }
@@ -58,7 +60,9 @@ function isJson(contentType: string | undefined): boolean {
   try {
     const { type, parameters } = parseContentType(contentType)
     const charset = parameters['charset']
-    return /^application\/(?:json|[\w.-]+\+json)$/.test(type) && (charset ?? 'utf-8').toLowerCase() === 'utf-8'
+    return (
+      /^application\/(?:json|[\w.-]+\+json)$/.test(type) && (charset ?? 'utf-8').toLowerCase() === 'utf-8'
+    )
   } catch {
     return false
   }

@@ -36,7 +36,14 @@ type Read<T> = (text: string) => T | string
 
 const DEFAULT_LIMITS = { guardedPerKeyPerMinute: 600 }
 /** Chosen by design, but served by no adapter of this version; starting without them would mislead. */
-const UNSUPPORTED = ['DATABASE_URL', 'REDIS_URL', 'REDIS_CLUSTER_URLS', 'SIGNING_KEYS', 'RPC_URLS', 'TRUST_PROXY']
+const UNSUPPORTED = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'REDIS_CLUSTER_URLS',
+  'SIGNING_KEYS',
+  'RPC_URLS',
+  'TRUST_PROXY',
+]
 
 const port: Read<{ value: number }> = text =>
   /^\d{1,5}$/.test(text) && Number(text) <= 65_535
@@ -66,7 +73,9 @@ const sandbox: Read<{ value: 'sandbox' }> = text => {
 
 const peppers: Read<{ value: readonly NamedSecret[] }> = text => {
   const entries = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
-  const named = entries.flatMap(match => (match ? [{ id: match[1] as string, secret: match[2] as string }] : []))
+  const named = entries.flatMap(match =>
+    match ? [{ id: match[1] as string, secret: match[2] as string }] : [],
+  )
   const distinct = new Set(named.map(({ id }) => id)).size === entries.length
   return named.length === entries.length && distinct
     ? { value: named }

@@ -2,7 +2,7 @@ import { systemClock } from '@gatewright/kernel'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
 import { sqliteStorage as idempotencyStorage } from '@gatewright/idempotency-store/sqlite'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { createGuard } from '@gatewright/scope-guard'
+import { createGuard, type LimitOptions, localKeys } from '@gatewright/scope-guard'
 import { createIssuer } from '@gatewright/session-issuer'
 import { sqliteStorage as issuerStorage } from '@gatewright/session-issuer/sqlite'
 import { createVerifier } from '@gatewright/signature-verifier'
@@ -38,6 +38,13 @@ function emptyContainer(): Container {
 /** How tokens name their issuer and audience: the public address where one is set. */
 function audience({ publicUrl, environment }: Config): string {
   return publicUrl ?? `urn:gatewright:${environment}`
+}
+
+/** The limits of contract section 11, by the names that header fields show. */
+function limitsOf({ rateLimits }: Config): LimitOptions[] {
+  if (rateLimits === 'off') return []
+  const points = rateLimits.guardedPerKeyPerMinute
+  return [{ name: 'guardedPerKeyPerMinute', points, windowSeconds: 60, per: 'key' }]
 }
 
 /** Binds everything the host is made of. CONFIG, DATABASE and SECRETS are for the caller to bind. */
@@ -76,9 +83,9 @@ export function createContainer(): Container {
       issuer: audience(config),
       audience: audience(config),
       clock: get(token.CLOCK),
-      keys: () => issuer.verificationKeys(),
+      keys: localKeys(() => issuer.jwks()),
       policies: ids => issuer.policies(ids),
-      limits: config.rateLimits === 'off' ? {} : config.rateLimits,
+      limits: limitsOf(config),
     })
   })
   bind(token.IDEMPOTENCY, get =>

@@ -37,7 +37,9 @@ try {
   const { code, message, stack } = error as NodeJS.ErrnoException
   if (error instanceof DataDirInUse) console.error(`Gatewright cannot start:\n  ${message}`)
   else if (code === 'EADDRINUSE') {
-    console.error(`Gatewright cannot start:\n  PORT ${config.value.port} is taken: stop what holds it, or set PORT`)
+    console.error(
+      `Gatewright cannot start:\n  PORT ${config.value.port} is taken: stop what holds it, or set PORT`,
+    )
   } else console.error(stack)
   process.exit(1)
 }

@@ -26,7 +26,8 @@ t.test('turns a signature over template A into a key and a session', async t => 
   const { status, body } = await bootstrap(await signedBootstrap(wallet, {}, clock.now()))
   t.equal(status, 200)
   const data = body.data as Record<string, unknown>
-  for (const [name, value] of Object.entries(data)) t.same(body[name], value, `${name} is repeated at top level`)
+  for (const [name, value] of Object.entries(data))
+    t.same(body[name], value, `${name} is repeated at top level`)
   t.match(data, {
     userApiKey: /^gw_sandbox_user_[0-9A-Za-z]{16}_[0-9A-Za-z]{36}$/,
     sessionId: String,
@@ -76,7 +77,8 @@ t.test('lets one of 20 simultaneous uses of a statement win, and refuses it afte
 t.test('refuses what the wallet did not sign, with one body for every cause', async t => {
   const other = newWallet()
   const good = await signedBootstrap(newWallet(), {}, clock.now())
-  const signed = async (now: number): Promise<Record<string, unknown>> => signedBootstrap(newWallet(), {}, now)
+  const signed = async (now: number): Promise<Record<string, unknown>> =>
+    signedBootstrap(newWallet(), {}, now)
   const refused = await Promise.all([
     bootstrap({ ...good, address: other.address }),
     bootstrap({ ...good, nonce: 'another-nonce' }),
@@ -92,23 +94,37 @@ t.test('refuses what the wallet did not sign, with one body for every cause', as
   t.equal((await bootstrap(good)).status, 200, 'the refusals spent nothing')
 })
 
-t.test('refuses a window longer than 10 minutes, and fields that are missing or malformed, naming the field', async t => {
-  const wallet = newWallet()
-  const long = { ...statementOf(wallet.address, clock.now()), expiresAt: new Date(clock.now() + 600_001).toISOString() }
-  const signature = await wallet.signMessage({ message: templateA(long) })
-  isRefused(t, await bootstrap({ ...long, signature }), 400, 'invalid_request', 'expiresAt')
+t.test(
+  'refuses a window longer than 10 minutes, and fields that are missing or malformed, naming the field',
+  async t => {
+    const wallet = newWallet()
+    const long = {
+      ...statementOf(wallet.address, clock.now()),
+      expiresAt: new Date(clock.now() + 600_001).toISOString(),
+    }
+    const signature = await wallet.signMessage({ message: templateA(long) })
+    isRefused(t, await bootstrap({ ...long, signature }), 400, 'invalid_request', 'expiresAt')
 
-  const good = await signedBootstrap(wallet, {}, clock.now())
-  for (const field of ['address', 'signature', 'nonce', 'issuedAt', 'expiresAt']) {
-    const { [field]: _, ...missing } = good
-    isRefused(t, await bootstrap(missing), 400, 'invalid_request', field)
-    isRefused(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
-  }
-  const wrongChecksum = wallet.address.replace(/[a-f]/, digit => digit.toUpperCase()).replace(/[A-F](?=[^A-F]*$)/, d => d.toLowerCase())
-  isRefused(t, await bootstrap({ ...good, address: wrongChecksum }), 400, 'invalid_request', 'address')
-  isRefused(t, await bootstrap({ ...good, sessionTtlSeconds: 59 }), 400, 'invalid_request', 'sessionTtlSeconds')
-  t.equal((await bootstrap(good)).status, 200, 'the refusals spent nothing')
-})
+    const good = await signedBootstrap(wallet, {}, clock.now())
+    for (const field of ['address', 'signature', 'nonce', 'issuedAt', 'expiresAt']) {
+      const { [field]: _, ...missing } = good
+      isRefused(t, await bootstrap(missing), 400, 'invalid_request', field)
+      isRefused(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
+    }
+    const wrongChecksum = wallet.address
+      .replace(/[a-f]/, digit => digit.toUpperCase())
+      .replace(/[A-F](?=[^A-F]*$)/, d => d.toLowerCase())
+    isRefused(t, await bootstrap({ ...good, address: wrongChecksum }), 400, 'invalid_request', 'address')
+    isRefused(
+      t,
+      await bootstrap({ ...good, sessionTtlSeconds: 59 }),
+      400,
+      'invalid_request',
+      'sessionTtlSeconds',
+    )
+    t.equal((await bootstrap(good)).status, 200, 'the refusals spent nothing')
+  },
+)
 
 t.test('refuses scopes it does not know or the key does not have, and puts retired ones aside', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
@@ -116,12 +132,21 @@ t.test('refuses scopes it does not know or the key does not have, and puts retir
   isRefused(t, unknown, 400, 'invalid_request', 'scopes')
   t.match(unknown.body['message'], /users\.fly/)
 
-  const beyond = await bootstrap({ ...good, scopes: ['users.read'], sessionScopes: ['users.read', 'cards.read'] })
+  const beyond = await bootstrap({
+    ...good,
+    scopes: ['users.read'],
+    sessionScopes: ['users.read', 'cards.read'],
+  })
   isRefused(t, beyond, 403, 'insufficient_scope')
   t.equal(beyond.body['scope'], 'cards.read')
 
   const scopes = ['users.read', 'cards.read', 'deposits-swapped.read']
-  const { status, body } = await bootstrap({ ...good, scopes, sessionScopes: ['users.read'], sessionTtlSeconds: 60 })
+  const { status, body } = await bootstrap({
+    ...good,
+    scopes,
+    sessionScopes: ['users.read'],
+    sessionTtlSeconds: 60,
+  })
   t.equal(status, 200, 'the refusals spent nothing')
   t.same(body['scopes'], ['users.read'])
   t.same(body['ignoredScopes'], ['deposits-swapped.read'])
@@ -131,8 +156,20 @@ t.test('refuses scopes it does not know or the key does not have, and puts retir
 t.test('refuses an unknown policy field at write time, naming it', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   for (const name of ['policy', 'sessionPolicy']) {
-    isRefused(t, await bootstrap({ ...good, [name]: { maxAuthAmountCent: 1 } }), 400, 'invalid_request', `${name}.maxAuthAmountCent`)
-    isRefused(t, await bootstrap({ ...good, [name]: { maxAuthAmountCents: -1 } }), 400, 'invalid_request', `${name}.maxAuthAmountCents`)
+    isRefused(
+      t,
+      await bootstrap({ ...good, [name]: { maxAuthAmountCent: 1 } }),
+      400,
+      'invalid_request',
+      `${name}.maxAuthAmountCent`,
+    )
+    isRefused(
+      t,
+      await bootstrap({ ...good, [name]: { maxAuthAmountCents: -1 } }),
+      400,
+      'invalid_request',
+      `${name}.maxAuthAmountCents`,
+    )
     isRefused(t, await bootstrap({ ...good, [name]: [] }), 400, 'invalid_request', name)
   }
   t.equal((await bootstrap({ ...good, policy: { maxAuthAmountCents: 1 } })).status, 200)

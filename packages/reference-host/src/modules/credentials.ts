@@ -24,7 +24,9 @@ export function grantable(
   const sorted = aliases.sortScopes(surface, requested)
   const unknown = sorted.scopes.find(name => !catalogue.has(name))
   if (unknown === undefined) return allow(sorted)
-  return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, { field })
+  return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, {
+    field,
+  })
 }
 
 /** Checks a policy object at write time; none given gives nothing to store. */
@@ -41,7 +43,13 @@ export function keyFields({ key, text }: { key: ApiKey; text: string }): Record<
 }
 
 /** A new session as answers show it. */
-export function sessionFields({ token, session }: { token: string; session: Session }): Record<string, unknown> {
+export function sessionFields({
+  token,
+  session,
+}: {
+  token: string
+  session: Session
+}): Record<string, unknown> {
   return {
     sessionToken: token,
     sessionId: session.sessionId,

@@ -16,7 +16,8 @@ export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> 
   const cursor = query.get('cursor')
   if (cursor === null) return allow({ after: 0, limit: Number(limit) })
   const match = /^after:([1-9]\d{0,14})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
-  if (!match) return deny('invalid_request', 'cursor must come from an earlier nextCursor', { field: 'cursor' })
+  if (!match)
+    return deny('invalid_request', 'cursor must come from an earlier nextCursor', { field: 'cursor' })
   return allow({ after: Number(match[1]), limit: Number(limit) })
 }
 

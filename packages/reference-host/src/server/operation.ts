@@ -1,7 +1,7 @@
 import type { Surface, Verdict } from '@gatewright/kernel'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Access, SpendRequest } from '@gatewright/scope-guard'
+import type { Access, Spend } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox'
 
@@ -42,7 +42,7 @@ export interface Effect {
   /** Stable id of the effect: the same on every retry of the same idempotency key. */
   readonly effectId: string
   /** What `spends` said, already allowed by every policy of the caller. */
-  readonly spend: SpendRequest
+  readonly spend: Spend
 }
 
 interface Rule<C extends Credential, S extends TObject> {
@@ -70,7 +70,7 @@ export interface PlainOperation<C extends Credential = Credential, S extends TOb
 export interface LedgerOperation<S extends TObject = TObject> extends Rule<'session', S> {
   readonly credential: 'session'
   /** What the write spends, from the server's own figures where it has them. Read before anything is stored. */
-  spends(call: Call<'session', Static<S>>): Verdict<SpendRequest>
+  spends(call: Call<'session', Static<S>>): Verdict<Spend>
   write(call: Call<'session', Static<S>>, effect: Effect): Promise<Verdict<Success>>
 }
 

@@ -2,7 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { parseJsonObject, type HeaderField } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
-import type { Access, Guard } from '@gatewright/scope-guard'
+import type { Access, Guard, Rule } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
 import { bodyCheck } from './validate.ts'
@@ -28,8 +28,6 @@ export interface Performed {
 
 /** Performs one operation on a request. */
 export type Perform = (incoming: Incoming) => Promise<Performed>
-
-const LIMIT = 'guardedPerKeyPerMinute'
 
 /**
  * Compiles an operation's rule once. Order of a request: credential, scopes, limit and policy; then the body is read
@@ -59,18 +57,20 @@ export function compile(operation: Operation, services: PerformServices): Perfor
 
 /** Proves the credential that the operation names; no other is looked at. */
 function prover(
-  { id, surface, credential, scopes }: Operation,
+  operation: Operation,
   { guard, issuer }: PerformServices,
 ): (facts: RequestFacts) => Promise<Verdict<Callers[keyof Callers]>> {
+  const { id, surface, credential, scopes } = operation
   if (credential === 'none') return async () => allow(undefined)
   if (credential === 'session') {
-    const rule = {
+    const rule: Rule = {
       operation: id,
-      limit: LIMIT,
       ...(surface === 'public' ? {} : { surface }),
       ...(scopes ? { allOf: scopes } : {}),
+      ...('write' in operation ? { spends: 'spend' } : {}),
     }
-    return async facts =>
+    guard.prepare(rule)
+    return facts =>
       guard.check({ authorization: facts.header('authorization'), address: facts.address }, rule)
   }
   const side = credential === 'user-key' ? 'user' : 'partner'
@@ -104,7 +104,7 @@ async function commit(
       async function spendAndWrite(): Promise<Verdict<Success>> {
         const spend = operation.spends(call)
         if (!spend.ok) return spend
-        const allowed = await guard.spend(caller, spend.value)
+        const allowed = await guard.reserve(caller, spend.value)
         return allowed.ok ? operation.write(call, { tx, effectId, spend: spend.value }) : allowed
       }
     },

@@ -19,7 +19,10 @@ export function bodyCheck(
 }
 
 /** Which field an ajv error is about, and what was expected of it. */
-function explain({ keyword, instancePath, params, message }: ErrorObject): { field: string; expected: string } {
+function explain({ keyword, instancePath, params, message }: ErrorObject): {
+  field: string
+  expected: string
+} {
   const at = instancePath.slice(1).replaceAll('/', '.')
   if (keyword === 'required') {
     const missing = String(params['missingProperty'])

@@ -30,26 +30,37 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     credential: 'none',
     topLevel: true,
     body: Body,
-    async handle({ body }) {
+    async handle({ body, facts }) {
       // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
       const scopes = grantable('user', body.scopes, 'scopes', aliases)
       if (!scopes.ok) return scopes
-      const sessionScopes = grantable('user', body.sessionScopes ?? scopes.value.scopes, 'sessionScopes', aliases)
+      const sessionScopes = grantable(
+        'user',
+        body.sessionScopes ?? scopes.value.scopes,
+        'sessionScopes',
+        aliases,
+      )
       if (!sessionScopes.ok) return sessionScopes
       const beyond = missingScopes(sessionScopes.value.scopes, scopes.value.scopes)
       if (beyond.length > 0) {
         const message = `sessionScopes asks for more than the key has: ${beyond.join(' ')}`
-        return deny('insufficient_scope', message, { field: 'sessionScopes', details: { scope: beyond.join(' ') } })
+        return deny('insufficient_scope', message, {
+          field: 'sessionScopes',
+          details: { scope: beyond.join(' ') },
+        })
       }
       const policy = checkedPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
       const sessionPolicy = checkedPolicy(body.sessionPolicy, 'sessionPolicy')
       if (!sessionPolicy.ok) return sessionPolicy
 
-      const proven = await verifier.verify(body)
+      const proven = await verifier.verify(body, { addressClass: facts.address })
       if (!proven.ok) return proven
       const { principal, address } = proven.value
-      const user = await users.ofWallet({ principal, walletAddress: address, label: body.walletLabel }, clock.now())
+      const user = await users.ofWallet(
+        { principal, walletAddress: address, label: body.walletLabel },
+        clock.now(),
+      )
       const created = await issuer.createKey({
         surface: 'user',
         accountId: user.accountId,

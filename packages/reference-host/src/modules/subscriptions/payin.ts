@@ -28,7 +28,7 @@ export function createPayin({ payins, clock }: ModuleServices): Operation {
     spends({ body }) {
       const amount = payable(body)
       if (!amount.ok) return amount
-      return allow({ operation: 'subscriptions.payin', amountCents: amount.value, currency: 'USD' })
+      return allow({ amountCents: amount.value, currency: 'USD' })
     },
     async write({ caller, body }, { tx, effectId, spend }) {
       const { amountCents: _amount, currency = 'USD', method = 'onchain', ...properties } = body

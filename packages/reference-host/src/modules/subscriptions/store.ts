@@ -47,7 +47,13 @@ export const payinStore: PayinStore = {
         properties, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       [
         ...[stored.id, stored.accountId, stored.userId, effectId, stored.amountCents, stored.currency],
-        ...[stored.method, stored.status, JSON.stringify(stored.properties), stored.createdAt, stored.expiresAt],
+        ...[
+          stored.method,
+          stored.status,
+          JSON.stringify(stored.properties),
+          stored.createdAt,
+          stored.expiresAt,
+        ],
       ],
     )
     return stored

@@ -27,7 +27,9 @@ export function partnerUser(
   const named = body.walletAddress?.toLowerCase()
   const twin = wallet?.address.toLowerCase()
   if (named !== undefined && twin !== undefined && named !== twin) {
-    return deny('invalid_request', 'walletAddress and wallet.address differ: send one', { field: 'walletAddress' })
+    return deny('invalid_request', 'walletAddress and wallet.address differ: send one', {
+      field: 'walletAddress',
+    })
   }
   return allow({ externalId, walletAddress: named ?? twin })
 }

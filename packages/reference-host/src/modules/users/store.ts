@@ -90,9 +90,11 @@ export function userStore(db: SqlClient): UserStore {
     resolve: (request, now, onCreate) =>
       db.transaction(async tx => {
         const { partnerId, externalId, walletAddress = null, label = null } = request
-        const [created] = await rows(tx, `${INSERT} on conflict (partner_id, external_id) do nothing returning *`, [
-          ...[newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now],
-        ])
+        const [created] = await rows(
+          tx,
+          `${INSERT} on conflict (partner_id, external_id) do nothing returning *`,
+          [...[newId('usr'), newId('acc'), partnerId, externalId, null, walletAddress, label, now]],
+        )
         if (created) {
           await onCreate(tx, toUser(created))
           return allow(toUser(created))

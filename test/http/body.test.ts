@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage } from 'node:http'
+import { connect, type AddressInfo } from 'node:net'
+import { parseJsonObject, readRawBody } from '@gatewright/http'
+import t from 'tap'
+
+type Outcome = Awaited<ReturnType<typeof readRawBody>>
+
+/** Serves one request over a real socket and returns what reading its body gave. */
+async function read(send: (port: number) => void, limitBytes = 100): Promise<Outcome> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const outcome = new Promise<Outcome>((resolve, reject) => {
+    server.once('request', (request: IncomingMessage, response) => {
+      readRawBody(request, limitBytes)
+        .then(resolve, reject)
+        .finally(() => response.end())
+    })
+  })
+  send((server.address() as AddressInfo).port)
+  try {
+    return await outcome
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+const post =
+  (head: string, body: string | Buffer, end = false) =>
+  (port: number): void => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write(`POST / HTTP/1.1\r\nHost: x\r\n${head}\r\n\r\n`)
+      socket.write(body)
+      if (end) socket.end()
+    })
+    socket.on('error', () => {})
+  }
+
+t.test('reads the bytes as they were sent', async t => {
+  const bytes = Buffer.from([0, 255, 10, 13])
+  const outcome = await read(post('Content-Length: 4', bytes))
+  t.ok(outcome.ok && Buffer.compare(Buffer.from(outcome.value), bytes) === 0)
+  const chunked = await read(post('Transfer-Encoding: chunked', '2\r\n{}\r\n0\r\n\r\n'))
+  t.ok(chunked.ok && Buffer.from(chunked.value).toString() === '{}')
+})
+
+t.test('refuses a body above the limit, announced or not, and takes one at it', async t => {
+  t.match(await read(post('Content-Length: 101', 'x'.repeat(101))), {
+    code: 'payload_too_large',
+    status: 413,
+  })
+  const chunk = `65\r\n${'x'.repeat(101)}\r\n0\r\n\r\n`
+  t.match(await read(post('Transfer-Encoding: chunked', chunk)), { code: 'payload_too_large' })
+  t.ok((await read(post('Content-Length: 100', 'x'.repeat(100)))).ok)
+})
+
+t.test('refuses a body that ends early', async t => {
+  t.match(await read(post('Content-Length: 10', 'abc', true)), { code: 'invalid_request', field: 'body' })
+})
+
+t.test('reads one JSON object in UTF-8, and nothing at all as an empty one', async t => {
+  const parse = (text: string, type?: string): unknown => parseJsonObject(Buffer.from(text), type)
+  t.match(parse('{"a":1}', 'application/json'), { ok: true, value: { a: 1 } })
+  t.match(parse('{"a":1}', 'application/JSON; charset=UTF-8'), { ok: true })
+  t.match(parse('{"a":1}', 'application/merge-patch+json'), { ok: true })
+  t.match(parse('', undefined), { ok: true, value: {} })
+  for (const type of [
+    undefined,
+    '',
+    'text/plain',
+    'application/jsonp',
+    'application/json; charset=latin1',
+    ';',
+  ]) {
+    t.match(parse('{}', type), { ok: false, code: 'unsupported_media_type' }, String(type))
+  }
+  for (const text of ['{', '[]', 'null', '1', '"a"', '\ufeff{}', 'true']) {
+    t.match(parse(text, 'application/json'), { ok: false, code: 'invalid_request', field: 'body' }, text)
+  }
+  t.match(parseJsonObject(Buffer.from([0x22, 0xff, 0x22]), 'application/json'), { code: 'invalid_request' })
+})

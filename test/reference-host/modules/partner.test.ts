@@ -1,0 +1,138 @@
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+const partner = { 'x-partner-key': host.partnerKey }
+const resolve = (body: object, path = '/partner/v1/users/resolve'): Promise<Answer> =>
+  host.send(path, { body, headers: partner })
+const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
+const cards = (token: string, query = ''): Promise<Answer> =>
+  host.send(`/partner/v1/cards${query}`, { headers: bearer(token) })
+const tokenOf = async (userId: string, scopes = ['cards.read']): Promise<string> => {
+  await resolve({ userId })
+  return (await open({ userId, scopes })).body.data?.['sessionToken'] as string
+}
+
+t.test('resolves a user once, under either canonical path', async t => {
+  const address = `0x${'aB'.repeat(20)}`
+  const first = await resolve({ userId: 'ann', walletAddress: address, walletLabel: 'Main' })
+  t.equal(first.status, 200)
+  t.match(first.body.data, {
+    userId: 'ann',
+    walletAddress: address.toLowerCase(),
+    kycStatus: 'not_submitted',
+  })
+  t.notOk('userId' in first.body, 'partner answers are the envelope only')
+  const again = await resolve({ userId: 'ann' }, '/users/resolve')
+  t.same(again.body.data, first.body.data)
+  t.equal(again.headers.get('deprecation'), null)
+})
+
+t.test('stores a wallet later, takes the older field names, and refuses another wallet', async t => {
+  const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
+  t.equal((await resolve({ externalUserId: 'bob' })).body.data?.['walletAddress'], null)
+  const later = await resolve({ externalUserId: 'bob', wallet: { chain: 'evm', address: one } })
+  t.equal(later.body.data?.['walletAddress'], one)
+  const other = await resolve({ userId: 'bob', walletAddress: two })
+  t.match(other, { status: 409, body: { error: 'invalid_state', ok: false, data: {} } })
+  t.match(other.body['errors'], [{ error: 'invalid_state', code: 'invalid_state', field: 'walletAddress' }])
+  t.equal((await open({ userId: 'bob', scopes: [], walletAddress: two })).status, 409)
+  t.equal((await resolve({ userId: 'bob', externalUserId: 'eve' })).status, 400)
+})
+
+t.test('makes one user of 20 simultaneous first resolves', async t => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => resolve({ userId: 'many' })))
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  const page = await cards(await tokenOf('many'), '?limit=100')
+  t.equal((page.body.data?.['cards'] as unknown[]).length, 25)
+})
+
+t.test('names the field when a user id is missing, empty or too long', async t => {
+  for (const userId of [undefined, '', 'x'.repeat(121), 7]) {
+    const answer = await resolve({ userId })
+    t.match(answer, { status: 400, body: { error: 'invalid_request', field: 'userId' } })
+  }
+  t.equal((await resolve({ userId: 'x'.repeat(120) })).status, 200)
+})
+
+t.test('opens sessions only for users it resolved, within its scopes', async t => {
+  await resolve({ userId: 'cid' })
+  t.match(await open({ userId: 'nobody', scopes: [] }), { status: 404, body: { error: 'not_found' } })
+  t.match(await open({ userId: 'cid' }), { status: 400, body: { field: 'scopes' } })
+  t.match(await open({ userId: 'cid', scopes: ['keys.write'] }), { status: 400, body: { field: 'scopes' } })
+  const session = await open({ userId: 'cid', scopes: ['cards.read', 'balances.read'], ttlSeconds: 60 })
+  t.match(session.body.data, {
+    userId: 'cid',
+    scopes: ['cards.read'],
+    ignoredScopes: ['balances.read'],
+    sessionToken: String,
+    sessionId: String,
+    expiresAt: String,
+  })
+  t.equal((await open({ userId: 'cid', scopes: [] })).status, 200)
+})
+
+t.test('pages through the 25 cards of a user without gap or repeat', async t => {
+  const token = await tokenOf('dan')
+  const seen: string[] = []
+  let cursor: unknown = null
+  do {
+    const query: string = cursor === null ? '?limit=10' : `?limit=10&cursor=${String(cursor)}`
+    const { status, body } = await cards(token, query)
+    t.equal(status, 200)
+    seen.push(...(body.data?.['cards'] as { cardId: string }[]).map(card => card.cardId))
+    cursor = body.data?.['nextCursor']
+  } while (cursor !== null)
+  t.equal(seen.length, 25)
+  t.equal(new Set(seen).size, 25)
+  const [card] = (await cards(token)).body.data?.['cards'] as object[]
+  t.match(card, {
+    cardId: String,
+    last4: /^\d{4}$/,
+    status: String,
+    expirationMonth: Number,
+    createdAt: String,
+  })
+})
+
+t.test('refuses a limit or cursor that cannot be one', async t => {
+  const token = await tokenOf('eli')
+  for (const limit of ['0', '101', '-1', '1.5', 'x', '']) {
+    t.match(await cards(token, `?limit=${limit}`), { status: 400, body: { field: 'limit' } })
+  }
+  for (const cursor of ['x', '', 'YWZ0ZXI6LTE', "'%20or%201=1"]) {
+    t.match(await cards(token, `?cursor=${cursor}`), { status: 400, body: { field: 'cursor' } })
+  }
+})
+
+t.test('never shows one user the cards of another', async t => {
+  const ids = async (token: string): Promise<string[]> =>
+    ((await cards(token, '?limit=100')).body.data?.['cards'] as { cardId: string }[]).map(card => card.cardId)
+  const one = await ids(await tokenOf('fay'))
+  const two = await ids(await tokenOf('gus'))
+  t.equal(new Set([...one, ...two]).size, 50)
+})
+
+t.test('reads only the credential that the operation names', async t => {
+  const token = await tokenOf('hal')
+  const both = { ...partner, ...bearer(token) }
+  t.equal((await host.send('/partner/v1/cards', { headers: both })).status, 200)
+  t.equal((await host.send('/partner/v1/cards', { headers: partner })).status, 401)
+  t.equal((await host.send('/partner/v1/sessions', { body: {}, headers: bearer(token) })).status, 401)
+  const user = await bootstrapUser(host.send)
+  const wrong = await host.send('/partner/v1/sessions', { body: {}, headers: { 'x-partner-key': user.key } })
+  t.match(wrong, { status: 401, body: { error: 'unauthorized', ok: false } })
+})
+
+t.test('refuses a session of the other surface, both ways, and one without the scope', async t => {
+  const { token } = await bootstrapUser(host.send)
+  t.match(await cards(token), { status: 403, body: { error: 'wrong_surface', ok: false } })
+  const partnerToken = await tokenOf('ivy', [])
+  const payin = await host.send('/user/v1/subscriptions/payin', { body: {}, headers: bearer(partnerToken) })
+  t.match(payin, { status: 403, body: { error: 'wrong_surface' } })
+  const narrow = await cards(partnerToken)
+  t.match(narrow, { status: 403, body: { error: 'insufficient_scope', message: /cards\.read/ } })
+  t.match(narrow.headers.get('www-authenticate'), /error="insufficient_scope".*scope="cards.read"/)
+  t.same(host.failures, [])
+})
