@@ -12,6 +12,8 @@ export type FaultCode =
   | 'ERR_RPC_UNAVAILABLE'
   /** More work is in flight than the process accepts; nothing was started. */
   | 'ERR_OVERLOADED'
+  /** A handler used the database beside the transaction it was given: a mistake in its code. Nothing was done. */
+  | 'ERR_OUTSIDE_TRANSACTION'
 
 /**
  * A broken world: thrown, never returned, and never turned into a yes, 401, 403 or 429 by a catch-all.

@@ -1,4 +1,5 @@
 import { Fault, orFault } from '../fault.ts'
+import { refuseConfined } from './confine.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
 
 interface PgQueries {
@@ -14,9 +15,13 @@ interface PgPool extends PgQueries {
  * `error` listener, because an idle connection that dies would otherwise end the process.
  */
 export function fromPgPool(pool: PgPool): SqlClient {
-  return {
-    query: (text, values = []) => orFault('postgres', () => pool.query(text, [...values])),
+  const db: SqlClient = {
+    async query(text, values = []) {
+      refuseConfined(db)
+      return orFault('postgres', () => pool.query(text, [...values]))
+    },
     async transaction(work) {
+      refuseConfined(db)
       const connection = await orFault('postgres', () => pool.connect())
       let healthy = false
       let open = true
@@ -49,4 +54,5 @@ export function fromPgPool(pool: PgPool): SqlClient {
       }
     },
   }
+  return db
 }

@@ -1,4 +1,5 @@
 import { orFault } from '../fault.ts'
+import { refuseConfined } from './confine.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
 
 interface SqliteStatement {
@@ -55,13 +56,16 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
   }
   const execute = (text: string): Promise<unknown> => orFault('sqlite', async () => writer.exec(text))
 
-  return {
-    query: (text, values = []) =>
-      read && /^\s*select\b/i.test(text)
+  const db: SqlClient = {
+    async query(text, values = []) {
+      refuseConfined(db)
+      return read && /^\s*select\b/i.test(text)
         ? orFault('sqlite', async () => read(text, values))
-        : inTurn(() => orFault('sqlite', async () => write(text, values))),
-    transaction: work =>
-      inTurn(async () => {
+        : inTurn(() => orFault('sqlite', async () => write(text, values)))
+    },
+    async transaction(work) {
+      refuseConfined(db)
+      return inTurn(async () => {
         let open = true
         const tx: SqlQueries = {
           query: async (text, values = []) => {
@@ -80,6 +84,8 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
           await execute('rollback').catch(() => undefined)
           throw error
         }
-      }),
+      })
+    },
   }
+  return db
 }

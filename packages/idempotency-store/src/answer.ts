@@ -1,0 +1,76 @@
+import { malformedReply } from '@gatewright/kernel'
+
+/** An HTTP answer as plain data: what a handler made, before field twins and other rendering. */
+export interface StoredAnswer {
+  readonly status: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string
+  /** The body was larger than `maxAnswerBytes` and was not kept: `body` is empty, the rest is real. */
+  readonly bodyOmitted?: true
+}
+
+/**
+ * What an answer's status says about the effect.
+ * `final`: it is decided, keep the answer. `refused`: nothing happened, the key is free again. `unknown`: the
+ * effect may have begun.
+ */
+export type AnswerClass = 'final' | 'refused' | 'unknown'
+
+/**
+ * Client errors that are raised before any effect: syntax and validation (400, 405, 406, 411, 413, 414, 415,
+ * 416, 417, 422, 428, 431), authentication and authorisation (401, 403, 407, 511) and "try again" (408, 421,
+ * 425, 426, 429). Every other 4xx is definitive (402 declined, 404, 409, 410, 412 ...) and is kept.
+ */
+const REFUSED = new Set([
+  400, 401, 403, 405, 406, 407, 408, 411, 413, 414, 415, 416, 417, 421, 422, 425, 426, 428, 429, 431, 511,
+])
+
+/** Sorts an answer by its status: 2xx, 3xx and definitive 4xx are final, 5xx and the rest unknown. */
+export function classify(status: number): AnswerClass {
+  if (REFUSED.has(status)) return 'refused'
+  return status >= 200 && status < 500 ? 'final' : 'unknown'
+}
+
+/** What is kept of an answer. */
+export interface KeepOptions {
+  /** Lower-case names of the header fields that are kept. */
+  readonly storedHeaders: ReadonlySet<string>
+  /** Largest body kept, in UTF-8 bytes. */
+  readonly maxAnswerBytes: number
+}
+
+/** The answer as it is replayed: allowed header fields only, and no body that is over the cap. */
+export function keep(answer: StoredAnswer, options: KeepOptions): StoredAnswer {
+  const headers = answer.headers.filter(([name]) => options.storedHeaders.has(name.toLowerCase()))
+  if (Buffer.byteLength(answer.body) <= options.maxAnswerBytes) {
+    return { status: answer.status, headers, body: answer.body }
+  }
+  return { status: answer.status, headers, body: '', bodyOmitted: true }
+}
+
+/** Writes an answer as the text that storage keeps. JSON escapes NUL and lone surrogates, which stores refuse. */
+export function encode(answer: StoredAnswer): string {
+  return JSON.stringify(answer)
+}
+
+/** Reads it back. Fault: `ERR_STORE_REPLY`. */
+export function decode(text: string): StoredAnswer {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw malformedReply('idempotency storage', 'an answer')
+  }
+  if (!isAnswer(value)) throw malformedReply('idempotency storage', 'an answer')
+  return value
+}
+
+/** Whether a value has the shape of an answer. */
+export function isAnswer(value: unknown): value is StoredAnswer {
+  const { status, headers, body } = (value ?? {}) as Partial<StoredAnswer>
+  if (!Number.isInteger(status) || typeof body !== 'string' || !Array.isArray(headers)) return false
+  return headers.every(pair => {
+    const [name, text, ...rest] = Array.isArray(pair) ? (pair as unknown[]) : []
+    return typeof name === 'string' && typeof text === 'string' && rest.length === 0
+  })
+}

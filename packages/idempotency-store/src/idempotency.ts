@@ -1,0 +1,120 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { classify, decode, type StoredAnswer } from './answer.ts'
+import type { IdempotencyDenial } from './codes.ts'
+import { decide, done, type Deciding } from './decide.ts'
+import { checkedOptions, type CommonOptions } from './options.ts'
+import { persist } from './persist.ts'
+import { identify, type RequestFacts } from './request.ts'
+import { localRuns, type KeptAnswer } from './runs.ts'
+import type { Ending, IdempotencyStorage } from './storage/port.ts'
+
+/** Options of `createIdempotency`. */
+export interface IdempotencyOptions extends CommonOptions {
+  readonly storage: IdempotencyStorage
+}
+
+/** The right to run a write once. Plain data. */
+export interface Claim {
+  readonly storageKey: string
+  /** Grows with every run of the key. A receiver that refuses a fence below the highest seen shuts late runs out. */
+  readonly fence: number
+  /** Stable name of the effect, equal for every run of the same request. */
+  readonly effectId: string
+}
+
+/** The caller runs the write, or replays an earlier answer. */
+export type Begin =
+  | { readonly state: 'started'; readonly claim: Claim }
+  | ({ readonly state: 'replay' } & KeptAnswer)
+
+/** What `complete` came to. */
+export type Completion =
+  /** The answer is kept and replayed while `now < expiresAt`. */
+  | { readonly state: 'stored'; readonly expiresAt: number }
+  /** The answer says that nothing happened: the key is free. */
+  | { readonly state: 'released' }
+  /** The answer does not say what happened: the next caller meets a lost run. */
+  | { readonly state: 'unknown' }
+  /** Another run or a recovery has decided about the key; nothing was changed. */
+  | { readonly state: 'late' }
+
+/** Decides whether a write is new, running, done, or of unknown outcome. */
+export interface Idempotency {
+  /**
+   * Starts a write or says why not. Of any number of simultaneous calls one is started; the others wait up to
+   * `waitMs` for its answer. Authorise the caller before, so that a replay is authorised too.
+   * Denials: all of this package. Faults: `ERR_STORE_*`; the write must not run.
+   */
+  begin(facts: RequestFacts): Promise<Verdict<Begin, IdempotencyDenial>>
+  /**
+   * Ends a run by its answer; `classify` says which answers are kept. A failing store is tried three times,
+   * then its fault is thrown and the run is lost once its lease ends.
+   * Does not depend on the client's connection: call it, and wait for it, also when the client is gone.
+   */
+  complete(claim: Claim, answer: StoredAnswer): Promise<Completion>
+  /**
+   * Frees the key, when the handler knows that nothing happened. False when the caller is late.
+   * Never call it because something failed: a failed effect may have happened.
+   */
+  release(claim: Claim): Promise<boolean>
+  /** Resolves when every run that this process has started is ended: wait for it before exit. */
+  drained(): Promise<void>
+}
+
+/** Idempotent writes whose effect and record live in different places. */
+export function createIdempotency(options: IdempotencyOptions): Idempotency {
+  const settings = checkedOptions(options)
+  const { storage } = options
+  const runs = localRuns()
+  const deciding: Deciding = { settings, runs, storage, waiters: 0 }
+  const now = (): number => settings.clock.now()
+
+  const end = async ({ storageKey, fence }: Claim, ending: Ending): Promise<boolean> => {
+    let kept: KeptAnswer | undefined
+    try {
+      const won = await persist(settings, () => storage.end(storageKey, fence, ending, now()))
+      if (won && ending.state === 'done') {
+        kept = { answer: decode(ending.answer), expiresAt: ending.expiresAt }
+      }
+      return won
+    } finally {
+      const run = runs.find(storageKey, -Infinity)
+      if (run?.fence === fence) runs.end(run, kept)
+    }
+  }
+
+  return {
+    async begin(facts) {
+      const request = identify(facts, settings)
+      if (!request.ok) return request
+      const { storageKey: key, fingerprint, effectId } = request.value
+      const decided = await decide(deciding, request.value, async () => {
+        const at = now()
+        const leaseUntil = at + settings.lockMs
+        const begun = await storage.begin(key, fingerprint, leaseUntil, at)
+        if (begun.state !== 'started') return begun
+        const { fence } = begun
+        runs.open({ key, fingerprint, fence, leaseUntil }, at)
+        return { state: 'started', value: { storageKey: key, fence, effectId } }
+      })
+      if (!decided.ok || decided.value.state === 'replay') return decided as Verdict<Begin, IdempotencyDenial>
+      return allow({ state: 'started', claim: decided.value.value })
+    },
+
+    async complete(claim, answer) {
+      const kind = classify(answer.status)
+      const expiresAt = now() + settings.retentionMs
+      if (kind === 'final') {
+        const won = await end(claim, done(answer, expiresAt, settings))
+        return won ? { state: 'stored', expiresAt } : { state: 'late' }
+      }
+      const refused = kind === 'refused'
+      const won = await end(claim, refused ? { state: 'free', expiresAt } : { state: 'lost' })
+      return { state: won ? (refused ? 'released' : 'unknown') : 'late' }
+    },
+
+    release: claim => end(claim, { state: 'free', expiresAt: now() + settings.retentionMs }),
+
+    drained: () => runs.drained(),
+  }
+}

@@ -1,0 +1,34 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { deny, type IdempotencyDenial } from './codes.ts'
+
+/** Visible ASCII without the quote, backslash and comma; a comma is what two header lines are joined by. */
+const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/
+
+/** An sf-string (RFC 8941 section 3.3.3). */
+const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
+
+/** Bounds of a key's length in characters, both included. */
+export interface KeyLength {
+  readonly min: number
+  readonly max: number
+}
+
+/**
+ * Reads the `Idempotency-Key` header field. The bare form and the structured-field string
+ * (draft-ietf-httpapi-idempotency-key-header-07 section 2.1) of one text are the same key; spaces around it do
+ * not count. A key is at least `min` and at most `max` characters, counted after unquoting.
+ * Denials: `idempotency_key_required`, `idempotency_key_invalid`.
+ */
+export function readKey(header: string | undefined, length: KeyLength): Verdict<string, IdempotencyDenial> {
+  const field = 'idempotency-key'
+  const text = header?.replace(/^[ \t]+|[ \t]+$/g, '')
+  if (text === undefined || text === '') {
+    return deny('idempotency_key_required', 'This operation needs an Idempotency-Key header.', { field })
+  }
+  const key = QUOTED.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1') ?? (BARE.test(text) ? text : undefined)
+  if (key === undefined || key.length < length.min || key.length > length.max) {
+    const rule = `${length.min} to ${length.max} visible ASCII characters, bare or as one quoted string`
+    return deny('idempotency_key_invalid', `Idempotency-Key must be ${rule}.`, { field })
+  }
+  return allow(key)
+}

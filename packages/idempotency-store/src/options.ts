@@ -1,0 +1,101 @@
+import { systemClock, type Clock } from '@gatewright/kernel'
+import type { KeepOptions, StoredAnswer } from './answer.ts'
+import { bodyReader, type BodyReader, type FingerprintMode } from './fingerprint.ts'
+import type { KeyLength } from './key.ts'
+import { nodeTimer, type Timer } from './timer.ts'
+
+/** A run whose lease ended without an outcome. */
+export interface LostRun {
+  readonly account: string
+  readonly operation: string
+  /** The lost run's fencing number. */
+  readonly fence: number
+  /** The name its effect was given: what to ask the processor or the ledger about. */
+  readonly effectId: string
+}
+
+/** What became of a lost run. */
+export type Recovered =
+  /** It took effect; `answer` is what the first caller should have got. */
+  | { readonly state: 'completed'; readonly answer: StoredAnswer }
+  /** It took no effect and no longer can: the write is run again, with a larger fence and the same effectId. */
+  | { readonly state: 'never_happened' }
+  /** Nobody can say yet: the caller gets `outcome_unknown`. */
+  | { readonly state: 'unknown' }
+
+/** Options that both modes share. */
+export interface CommonOptions {
+  readonly clock?: Clock
+  /** Shortest key in characters. Default 8, 1..255. */
+  readonly minKeyLength?: number
+  /** Longest key in characters. Default 255, minKeyLength..1024. */
+  readonly maxKeyLength?: number
+  /**
+   * How long a run is trusted to be alive, in ms. Default 60 000, 1 000..86 400 000. Choose it longer than the
+   * longest handler: a run that outlives it is reported as `outcome_unknown`, never run again by itself.
+   */
+  readonly lockMs?: number
+  /** How long an answer is replayed, in ms. Default 86 400 000 (24 h), 60 000..31 536 000 000. */
+  readonly retentionMs?: number
+  /** Longest a duplicate waits for the first answer, in ms. Default 5 000, 0..60 000. */
+  readonly waitMs?: number
+  /** Most duplicates that wait at once in this process; one more is refused at once. Default 200, 0..100 000. */
+  readonly maxWaiters?: number
+  /** Header fields kept with an answer. Default `content-type`, `content-language`, `location`, `link`. */
+  readonly storedHeaders?: readonly string[]
+  /** Largest answer body kept, in bytes. Default 262 144, 0..16 777 216. Of a larger one a tombstone is kept. */
+  readonly maxAnswerBytes?: number
+  /** What counts as the same payload. Default `raw`: the same bytes. */
+  readonly fingerprint?: FingerprintMode
+  /** Says what became of a lost run. It is asked at most once per request. Without it every one is unknown. */
+  readonly recover?: (lost: LostRun) => Promise<Recovered>
+  /** How waiters wait; for tests. */
+  readonly timer?: Timer
+}
+
+/** Checked options. */
+export interface Settings extends KeepOptions {
+  readonly clock: Clock
+  readonly keyLength: KeyLength
+  readonly lockMs: number
+  readonly retentionMs: number
+  readonly waitMs: number
+  readonly maxWaiters: number
+  readonly fingerprint: BodyReader
+  readonly recover: (lost: LostRun) => Promise<Recovered>
+  readonly timer: Timer
+}
+
+function within(name: string, value: number, min: number, max: number): number {
+  if (Number.isSafeInteger(value) && value >= min && value <= max) return value
+  throw new TypeError(
+    `${name} must be an integer from ${min} to ${max}, not ${typeof value} ${String(value)}`,
+  )
+}
+
+const DAY_MS = 86_400_000
+const HEADERS = ['content-type', 'content-language', 'location', 'link']
+
+function headerNames(names: readonly string[]): ReadonlySet<string> {
+  const set = new Set(names.map(name => name.toLowerCase()))
+  if (set.has('set-cookie')) throw new TypeError('storedHeaders must not name set-cookie')
+  return set
+}
+
+/** Checks options once. Throws a `TypeError` that names the option, its bounds and what was given. */
+export function checkedOptions(options: CommonOptions): Settings {
+  const min = within('minKeyLength', options.minKeyLength ?? 8, 1, 255)
+  return {
+    clock: options.clock ?? systemClock,
+    keyLength: { min, max: within('maxKeyLength', options.maxKeyLength ?? 255, min, 1024) },
+    lockMs: within('lockMs', options.lockMs ?? 60_000, 1_000, DAY_MS),
+    retentionMs: within('retentionMs', options.retentionMs ?? DAY_MS, 60_000, 365 * DAY_MS),
+    waitMs: within('waitMs', options.waitMs ?? 5_000, 0, 60_000),
+    maxWaiters: within('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
+    storedHeaders: headerNames(options.storedHeaders ?? HEADERS),
+    maxAnswerBytes: within('maxAnswerBytes', options.maxAnswerBytes ?? 262_144, 0, 16_777_216),
+    fingerprint: bodyReader(options.fingerprint ?? 'raw'),
+    recover: options.recover ?? (async () => ({ state: 'unknown' })),
+    timer: options.timer ?? nodeTimer,
+  }
+}

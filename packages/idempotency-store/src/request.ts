@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto'
+import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
+import type { IdempotencyDenial } from './codes.ts'
+import { readKey } from './key.ts'
+import type { Settings } from './options.ts'
+
+/** The plain facts of one write. */
+export interface RequestFacts {
+  /** Who owns the key: the account, for partners the partner and the account. Never the session or API key. */
+  readonly account: string
+  /** The canonical operation id, so that a legacy path is the same operation. */
+  readonly operation: string
+  /** The raw header value, or undefined when it was not sent. */
+  readonly key: string | undefined
+  readonly method: string
+  /** The bytes as received: re-serialised JSON is other bytes. */
+  readonly body: Uint8Array
+}
+
+/** A write that can be looked up. */
+export interface IdentifiedRequest {
+  readonly facts: RequestFacts
+  /** Account, operation and key, told apart without a doubt. */
+  readonly storageKey: string
+  readonly fingerprint: string
+  /**
+   * Names the effect: the same text for every run of one account, operation, key and payload, for ever and on
+   * every host. Give it to whoever makes the effect as their idempotency key or unique id: it also protects
+   * where the store has lost its memory. 43 characters of base64url.
+   */
+  readonly effectId: string
+}
+
+/** Reads the key and names the request. Denials: `idempotency_key_required`, `idempotency_key_invalid`. */
+export function identify(
+  facts: RequestFacts,
+  settings: Settings,
+): Verdict<IdentifiedRequest, IdempotencyDenial> {
+  const key = readKey(facts.key, settings.keyLength)
+  if (!key.ok) return key
+  const { account, operation, method, body } = facts
+  const storageKey = JSON.stringify([account, operation, key.value])
+  const fingerprint = createHash('sha256')
+    .update(JSON.stringify([method, operation]))
+    .update(settings.fingerprint(body))
+    .digest('base64url')
+  return allow({ facts, storageKey, fingerprint, effectId: keyDigest(storageKey + fingerprint) })
+}

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import {
+  migrate as migrateRoom,
+  readVersions,
+  rows,
+  type SqlClient,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
+import type { IdempotencyStorage } from './port.ts'
+import {
+  COLUMNS,
+  sqlStorage,
+  tableName,
+  TAKEABLE,
+  TAKE_OR_RETURN,
+  type SqlStorageOptions,
+} from './statements.ts'
+
+export type { SqlStorageOptions } from './statements.ts'
+
+/**
+ * One statement: a live record is read and nothing is written; else the INSERT decides, on the newest version
+ * of the row and not on the statement's snapshot. With `lock`, the key's advisory lock must be had first and
+ * the answer is no row at all where another open transaction has it.
+ */
+function beginStatement(table: string, lock: boolean): string {
+  const source = lock ? 'from lock where got and' : 'where'
+  return `with ${lock ? 'lock as materialized (select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as got), ' : ''}
+    found as (select ${COLUMNS} from ${table} as held where digest = $1 and not ${TAKEABLE}),
+    begun as (insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
+      select $1, $2, $3, cast($5 as bigint), 'running', cast($4 as bigint)
+      ${source} not exists (select 1 from found) ${TAKE_OR_RETURN})
+    select * from begun union all select * from found`
+}
+
+const storage = (db: SqlQueries, options: SqlStorageOptions, lock: boolean): IdempotencyStorage => {
+  const begin = beginStatement(tableName(options), lock)
+  return sqlStorage(db, async (queries, values) => (await rows(queries, begin, values))[0], options)
+}
+
+/** The record in Postgres. One statement per verb, READ COMMITTED (the default) or stricter. */
+export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
+  return storage(db, options, false)
+}
+
+/**
+ * The record inside an open Postgres transaction, for `createTransactionalIdempotency`. A begin tries the key's
+ * advisory lock and never waits: where another transaction runs the same key it answers `running` at once, so a
+ * duplicate gives its connection back instead of holding it for as long as the first one takes.
+ */
+export function postgresTransactionStorage(
+  tx: SqlQueries,
+  options: SqlStorageOptions = {},
+): IdempotencyStorage {
+  return storage(tx, options, true)
+}
+
+/** Creates or updates the table. Repeatable, and safe from many instances at once. */
+export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+  const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
+  await migrateRoom(db, 'postgres', { room: 'idempotency', versions: readVersions(ddl) }, prefix)
+}

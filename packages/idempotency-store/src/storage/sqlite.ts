@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import {
+  migrate as migrateRoom,
+  readVersions,
+  rows,
+  type SqlClient,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
+import type { IdempotencyStorage } from './port.ts'
+import {
+  COLUMNS,
+  sqlStorage,
+  tableName,
+  TAKEABLE,
+  TAKE_OR_RETURN,
+  type SqlStorageOptions,
+} from './statements.ts'
+
+export type { SqlStorageOptions } from './statements.ts'
+
+/**
+ * The record in the embedded SQLite of one host process. A begin first reads, on the client's own read
+ * connection where it has one, so that a replay neither queues behind writers nor writes.
+ */
+export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
+  const table = tableName(options)
+  const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${TAKEABLE}`
+  const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
+    values ($1, $2, $3, $5, 'running', $4) ${TAKE_OR_RETURN}`
+  return sqlStorage(
+    db,
+    async (queries, values) =>
+      (await rows(queries, find, values))[0] ?? (await rows(queries, begin, values))[0],
+    options,
+  )
+}
+
+/** Creates or updates the table. Repeatable, and safe from many instances at once. */
+export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
+  await migrateRoom(db, 'sqlite', { room: 'idempotency', versions: readVersions(ddl) }, prefix)
+}

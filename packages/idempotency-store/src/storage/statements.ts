@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import {
+  checkedPrefix,
+  DEFAULT_PREFIX,
+  rows,
+  toInteger,
+  toText,
+  type SqlQueries,
+  type SqlRow,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
+import type { Begun, Ending, IdempotencyStorage } from './port.ts'
+
+/** Options of the SQL adapters. */
+export interface SqlStorageOptions {
+  /** Prefix of the table, as given to `migrate`. Default `gw_`. */
+  readonly prefix?: string
+}
+
+/** Runs one begin and returns the row it met or made, or none where the key is locked by a transaction. */
+type BeginRow = (db: SqlQueries, values: readonly SqlValue[]) => Promise<SqlRow | undefined>
+
+/** The table of a prefix. */
+export function tableName(options: SqlStorageOptions): string {
+  return `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}idempotency`
+}
+
+/** The columns a begin answers with. */
+export const COLUMNS = 'fingerprint, owner, fence, state, until, answer'
+
+/** True for a record that a begin may take over. `$5` is now. */
+export const TAKEABLE = `(held.state = 'free' or (held.state = 'done' and held.until <= $5))`
+
+const take = (column: string): string =>
+  `${column} = case when ${TAKEABLE} then excluded.${column} else held.${column} end`
+
+/**
+ * The tail of the begin's INSERT: it locks the row, takes it over where that is allowed, and returns it in any
+ * case. Whether the caller won shows in `owner`: without it, two begins with equal arguments would both read
+ * their own values back. A guarded `do update ... where` would return no row to the loser of a race.
+ */
+export const TAKE_OR_RETURN: string = `on conflict (digest) do update set
+  fence = case when not ${TAKEABLE} then held.fence
+    when held.fence >= excluded.fence then held.fence + 1 else excluded.fence end,
+  ${['fingerprint', 'owner', 'state', 'until', 'answer'].map(take).join(', ')}
+  returning ${COLUMNS}`
+
+function readBegun(row: SqlRow, fingerprint: string, owner: string, now: EpochMs): Begun {
+  const state = row['state']
+  const fence = toInteger(row['fence'])
+  if (toText(row['owner']) === owner) return { state: 'started', fence }
+  if (toText(row['fingerprint']) !== fingerprint) return { state: 'reused' }
+  const until = toInteger(row['until'])
+  if (state === 'done') return { state, answer: toText(row['answer']), expiresAt: until }
+  if (state !== 'running') throw malformedReply('database', 'a state')
+  return now < until ? { state } : { state: 'lost', fence }
+}
+
+const endValues = (ending: Ending): [state: string, answer: string | null, until: EpochMs] => {
+  if (ending.state === 'lost') return ['running', null, 0]
+  return [ending.state, ending.state === 'done' ? ending.answer : null, ending.expiresAt]
+}
+
+/** The verbs over one table, given the store's own way to begin. */
+export function sqlStorage(
+  db: SqlQueries,
+  beginRow: BeginRow,
+  options: SqlStorageOptions,
+): IdempotencyStorage {
+  const table = tableName(options)
+  const end = `update ${table} set state = $3,
+    answer = case when state = 'running' then $4 else answer end,
+    until = case when state = 'running' then $5 else until end
+    where digest = $1 and fence = $2 and state in ('running', $3) returning 1 as won`
+  const collect = `delete from ${table} where digest in
+    (select digest from ${table} where state <> 'running' and until <= $1 order by until limit $2)
+    returning 1 as gone`
+  return {
+    async begin(key, fingerprint, leaseUntil, now) {
+      const owner = randomUUID()
+      const row = await beginRow(db, [keyDigest(key), fingerprint, owner, leaseUntil, now])
+      return row ? readBegun(row, fingerprint, owner, now) : { state: 'running' }
+    },
+    async end(key, fence, ending) {
+      const [won, ...rest] = await rows(db, end, [keyDigest(key), fence, ...endValues(ending)])
+      if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
+      return won !== undefined
+    },
+    collect: async (limit, now) => (await rows(db, collect, [now - GRACE_MS, limit])).length,
+  }
+}

@@ -1,0 +1,107 @@
+import { allow, malformedReply, type Verdict } from '@gatewright/kernel'
+import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { classify, decode, type StoredAnswer } from './answer.ts'
+import type { IdempotencyDenial } from './codes.ts'
+import { decide, done, type Attempt, type Deciding } from './decide.ts'
+import { checkedOptions, type CommonOptions } from './options.ts'
+import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
+import { localRuns, type KeptAnswer } from './runs.ts'
+import type { IdempotencyStorage } from './storage/port.ts'
+
+/** Options of `createTransactionalIdempotency`. */
+export interface TransactionalOptions extends CommonOptions {
+  /** The database that holds the business rows, and the record beside them. */
+  readonly db: SqlClient
+  /** The record in an open transaction: `postgresTransactionStorage` or `sqliteStorage`. */
+  readonly storage: (tx: SqlQueries) => IdempotencyStorage
+}
+
+/** What the handler is given beside its transaction. */
+export interface RunFacts {
+  readonly fence: number
+  readonly effectId: string
+}
+
+/** The answer, and whether it is an earlier one. `expiresAt` is null for an answer that was not kept. */
+export interface Answered {
+  readonly answer: StoredAnswer
+  readonly replayed: boolean
+  readonly expiresAt: number | null
+}
+
+/** A write and its record in one transaction. */
+export interface TransactionalIdempotency {
+  /**
+   * Runs `handler` once per key: its rows and its answer commit together or not at all, whatever crashes.
+   * An answer that `classify` does not call final rolls back everything the handler wrote, and is returned
+   * unrecorded; so does an error of the handler, which is passed on. The handler uses only `tx` and does no
+   * network I/O. Simultaneous duplicates wait up to `waitMs` without holding a connection.
+   * Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client asks again.
+   */
+  run(
+    facts: RequestFacts,
+    handler: (tx: SqlQueries, run: RunFacts) => Promise<StoredAnswer>,
+  ): Promise<Verdict<Answered, IdempotencyDenial>>
+  /** Resolves when every run that this process has started is ended: wait for it before exit. */
+  drained(): Promise<void>
+}
+
+type Handler = Parameters<TransactionalIdempotency['run']>[1]
+
+/** Idempotent writes that commit exactly once, with the business rows they make. */
+export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
+  const settings = checkedOptions(options)
+  const { db, storage } = options
+  const runs = localRuns()
+  const deciding: Deciding = { settings, runs, storage: storage(db), waiters: 0 }
+
+  const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Answered>> => {
+    const { storageKey: key, fingerprint, effectId } = request
+    const now = settings.clock.now()
+    const leaseUntil = now + settings.lockMs
+    const local = { key, fingerprint, leaseUntil }
+    runs.open(local, now)
+    let kept: KeptAnswer | undefined
+    let unrecorded: StoredAnswer | undefined
+    try {
+      const result = await db.transaction(async (tx): Promise<Attempt<Answered>> => {
+        const record = storage(tx)
+        const begun = await record.begin(key, fingerprint, leaseUntil, now)
+        if (begun.state !== 'started') return begun
+        const { fence } = begun
+        const answer = await confined(db, () => handler(tx, { fence, effectId }))
+        if (classify(answer.status) !== 'final') {
+          unrecorded = answer
+          throw new Error('rolled back: the answer is not final')
+        }
+        const expiresAt = settings.clock.now() + settings.retentionMs
+        const ending = done(answer, expiresAt, settings)
+        if (!(await record.end(key, fence, ending, settings.clock.now()))) {
+          throw malformedReply('database', 'the run of this transaction')
+        }
+        kept = { answer: decode(ending.answer), expiresAt }
+        return { state: 'started', value: { answer, replayed: false, expiresAt } }
+      })
+      return result
+    } catch (error) {
+      kept = undefined
+      if (!unrecorded) throw error
+      return { state: 'started', value: { answer: unrecorded, replayed: false, expiresAt: null } }
+    } finally {
+      runs.end(local, kept)
+    }
+  }
+
+  return {
+    async run(facts, handler) {
+      const request = identify(facts, settings)
+      if (!request.ok) return request
+      const decided = await decide(deciding, request.value, () => attempt(request.value, handler))
+      if (!decided.ok) return decided
+      if (decided.value.state === 'started') return allow(decided.value.value)
+      const { answer, expiresAt } = decided.value
+      return allow({ answer, expiresAt, replayed: true })
+    },
+    drained: () => runs.drained(),
+  }
+}

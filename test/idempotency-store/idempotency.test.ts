@@ -1,0 +1,122 @@
+import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { answer, instantTimer, write } from './support.ts'
+
+const LOCK_MS = 60_000
+const DAY_MS = 86_400_000
+
+function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
+  const clock = manualClock()
+  const timer = instantTimer(clock)
+  const storage = memoryStorage()
+  const idempotency = createIdempotency({ storage, clock, timer, waitMs: 0, ...options })
+  return { clock, timer, storage, idempotency }
+}
+
+async function start(idempotency: Idempotency, facts = write()): Promise<Claim> {
+  const begun = await idempotency.begin(facts)
+  if (!begun.ok || begun.value.state !== 'started') throw new Error(`not started: ${JSON.stringify(begun)}`)
+  return begun.value.claim
+}
+
+t.test('starts one of 50 simultaneous writes and tells the others that it is running', async t => {
+  const { idempotency } = setUp()
+  const results = await Promise.all(Array.from({ length: 50 }, () => idempotency.begin(write())))
+  t.equal(results.filter(begun => begun.ok && begun.value.state === 'started').length, 1)
+  const refused = results.filter(begun => !begun.ok)
+  t.equal(refused.length, 49)
+  for (const denial of refused) {
+    t.match(denial, { code: 'request_in_progress', status: 429, retryAfterSeconds: 1 })
+  }
+})
+
+t.test('replays the first answer to the same request, and keeps it 24 hours', async t => {
+  const { idempotency, clock } = setUp()
+  const completion = await idempotency.complete(await start(idempotency), answer(201))
+  t.same(completion, { state: 'stored', expiresAt: clock.now() + DAY_MS })
+  clock.advance(DAY_MS - 1)
+  t.match(await idempotency.begin(write()), { ok: true, value: { state: 'replay', answer: answer(201) } })
+  clock.advance(1)
+  t.match(await idempotency.begin(write()), { ok: true, value: { state: 'started' } })
+})
+
+t.test('refuses the key with another payload, method or nothing but a changed byte', async t => {
+  const { idempotency } = setUp()
+  await idempotency.complete(await start(idempotency), answer(201))
+  for (const change of [
+    { text: '{"amountCents":1000}' },
+    { text: '{"amountCents": 100}' },
+    { method: 'PUT' },
+  ]) {
+    t.match(await idempotency.begin(write(change)), { code: 'idempotency_key_reused', status: 400 })
+  }
+})
+
+t.test('keeps the keys of two accounts and of two operations apart', async t => {
+  const { idempotency } = setUp()
+  await start(idempotency)
+  t.ok(await start(idempotency, write({ account: 'account-2' })))
+  t.ok(await start(idempotency, write({ operation: 'subscriptions.checkout' })))
+  t.ok(await start(idempotency, write({ account: 'a","b', operation: 'c' })))
+  t.ok(await start(idempotency, write({ account: 'a', operation: 'b","c' })))
+})
+
+t.test(
+  'reports a lost run as of unknown outcome, exactly when its lease ends, and never runs it again',
+  async t => {
+    const { idempotency, clock } = setUp()
+    const claim = await start(idempotency)
+    clock.advance(LOCK_MS - 1)
+    t.match(await idempotency.begin(write()), { code: 'request_in_progress' })
+    clock.advance(1)
+    const lost = { code: 'outcome_unknown', status: 503, details: { operationId: claim.effectId } }
+    t.match(await idempotency.begin(write()), lost)
+    clock.advance(365 * DAY_MS)
+    t.match(await idempotency.begin(write()), lost)
+  },
+)
+
+t.test(
+  'gives a run after a release a larger fence and the same effectId, and refuses the late first one',
+  async t => {
+    const { idempotency } = setUp()
+    const first = await start(idempotency)
+    t.equal(await idempotency.release(first), true)
+    const second = await start(idempotency)
+    t.ok(second.fence > first.fence)
+    t.equal(second.effectId, first.effectId)
+    t.same(await idempotency.complete(first, answer(201, '"late"')), { state: 'late' })
+    t.equal(await idempotency.release(first), false)
+    t.match(await idempotency.complete(second, answer(201)), { state: 'stored' })
+    t.match(await idempotency.begin(write()), { value: { answer: answer(201) } })
+  },
+)
+
+t.test('asks the recovery callback about a lost run', async t => {
+  await t.test('and replays what it says was completed', async t => {
+    const { idempotency, clock } = setUp({
+      recover: async lost => ({ state: 'completed', answer: answer(201, lost.effectId) }),
+    })
+    const { effectId } = await start(idempotency)
+    clock.advance(LOCK_MS)
+    const replay = { ok: true, value: { state: 'replay', answer: answer(201, effectId) } }
+    t.match(await idempotency.begin(write()), replay)
+    t.match(await idempotency.begin(write()), replay)
+  })
+  await t.test('and runs again, fencing the first run out, when it never happened', async t => {
+    const { idempotency, clock } = setUp({ recover: async () => ({ state: 'never_happened' }) })
+    const first = await start(idempotency)
+    clock.advance(LOCK_MS)
+    const second = await start(idempotency)
+    t.ok(second.fence > first.fence)
+    t.same(await idempotency.complete(first, answer(201)), { state: 'late' })
+  })
+  await t.test('and stays unknown when it cannot say', async t => {
+    const { idempotency, clock } = setUp({ recover: async () => ({ state: 'unknown' }) })
+    await start(idempotency)
+    clock.advance(LOCK_MS)
+    t.match(await idempotency.begin(write()), { code: 'outcome_unknown' })
+  })
+})

@@ -1,0 +1,57 @@
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import t from 'tap'
+import { answer, write } from './support.ts'
+
+t.test('reads the quoted and the bare form as one key', async t => {
+  const { begin, complete } = createIdempotency({ storage: memoryStorage() })
+  const begun = await begin(write({ key: 'key-00000001' }))
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  await complete(begun.value.claim, answer(201))
+  for (const key of ['"key-00000001"', ' key-00000001 ', '\t"key-00000001" ']) {
+    t.match(await begin(write({ key })), { value: { state: 'replay' } })
+  }
+})
+
+t.test('asks for a key when none, or an empty one, was sent', async t => {
+  const { begin } = createIdempotency({ storage: memoryStorage() })
+  for (const key of [undefined, '', '  ']) {
+    t.match(await begin(write({ key })), { code: 'idempotency_key_required', status: 400 })
+  }
+})
+
+t.test('refuses a key that is too short, too long or of other characters, with no storage call', async t => {
+  const storage = {
+    begin: () => t.fail('storage was called') as never,
+    end: () => t.fail('storage was called') as never,
+    collect: () => t.fail('storage was called') as never,
+  }
+  const { begin } = createIdempotency({ storage })
+  const bad = [
+    '1234567',
+    '"1234567"',
+    'x'.repeat(256),
+    `"${'x'.repeat(256)}"`,
+    'key-0000 0001',
+    'key-00000001, key-00000002',
+    'key-0000é0001',
+    'key-0000\u00000001',
+    '"key-00000001',
+    'key-00000001"',
+    '"key-0"0000001"',
+    '"key-\\n0000001"',
+    '"key-00000001\\"',
+    '"key-00000001";a=1',
+  ]
+  for (const key of bad) {
+    const denial = { code: 'idempotency_key_invalid', status: 400, field: 'idempotency-key' }
+    t.match(await begin(write({ key })), denial, JSON.stringify(key))
+  }
+})
+
+t.test('counts the length after unquoting, bounds included', async t => {
+  const { begin } = createIdempotency({ storage: memoryStorage(), minKeyLength: 8, maxKeyLength: 10 })
+  for (const key of ['12345678', '1234567890', '"87654321"', '"12345\\"\\\\8"']) {
+    t.match(await begin(write({ key })), { value: { state: 'started' } }, key)
+  }
+})

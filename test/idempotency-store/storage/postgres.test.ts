@@ -1,0 +1,52 @@
+import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
+import t from 'tap'
+import { hurtPostgres } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
+import { openPostgres } from '../../harness/stores.ts'
+
+idempotencyStorageContract(runner, 'Postgres', async () => {
+  const { connections, close } = await openPostgres(4, migrate)
+  return { connections: connections.map(db => postgresStorage(db)), close }
+})
+
+idempotencyStorageFaults(runner, 'Postgres', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  return {
+    healthy: postgresStorage(healthy),
+    cutBefore: postgresStorage(cutBefore),
+    cutAfter: postgresStorage(cutAfter),
+    malformed: postgresStorage(malformed),
+    close,
+  }
+})
+
+t.test('answers running at once, without waiting, while another transaction holds the key', async t => {
+  const { connections, close } = await openPostgres(2, migrate)
+  t.teardown(close)
+  const [one, two] = connections
+  await one!.transaction(async tx => {
+    const fence = (await postgresTransactionStorage(tx).begin('key', 'f', 2000, 1000)) as { fence: number }
+    t.match(fence, { state: 'started', fence: 1000 })
+    const meanwhile = await two!.transaction(other =>
+      postgresTransactionStorage(other).begin('key', 'f', 2000, 1000),
+    )
+    t.same(meanwhile, { state: 'running' })
+    await postgresTransactionStorage(tx).end(
+      'key',
+      1000,
+      { state: 'done', answer: '{}', expiresAt: 9000 },
+      1000,
+    )
+  })
+  const after = await two!.transaction(tx => postgresTransactionStorage(tx).begin('key', 'f', 2000, 1000))
+  t.same(after, { state: 'done', answer: '{}', expiresAt: 9000 })
+})
+
+t.test('migrates from 8 instances at once, and again', async t => {
+  const { connections, close } = await openPostgres(8, async () => {})
+  t.teardown(close)
+  await Promise.all(connections.map(db => migrate(db)))
+  await migrate(connections[0]!)
+  t.match(await postgresStorage(connections[0]!).begin('key', 'f', 2000, 1000), { state: 'started' })
+})

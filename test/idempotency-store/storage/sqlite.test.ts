@@ -1,0 +1,17 @@
+import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { idempotencyStorageContract } from '@gatewright/idempotency-store/testing'
+import t from 'tap'
+import { runner } from '../../harness/runner.ts'
+import { openSqlite } from '../../harness/stores.ts'
+
+idempotencyStorageContract(runner, 'SQLite', async () => {
+  const { connections, close } = await openSqlite(2, migrate)
+  return { connections: connections.map(db => sqliteStorage(db)), close }
+})
+
+t.test('throws a fault when the database cannot be used', async t => {
+  const { connections, close } = await openSqlite(1, async () => {})
+  t.teardown(close)
+  const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
+  await t.rejects(sqliteStorage(connections[0]!).begin('key', 'f', 2000, 1000), fault)
+})
