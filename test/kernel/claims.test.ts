@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { inspect } from 'node:util'
 import { fromClaims, toClaims, type Session } from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
@@ -119,7 +120,7 @@ for (const [name, accepted] of Object.entries(accepts)) {
   t.test(`refuses a ${name} of another type`, async t => {
     for (const value of anything) {
       const read = fromClaims({ ...claims, [name]: value })
-      t.equal(read !== undefined, accepted(value), `${name} = ${JSON.stringify(value) ?? String(value)}`)
+      t.equal(read !== undefined, accepted(value), `${name} = ${inspect(value)}`)
     }
   })
 }
