@@ -5,9 +5,17 @@ interface PgQueries {
   query(text: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
 }
 
-interface PgPool extends PgQueries {
-  connect(): Promise<PgQueries & { release(destroy?: boolean): void }>
+interface PgConnection extends PgQueries {
+  release(destroy?: boolean): void
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
 }
+
+interface PgPool extends PgQueries {
+  connect(): Promise<PgConnection>
+}
+
+const ignore = (): void => {}
 
 /**
  * Recipe for a `pg` Pool. The pool stays the team's: size, TLS and timeouts are set on it, and it needs an
@@ -18,10 +26,13 @@ export function fromPgPool(pool: PgPool): SqlClient {
     query: (text, values = []) => orFault('postgres', () => pool.query(text, [...values])),
     async transaction(work) {
       const connection = await orFault('postgres', () => pool.connect())
+      // The pool listens on idle connections only. One that dies in use emits an error as well as failing its
+      // statements, and without a listener that would end the process.
+      connection.on('error', ignore)
       let healthy = false
       let open = true
       const tx: SqlQueries = {
-        query: (text: string, values: readonly SqlValue[] = []) => {
+        query: async (text: string, values: readonly SqlValue[] = []) => {
           if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
           return orFault('postgres', () => connection.query(text, [...values]))
         },
@@ -45,6 +56,7 @@ export function fromPgPool(pool: PgPool): SqlClient {
         )
         throw error
       } finally {
+        connection.off('error', ignore)
         connection.release(!healthy)
       }
     },
