@@ -1,6 +1,7 @@
-import { fork, type ChildProcess } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { Pool } from 'undici'
+import { startChild } from '../harness/child.ts'
 import type { Sample } from './arithmetic.ts'
 import { alternate, type Ours, type Peer, type Plan, type Result, type Side } from './harness.ts'
 
@@ -45,9 +46,7 @@ async function cpuOf(child: ChildProcess, collect: boolean): Promise<number> {
 }
 
 async function start(side: ServerSide, connections: number): Promise<Running> {
-  const child = fork(side.module, [...(side.args ?? [])], {
-    execArgv: ['--expose-gc', '--enable-source-maps'],
-  })
+  const child = startChild(side.module, side.args, ['--expose-gc'])
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${side.name} ended with ${String(code)} before it listened`)
   })

@@ -21,12 +21,13 @@ export interface Session {
   /** Policy ids from root to leaf; all of them must allow. */
   readonly policyIds: readonly string[]
   readonly scopes: readonly string[]
+  /** A whole second, because JWT dates are. */
   readonly issuedAt: EpochMs
   /** The session is good while `now < expiresAt`. A whole second, because JWT dates are. */
   readonly expiresAt: EpochMs
 }
 
-/** The JWT claims of a session (RFC 9068 plus private `gw_*` claims). Dates are whole seconds. */
+/** The JWT claims of a session (RFC 9068 plus private `gw_*` claims). Dates are in seconds. */
 export interface SessionClaims {
   readonly jti: string
   readonly sub: string
@@ -44,7 +45,7 @@ export interface SessionClaims {
 /** The `typ` header of session tokens (RFC 9068 section 2.1). */
 export const SESSION_TOKEN_TYPE = 'at+jwt'
 
-/** Spells a session as JWT claims; issuer and audience are the issuer's to add. */
+/** Spells a session as JWT claims, dates cut to whole seconds; issuer and audience are the issuer's to add. */
 export function toClaims(session: Session): SessionClaims {
   return {
     jti: session.sessionId,
@@ -65,7 +66,10 @@ const text = (value: unknown): value is string => typeof value === 'string' && v
 const textOrNull = (value: unknown): value is string | null => value === null || text(value)
 const whole = (value: unknown): value is number => Number.isSafeInteger(value)
 
-/** Reads claims back; undefined when any is missing or of the wrong type. `fromClaims(toClaims(s))` equals `s`. */
+/**
+ * Reads claims back; undefined when any is missing or of the wrong type. `fromClaims(toClaims(s))` equals
+ * `s`, given that its dates are whole seconds and its ids not empty.
+ */
 export function fromClaims(claims: Readonly<Record<string, unknown>>): Session | undefined {
   const {
     jti,

@@ -33,9 +33,11 @@ export async function rows(
   return found as readonly SqlRow[]
 }
 
-/** Reads an integer column, whether the driver sends a number, a bigint or text. Fault: `ERR_STORE_REPLY`. */
+/** Reads an integer column, whether the driver sends a number, a bigint or digits. Fault: `ERR_STORE_REPLY`. */
 export function toInteger(value: unknown): number {
-  const number = typeof value === 'string' || typeof value === 'bigint' ? Number(value) : value
+  // Number('') is 0: a garbled reply must not read as one.
+  const digits = typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value))
+  const number = digits ? Number(value) : value
   if (!Number.isSafeInteger(number)) throw malformedReply('database', 'an integer column')
   return number as number
 }

@@ -51,7 +51,8 @@ export async function migrate(
     for (const [index, text] of migration.versions.entries()) {
       if (index < done) continue
       for (const statement of text.replaceAll('{prefix}', prefix).split(/\n\s*\n/)) {
-        if (statement.trim() !== '') await rows(tx, statement)
+        // A comment that stands alone is no statement; SQLite refuses to run one.
+        if (statement.replace(/--.*/g, '').trim() !== '') await rows(tx, statement)
       }
       await rows(tx, `insert into ${table} (room, version) values ($1, $2)`, [migration.room, index + 1])
     }

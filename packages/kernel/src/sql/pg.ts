@@ -6,9 +6,17 @@ interface PgQueries {
   query(text: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
 }
 
-interface PgPool extends PgQueries {
-  connect(): Promise<PgQueries & { release(destroy?: boolean): void }>
+interface PgConnection extends PgQueries {
+  release(destroy?: boolean): void
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
 }
+
+interface PgPool extends PgQueries {
+  connect(): Promise<PgConnection>
+}
+
+const ignore = (): void => {}
 
 /**
  * Recipe for a `pg` Pool. The pool stays the team's: size, TLS and timeouts are set on it, and it needs an
@@ -23,10 +31,13 @@ export function fromPgPool(pool: PgPool): SqlClient {
     async transaction(work) {
       refuseConfined(db)
       const connection = await orFault('postgres', () => pool.connect())
+      // The pool listens on idle connections only. One that dies in use emits an error as well as failing its
+      // statements, and without a listener that would end the process.
+      connection.on('error', ignore)
       let healthy = false
       let open = true
       const tx: SqlQueries = {
-        query: (text: string, values: readonly SqlValue[] = []) => {
+        query: async (text: string, values: readonly SqlValue[] = []) => {
           if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
           return orFault('postgres', () => connection.query(text, [...values]))
         },
@@ -50,6 +61,7 @@ export function fromPgPool(pool: PgPool): SqlClient {
         )
         throw error
       } finally {
+        connection.off('error', ignore)
         connection.release(!healthy)
       }
     },

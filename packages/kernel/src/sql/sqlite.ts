@@ -30,7 +30,11 @@ function runner(database: SqliteDatabase): (text: string, values: readonly SqlVa
       prepared.set(text, entry)
     }
     const { statement, order } = entry
-    const bound = order.map(index => values[index])
+    const bound = order.map(index => {
+      // SQLite would bind NULL and go on, where Postgres refuses.
+      if (values[index] === undefined) throw new TypeError(`no value for $${index + 1}`)
+      return values[index]
+    })
     if (statement.reader === false) {
       statement.run(...bound)
       return { rows: [] }

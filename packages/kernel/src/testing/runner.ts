@@ -29,7 +29,11 @@ export function collectTests(suite: (runner: TestRunner) => void): CollectedTest
 export async function failingTests(suite: (runner: TestRunner) => void): Promise<string[]> {
   const failed: string[] = []
   for (const { name, run } of collectTests(suite)) {
-    await run().catch(() => failed.push(name))
+    try {
+      await run()
+    } catch {
+      failed.push(name)
+    }
   }
   return failed
 }

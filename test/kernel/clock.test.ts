@@ -1,0 +1,9 @@
+import { systemClock } from '@gatewright/kernel'
+import t from 'tap'
+
+t.test('the system clock is the wall clock in whole milliseconds', async t => {
+  const before = Date.now()
+  const now = systemClock.now()
+  t.ok(before <= now && now <= Date.now())
+  t.ok(Number.isSafeInteger(now))
+})

@@ -1,0 +1,34 @@
+import { allow, denier, type DenialOf, type Verdict } from '@gatewright/kernel'
+import t from 'tap'
+
+const codes = { unauthorized: 401, rate_limited: 429 } as const
+const deny = denier(codes)
+
+t.test('wraps a yes with its value', async t => {
+  t.strictSame(allow(null), { ok: true, value: null })
+})
+
+t.test('gives each code the status of its table', async t => {
+  t.strictSame(deny('unauthorized', 'no'), { ok: false, code: 'unauthorized', status: 401, message: 'no' })
+  t.equal(deny('rate_limited', 'slow down', { retryAfterSeconds: 3 }).retryAfterSeconds, 3)
+})
+
+t.test('never lets extras change the code, the status or the no', async t => {
+  const hostile = { ok: true, code: 'allowed', status: 200, message: 'yes', field: 'amount' }
+  const expected = { ok: false, code: 'unauthorized', status: 401, message: 'no', field: 'amount' }
+  t.strictSame(deny('unauthorized', 'no', hostile), expected)
+})
+
+t.test('closes the union of codes, so that a switch without default compiles', async t => {
+  const describe = (verdict: Verdict<number, DenialOf<typeof codes>>): string => {
+    if (verdict.ok) return String(verdict.value)
+    switch (verdict.code) {
+      case 'unauthorized':
+        return 'who?'
+      case 'rate_limited':
+        return 'later'
+    }
+  }
+  t.equal(describe(allow(1)), '1')
+  t.equal(describe(deny('rate_limited', '')), 'later')
+})

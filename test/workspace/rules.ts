@@ -1,0 +1,103 @@
+import { posix } from 'node:path'
+import { importsOf, packageOf, type Import } from './imports.ts'
+
+/** A source file: its path from the repository's root, with forward slashes, and its text. */
+export interface Source {
+  readonly path: string
+  readonly text: string
+}
+
+/** A package: the name of its folder, the dependencies it declares, its sources. */
+export interface Package {
+  readonly name: string
+  readonly dependencies: readonly string[]
+  readonly sources: readonly Source[]
+}
+
+/** One broken rule, readable on its own. */
+export type Violation = string
+
+const SCOPE = '@gatewright/'
+const FIVE = [
+  'signature-verifier',
+  'session-issuer',
+  'scope-guard',
+  'idempotency-store',
+  'legacy-alias-router',
+]
+const BACKENDS = ['memory.ts', 'redis.ts', 'postgres.ts', 'sqlite.ts']
+const TYPEDI = ['packages/reference-host/src/tokens.ts', 'packages/reference-host/src/container.ts']
+const MOST_LINES = 220
+
+/** The packages a package may import. The host may import all, so it is not listed. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  kernel: [],
+  http: ['kernel'],
+  ...Object.fromEntries(FIVE.map(name => [name, ['kernel']])),
+}
+
+interface Site {
+  readonly package: string
+  readonly path: string
+  readonly found: Import
+}
+
+function sites({ name, sources }: Package): Site[] {
+  return sources.flatMap(({ path, text }) => importsOf(text).map(found => ({ package: name, path, found })))
+}
+
+/** Who may import whom: only what design says, and typedi only where the host composes. */
+function brokenArrow({ package: from, path, found: { specifier } }: Site): Violation[] {
+  const name = packageOf(specifier)
+  if (name === 'typedi' && !TYPEDI.includes(path))
+    return [`${path}: typedi belongs to tokens.ts and container.ts`]
+  const allowed = ARROWS[from]
+  if (!allowed || !name?.startsWith(SCOPE)) return []
+  return allowed.includes(name.slice(SCOPE.length)) ? [] : [`${path}: ${from} must not import ${specifier}`]
+}
+
+/** Inside the five: a backend knows its port and its siblings' SQL; deciding code knows the port's types. */
+function brokenStorageRule({ package: name, path, found }: Site): Violation[] {
+  if (!FIVE.includes(name) || !found.specifier.startsWith('.')) return []
+  const source = `packages/${name}/src`
+  const storage = `${source}/storage/`
+  const target = posix.join(posix.dirname(path), found.specifier)
+  if (path.startsWith(storage) && BACKENDS.includes(posix.basename(path))) {
+    if (!target.startsWith(storage)) return [`${path}: a backend must not import ${found.specifier}`]
+    if (BACKENDS.includes(posix.basename(target))) return [`${path}: a backend must not import another`]
+    return []
+  }
+  const mayUseStorage = path.startsWith(storage) || path.startsWith(`${source}/testing`)
+  if (mayUseStorage || !target.startsWith(storage)) return []
+  const port = found.typeOnly && posix.basename(target).endsWith('port.ts')
+  return port
+    ? []
+    : [`${path}: deciding code takes only types, of the port, from storage: ${found.specifier}`]
+}
+
+/** An import that is not declared works by luck of hoisting; a declared one that is not imported is a burden. */
+function brokenDeclarations(given: Package): Violation[] {
+  const manifest = `packages/${given.name}/package.json`
+  const imported = new Set(sites(given).map(site => packageOf(site.found.specifier)))
+  imported.delete(undefined)
+  const undeclared = [...imported].filter(name => !given.dependencies.includes(name as string))
+  const unused = given.dependencies.filter(name => !imported.has(name))
+  return [
+    ...undeclared.map(name => `${manifest}: ${name} is imported but not declared`),
+    ...unused.map(name => `${manifest}: ${name} is declared but not imported`),
+  ]
+}
+
+function tooLong({ path, text }: Source): Violation[] {
+  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+  return lines > MOST_LINES ? [`${path}: ${lines} lines, at most ${MOST_LINES}`] : []
+}
+
+/** Checks the workspace's rules (`docs/architecture.md`): arrows, storage rooms, declarations, file size. */
+export function violations(packages: readonly Package[]): Violation[] {
+  return packages.flatMap(given => [
+    ...sites(given).flatMap(site => [...brokenArrow(site), ...brokenStorageRule(site)]),
+    ...brokenDeclarations(given),
+    ...given.sources.flatMap(tooLong),
+  ])
+}

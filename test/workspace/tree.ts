@@ -1,0 +1,33 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { sep } from 'node:path'
+import { filesBelow } from '../harness/files.ts'
+import type { Package } from './rules.ts'
+
+/** The part of a `package.json` that tests read. */
+export interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+}
+
+/** The folders below `packages`. */
+export function packageNames(): string[] {
+  return readdirSync('packages').toSorted()
+}
+
+/** Reads `packages/<name>/package.json`. */
+export function manifest(name: string): Manifest {
+  return JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as Manifest
+}
+
+/** The packages of this repository, with their sources. */
+export function readPackages(): Package[] {
+  return packageNames().map(name => ({
+    name,
+    dependencies: Object.keys(manifest(name).dependencies ?? {}),
+    sources: filesBelow(`packages/${name}/src`, '.ts').map(path => ({
+      path: path.split(sep).join('/'),
+      text: readFileSync(path, 'utf8'),
+    })),
+  }))
+}
