@@ -37,10 +37,10 @@ export function requestFacts({ req }: KoaContext): RequestFacts {
   }
 }
 
-/** Sends an answer through Koa, as JSON. */
+/** Sends an answer through Koa, as JSON; a header of the answer may name a more exact media type. */
 export function send(ctx: KoaContext, answer: Answer): void {
   ctx.status = answer.status
-  for (const [name, value] of answer.headers) ctx.set(name, value)
-  ctx.set('Content-Type', 'application/json; charset=utf-8')
   ctx.body = JSON.stringify(answer.body)
+  ctx.set('Content-Type', 'application/json; charset=utf-8')
+  for (const [name, value] of answer.headers) ctx.set(name, value)
 }

@@ -2,9 +2,13 @@ import { systemClock } from '@gatewright/kernel'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
 import { sqliteStorage as idempotencyStorage } from '@gatewright/idempotency-store/sqlite'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { createGuard, type LimitOptions, localKeys } from '@gatewright/scope-guard'
+import { createGuard, type LimitOptions } from '@gatewright/scope-guard'
 import { createIssuer } from '@gatewright/session-issuer'
-import { sqliteStorage as issuerStorage } from '@gatewright/session-issuer/sqlite'
+import {
+  sqliteKeyStorage,
+  sqliteSessionStorage,
+  sqliteSigningKeyStorage,
+} from '@gatewright/session-issuer/sqlite'
 import { createVerifier } from '@gatewright/signature-verifier'
 import { sqliteStorage as nonceStorage } from '@gatewright/signature-verifier/sqlite'
 import { ContainerInstance } from 'typedi'
@@ -66,6 +70,7 @@ export function createContainer(): Container {
   )
   bind(token.ISSUER, get => {
     const config = get(token.CONFIG)
+    const db = get(token.DATABASE)
     const { keyPeppers, signingKeyEncryptionKey } = get(token.SECRETS)
     return createIssuer({
       issuer: audience(config),
@@ -73,7 +78,9 @@ export function createContainer(): Container {
       environment: config.environment,
       peppers: keyPeppers,
       clock: get(token.CLOCK),
-      ...issuerStorage(get(token.DATABASE), { encryptionKey: signingKeyEncryptionKey }),
+      keys: sqliteKeyStorage(db),
+      sessions: sqliteSessionStorage(db),
+      signingKeys: sqliteSigningKeyStorage(db, { encryptionKey: signingKeyEncryptionKey }),
     })
   })
   bind(token.GUARD, get => {
@@ -83,8 +90,8 @@ export function createContainer(): Container {
       issuer: audience(config),
       audience: audience(config),
       clock: get(token.CLOCK),
-      keys: localKeys(() => issuer.jwks()),
-      policies: ids => issuer.policies(ids),
+      keys: issuer.verificationKey,
+      policies: issuer.policies,
       limits: limitsOf(config),
     })
   })

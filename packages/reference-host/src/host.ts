@@ -55,6 +55,8 @@ export async function startHost(config: Config, { report, clock }: StartOptions)
       partnerKey,
       close: async () => {
         await drain(server)
+        await container.get(token.IDEMPOTENCY).drained()
+        await container.get(token.ISSUER).flush()
         database.close()
       },
     }

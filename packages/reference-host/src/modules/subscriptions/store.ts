@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 
 /** What a pay-in request asks for. */
 export interface NewPayin {
@@ -24,7 +24,10 @@ export interface Payin extends NewPayin {
 
 /** The host's pay-in records. */
 export interface PayinStore {
-  /** Adds a pay-in in the caller's transaction. An effect id can be stored once: a second insert is a fault. */
+  /**
+   * Adds a pay-in in the caller's transaction, once per effect id: when the idempotency record has ended and the
+   * same request comes again, the pay-in that it made then is returned.
+   */
   insert(tx: SqlQueries, effectId: string, payin: NewPayin, now: EpochMs): Promise<Payin>
 }
 
@@ -34,28 +37,34 @@ const OPEN_MS = 86_400_000
 /** Pay-in records in SQL. */
 export const payinStore: PayinStore = {
   async insert(tx, effectId, payin, now) {
-    const stored: Payin = {
-      ...payin,
-      id: `payin_${randomUUID().replaceAll('-', '')}`,
-      status: 'awaiting_payment',
-      createdAt: now,
-      expiresAt: now + OPEN_MS,
-    }
+    const id = `payin_${randomUUID().replaceAll('-', '')}`
+    const { accountId, userId, amountCents, currency, method, properties } = payin
     await rows(
       tx,
       `insert into gw_payins (id, account_id, user_id, effect_id, amount_cents, currency, method, status,
-        properties, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+        properties, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, 'awaiting_payment', $8, $9, $10)
+        on conflict (effect_id) do nothing`,
       [
-        ...[stored.id, stored.accountId, stored.userId, effectId, stored.amountCents, stored.currency],
-        ...[
-          stored.method,
-          stored.status,
-          JSON.stringify(stored.properties),
-          stored.createdAt,
-          stored.expiresAt,
-        ],
+        ...[id, accountId, userId, effectId, amountCents, currency, method, JSON.stringify(properties)],
+        ...[now, now + OPEN_MS],
       ],
     )
-    return stored
+    const [row] = await rows(tx, 'select * from gw_payins where effect_id = $1', [effectId])
+    return toPayin(row as SqlRow)
   },
+}
+
+function toPayin(row: SqlRow): Payin {
+  return {
+    id: toText(row['id']),
+    accountId: toText(row['account_id']),
+    userId: row['user_id'] === null ? null : toText(row['user_id']),
+    amountCents: toInteger(row['amount_cents']),
+    currency: toText(row['currency']) as Payin['currency'],
+    method: toText(row['method']) as Payin['method'],
+    properties: JSON.parse(toText(row['properties'])) as Payin['properties'],
+    status: toText(row['status']) as Payin['status'],
+    createdAt: toInteger(row['created_at']),
+    expiresAt: toInteger(row['expires_at']),
+  }
 }

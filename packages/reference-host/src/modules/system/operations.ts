@@ -11,8 +11,7 @@ export function jwks({ issuer }: ModuleServices): Operation {
     paths: ['/.well-known/jwks.json'],
     credential: 'none',
     async handle() {
-      const { keys, maxAgeSeconds } = await issuer.jwks()
-      return allow({ document: { keys }, headers: [['Cache-Control', `public, max-age=${maxAgeSeconds}`]] })
+      return allow({ document: await issuer.jwks(), headers: issuer.jwksHeaders })
     },
   })
 }
