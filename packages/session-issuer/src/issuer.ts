@@ -1,0 +1,65 @@
+import type { Session, Surface, Verdict } from '@gatewright/kernel'
+import type { JWK } from 'jose'
+import { createAuthenticator } from './authenticate.ts'
+import type { IssuerDenial } from './codes.ts'
+import { createKeyMaker, type CreatedKey, type KeyRequest } from './create-key.ts'
+import { createSessionIssuer, type IssuedSession, type SessionRequest } from './issue-session.ts'
+import { checkedOptions, type IssuerOptions } from './options.ts'
+import { createPeppers } from './peppers.ts'
+import { createKeyRing } from './signing/ring.ts'
+import { timingOf } from './signing/schedule.ts'
+import { policyReader } from './policies.ts'
+import { MAX_TTL_SECONDS } from './bounds.ts'
+import type { ApiKey } from './storage/port.ts'
+
+/** API keys, sessions and signing keys of one issuer. Every verb can throw a `Fault` when a store is down. */
+export interface Issuer {
+  /** Makes a key; its text is shown once and stored only as a keyed digest. */
+  createKey(request: KeyRequest): Promise<Verdict<CreatedKey, IssuerDenial>>
+  /** Is this text a live key of this surface? Junk is refused with no storage call. */
+  authenticateKey(text: unknown, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>>
+  /** Exchanges a key, or a session, for a new session that is at most as wide. */
+  issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
+  /** Policy documents in the order of their ids. Fault `ERR_STORE_REPLY` when one is missing: it must not pass. */
+  policies(ids: readonly string[]): Promise<readonly unknown[]>
+  /** The JWKS document (RFC 7517). Publish it with `jwksHeaders`. */
+  jwks(): Promise<{ readonly keys: readonly JWK[] }>
+  readonly jwksMaxAgeSeconds: number
+  readonly jwksHeaders: readonly (readonly [name: string, value: string])[]
+  /** The public key of a `kid` for guards in this process, or undefined. Never older than the refresh interval. */
+  verificationKey(kid: string): Promise<JWK | undefined>
+  /** Writes the uses of keys gathered so far. Call it before the process ends. */
+  flush(): Promise<void>
+}
+
+/** Makes an issuer. Throws a `TypeError` for bad options. */
+export function createIssuer(given: IssuerOptions): Issuer {
+  const options = checkedOptions(given)
+  const { clock, jwksMaxAgeSeconds, signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
+  const peppers = createPeppers(options.peppers)
+  const ring = createKeyRing({
+    storage: options.signingKeys,
+    algorithm: options.algorithm,
+    clock,
+    refreshMs,
+    timing: timingOf({
+      ...{ refreshMs, skewMs },
+      ...{ maxAgeSeconds: jwksMaxAgeSeconds, maxTtlSeconds: MAX_TTL_SECONDS },
+    }),
+  })
+  const authenticator = createAuthenticator(options, peppers)
+  return {
+    createKey: createKeyMaker(options, peppers),
+    authenticateKey: authenticator.authenticateKey,
+    issueSession: createSessionIssuer(options, ring),
+    policies: policyReader(options),
+    jwks: async () => ({ keys: await ring.publicKeys() }),
+    jwksMaxAgeSeconds,
+    jwksHeaders: [
+      ['content-type', 'application/jwk-set+json'],
+      ['cache-control', `public, max-age=${jwksMaxAgeSeconds}`],
+    ],
+    verificationKey: ring.publicKey,
+    flush: authenticator.flush,
+  }
+}

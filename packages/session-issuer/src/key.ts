@@ -1,0 +1,12 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { ApiKey, KeyRecord } from './storage/port.ts'
+
+/** Whether a key is usable at an instant: at its end it is not. */
+export function isLive(key: ApiKey, now: EpochMs): boolean {
+  return key.revokedAt === null && now < (key.expiresAt ?? Infinity)
+}
+
+/** What callers may see of a key. */
+export function toApiKey({ digest: _digest, pepperId: _pepperId, ...key }: KeyRecord): ApiKey {
+  return key
+}

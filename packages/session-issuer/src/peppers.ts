@@ -1,0 +1,62 @@
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+
+/** A server-side secret that key digests depend on, so that a copied database alone verifies no key. */
+export interface Pepper {
+  /** Stored with each digest: 1 to 32 of A-Z, a-z, 0-9, `-` and `_`. */
+  readonly id: string
+  /** At least 32 bytes of UTF-8 or raw bytes. */
+  readonly secret: string | Uint8Array
+}
+
+/** A key's secret as it is stored. The scheme stands in front, so that a later one can tell its own. */
+export interface StoredDigest {
+  readonly digest: string
+  readonly pepperId: string
+}
+
+/** Digests and compares key texts. */
+export interface Peppers {
+  /** Digests under the newest pepper. */
+  digest(text: string): StoredDigest
+  /** Compares in constant time. False too when the row's pepper has been removed or its scheme is unknown. */
+  matches(text: string, stored: StoredDigest): boolean
+  /** Whether a row still depends on an older pepper. */
+  isOld(stored: StoredDigest): boolean
+}
+
+const SCHEME = 'hmac-sha256:'
+
+/** Checks peppers, newest first, and makes the digester. Throws a `TypeError` that never shows a secret. */
+export function createPeppers(peppers: readonly Pepper[]): Peppers {
+  if (!Array.isArray(peppers) || peppers.length === 0) {
+    throw new TypeError('peppers must be a list of at least one { id, secret }, newest first')
+  }
+  const byId = new Map<string, KeyObject>()
+  for (const { id, secret } of peppers as readonly Pepper[]) {
+    if (typeof id !== 'string' || !/^[\w-]{1,32}$/.test(id)) {
+      throw new TypeError('peppers: an id must be 1 to 32 of A-Z, a-z, 0-9, - and _')
+    }
+    const bytes = typeof secret === 'string' ? Buffer.from(secret) : secret
+    if (!(bytes instanceof Uint8Array) || bytes.length < 32) {
+      throw new TypeError(`peppers: the secret of "${id}" must have at least 32 bytes`)
+    }
+    if (byId.has(id)) throw new TypeError(`peppers: the id "${id}" is given twice`)
+    byId.set(id, createSecretKey(bytes))
+  }
+  const newest = (peppers[0] as Pepper).id
+  const hash = (text: string, pepper: KeyObject): Buffer => createHmac('sha256', pepper).update(text).digest()
+
+  return {
+    digest: text => ({
+      digest: SCHEME + hash(text, byId.get(newest) as KeyObject).toString('base64url'),
+      pepperId: newest,
+    }),
+    matches(text, { digest, pepperId }) {
+      const pepper = byId.get(pepperId)
+      if (!pepper || !digest.startsWith(SCHEME)) return false
+      const stored = Buffer.from(digest.slice(SCHEME.length), 'base64url')
+      return stored.length === 32 && timingSafeEqual(stored, hash(text, pepper))
+    },
+    isOld: ({ pepperId }) => pepperId !== newest,
+  }
+}

@@ -1,0 +1,173 @@
+import { Fault, orFault, type Clock, type EpochMs } from '@gatewright/kernel'
+import { importJWK, type CryptoKey, type JWK } from 'jose'
+import type {
+  SigningAlgorithm,
+  SigningKey,
+  SigningKeySet,
+  SigningKeyStorage,
+} from '../storage/signing-port.ts'
+import { generateSigningKey } from './generate.ts'
+import {
+  announce,
+  dropNow,
+  publishedKeys,
+  signingKeyAt,
+  stateOf,
+  type SigningKeyState,
+  type Timing,
+} from './schedule.ts'
+
+/** Options of `createKeyRing`. */
+export interface KeyRingOptions {
+  readonly storage: SigningKeyStorage
+  readonly algorithm: SigningAlgorithm
+  readonly clock: Clock
+  /** How long a host trusts the set it has loaded, in ms. */
+  readonly refreshMs: number
+  readonly timing: Timing
+}
+
+/** A key ready to sign with. */
+export interface Signer {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly key: CryptoKey
+}
+
+/** The signing keys as one host sees them. Every set used was read from the store at most `refreshMs` ago. */
+export interface KeyRing {
+  signer(): Promise<Signer>
+  /** Public keys of all that are not dropped, newest first. */
+  publicKeys(): Promise<readonly JWK[]>
+  /** The public key of a `kid`; one that is not known is looked for in the store again, at most once a second. */
+  publicKey(kid: string): Promise<JWK | undefined>
+  states(): Promise<
+    readonly { readonly kid: string; readonly state: SigningKeyState; readonly since: EpochMs }[]
+  >
+  /** Announces a successor unless one is announced already. Resolves to whether this call did. */
+  rotate(): Promise<boolean>
+  /** Drops a key at once. False when it is not published. */
+  drop(kid: string): Promise<boolean>
+}
+
+/** How often a lost race is decided again. Each loss means that another host's change went through. */
+const ATTEMPTS = 20
+
+/** Loads, caches and changes the set of signing keys; makes the first key on first use. */
+export function createKeyRing(options: KeyRingOptions): KeyRing {
+  const { storage, algorithm, clock, refreshMs, timing } = options
+  let held: { set: SigningKeySet; loadedAt: EpochMs } | undefined
+  let loading: Promise<SigningKeySet> | undefined
+  const signers = new Map<string, Promise<Signer>>()
+
+  /** Of simultaneous first uses on any number of hosts one creates the key; the others load it. */
+  const loadOrCreate = async (): Promise<SigningKeySet> => {
+    const loadedAt = clock.now()
+    let set = await storage.load()
+    if (!signingKeyAt(set.keys, clock.now())) {
+      await change(keys => (signingKeyAt(keys, clock.now()) ? undefined : 'announce'))
+      set = await storage.load()
+    }
+    held = { set, loadedAt }
+    for (const kid of signers.keys()) if (!set.keys.some(key => key.kid === kid)) signers.delete(kid)
+    return set
+  }
+  const reload = (): Promise<SigningKeySet> => {
+    loading ??= loadOrCreate().finally(() => {
+      loading = undefined
+    })
+    return loading
+  }
+  const current = async (): Promise<SigningKeySet> => {
+    const age = held ? clock.now() - held.loadedAt : Infinity
+    // A clock that was set back makes the age negative: load again, the set may be older than it looks.
+    return held && age >= 0 && age < refreshMs ? held.set : reload()
+  }
+
+  /** Decides on the stored set, and again when another host was first. */
+  const change = async (
+    decide: (keys: readonly SigningKey[]) => 'announce' | { drop: string } | undefined,
+  ): Promise<boolean> => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { revision, keys } = await storage.load()
+      const decision = decide(keys)
+      if (decision === undefined) return false
+      const fresh = await generateSigningKey(algorithm)
+      const now = clock.now()
+      const next =
+        decision === 'announce'
+          ? announce(keys, fresh, now, timing)
+          : dropNow(keys, decision.drop, fresh, now, timing)
+      if (await storage.replace(revision, next)) return true
+    }
+    throw new Fault('ERR_OVERLOADED', 'the signing keys keep changing')
+  }
+
+  return {
+    async signer() {
+      const { keys } = await current()
+      const key = signingKeyAt(keys, clock.now())
+      if (!key) throw new Fault('ERR_KEYS_UNAVAILABLE', 'no signing key is active')
+      let signer = signers.get(key.kid)
+      if (!signer) {
+        signer = toSigner(key)
+        signers.set(key.kid, signer)
+      }
+      return signer
+    },
+    async publicKeys() {
+      const { keys } = await current()
+      return publishedKeys(keys, clock.now()).map(toPublic)
+    },
+    async publicKey(kid) {
+      const find = ({ keys }: SigningKeySet): SigningKey | undefined =>
+        publishedKeys(keys, clock.now()).find(key => key.kid === kid)
+      let key = find(await current())
+      if (!key && held && clock.now() - held.loadedAt >= 1000) key = find(await reload())
+      return key && toPublic(key)
+    },
+    async states() {
+      const { keys } = await reload()
+      const now = clock.now()
+      return keys.map(key => {
+        const state = stateOf(key, now)
+        const since = {
+          announced: null,
+          active: key.activatesAt,
+          retired: key.retiresAt,
+          dropped: key.dropsAt,
+        }
+        return { kid: key.kid, state, since: since[state] ?? key.activatesAt }
+      })
+    },
+    async rotate() {
+      const done = await change(keys =>
+        keys.some(key => stateOf(key, clock.now()) === 'announced') ? undefined : 'announce',
+      )
+      await reload()
+      return done
+    },
+    async drop(kid) {
+      const done = await change(keys =>
+        publishedKeys(keys, clock.now()).some(key => key.kid === kid) ? { drop: kid } : undefined,
+      )
+      await reload()
+      return done
+    },
+  }
+}
+
+async function toSigner({ kid, algorithm, privateJwk }: SigningKey): Promise<Signer> {
+  const key = await orFault('signing key', () => importJWK(privateJwk, algorithm))
+  return { kid, algorithm, key: key as CryptoKey }
+}
+
+/** The public members, by name, so that a private one can never slip through (RFC 7517, RFC 8037). */
+function toPublic({ kid, algorithm, privateJwk: { kty, crv, x, y } }: SigningKey): JWK {
+  return {
+    ...(y === undefined ? { kty, crv, x } : { kty, crv, x, y }),
+    kid,
+    alg: algorithm,
+    use: 'sig',
+  } as JWK
+}

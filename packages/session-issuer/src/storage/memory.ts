@@ -1,0 +1,106 @@
+import { GRACE_MS, FEED_RETENTION_MS, warnMemoryStorage, type MemoryFeed } from '@gatewright/kernel'
+import { endOf, keyUsed } from './records.ts'
+import type {
+  KeyPolicyRecord,
+  KeyRecord,
+  KeyStorage,
+  PolicyRecord,
+  SessionRecord,
+  SessionStorage,
+} from './port.ts'
+
+/** Options of the memory adapters. */
+export interface MemoryStorageOptions {
+  /** Where revocations are appended; give the guard of this process the same one. */
+  readonly feed: MemoryFeed
+}
+
+/** API keys of one process, gone when it ends. For tests and single-process tools. */
+export function memoryKeyStorage({ feed }: MemoryStorageOptions): KeyStorage {
+  warnMemoryStorage('KeyStorage')
+  const records = new Map<string, KeyRecord>()
+  const revisions = new Map<string, number>()
+  const policies = new Map<string, KeyPolicyRecord>()
+  const raise = (accountId: string): void => {
+    revisions.set(accountId, (revisions.get(accountId) ?? 0) + 1)
+  }
+  return {
+    find: async id => records.get(id),
+    load: async accountId => ({
+      revision: revisions.get(accountId) ?? 0,
+      keys: [...records.values()].filter(key => key.accountId === accountId),
+    }),
+    async commit(accountId, revision, write) {
+      if ((revisions.get(accountId) ?? 0) !== revision) return false
+      raise(accountId)
+      for (const key of write.keys) records.set(key.id, key)
+      for (const policy of write.policies) if (!policies.has(policy.id)) policies.set(policy.id, policy)
+      feed.append(write.feed)
+      return true
+    },
+    async touch(uses) {
+      for (const use of uses) {
+        const key = records.get(use.id)
+        if (!key) continue
+        records.set(use.id, keyUsed(key, use))
+        raise(key.accountId)
+      }
+    },
+    policies: async ids => found(policies, ids),
+    async collect(limit, endedBefore) {
+      const ended = [...records.values()].filter(key => endOf(key) < endedBefore).slice(0, limit)
+      for (const key of ended) records.delete(key.id)
+      const lineages = new Set([...records.values()].map(key => key.lineageId))
+      for (const [id, policy] of policies) if (!lineages.has(policy.lineageId)) policies.delete(id)
+      return ended.length
+    },
+  }
+}
+
+/** Sessions of one process, gone when it ends. For tests and single-process tools. */
+export function memorySessionStorage({ feed }: MemoryStorageOptions): SessionStorage {
+  warnMemoryStorage('SessionStorage')
+  const records = new Map<string, SessionRecord>()
+  const policies = new Map<string, PolicyRecord & { sessionId: string }>()
+  return {
+    async insert(session, own) {
+      const parent = session.ancestry.at(-1)
+      if (parent !== undefined && records.get(parent)?.revokedAt !== null) return false
+      records.set(session.sessionId, session)
+      for (const policy of own) policies.set(policy.id, { ...policy, sessionId: session.sessionId })
+      return true
+    },
+    find: async id => records.get(id),
+    list: async (accountId, limit, now) =>
+      [...records.values()]
+        .filter(one => one.accountId === accountId && one.revokedAt === null && now < one.expiresAt)
+        .sort((a, b) => b.expiresAt - a.expiresAt)
+        .slice(0, limit),
+    async revoke(id, now) {
+      const ending = [...records.values()].filter(
+        one =>
+          (one.sessionId === id || one.ancestry.includes(id)) &&
+          one.revokedAt === null &&
+          now < one.expiresAt,
+      )
+      for (const one of ending) records.set(one.sessionId, { ...one, revokedAt: now })
+      feed.append(ending.map(one => ({ kind: 'session', id: one.sessionId, at: now })))
+      return ending.length
+    },
+    policies: async ids => found(policies, ids),
+    async collect(limit, now) {
+      const ended = [...records.values()].filter(one => one.expiresAt <= now - GRACE_MS).slice(0, limit)
+      for (const one of ended) records.delete(one.sessionId)
+      for (const [id, policy] of policies) if (!records.has(policy.sessionId)) policies.delete(id)
+      feed.dropBefore(now - FEED_RETENTION_MS)
+      return ended.length
+    },
+  }
+}
+
+function found(policies: ReadonlyMap<string, PolicyRecord>, ids: readonly string[]): PolicyRecord[] {
+  return ids.flatMap(id => {
+    const policy = policies.get(id)
+    return policy ? [{ id, document: policy.document }] : []
+  })
+}

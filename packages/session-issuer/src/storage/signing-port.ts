@@ -1,0 +1,39 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { JWK } from 'jose'
+
+/** Signature algorithms of session tokens. */
+export type SigningAlgorithm = 'EdDSA' | 'ES256'
+
+/**
+ * A signing key and its life: announced until `activatesAt`, active until `retiresAt`, retired until `dropsAt`,
+ * then dropped. Null: not decided yet.
+ */
+export interface SigningKey {
+  /** RFC 7638 thumbprint of the public key. */
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly privateJwk: JWK
+  readonly activatesAt: EpochMs
+  readonly retiresAt: EpochMs | null
+  readonly dropsAt: EpochMs | null
+}
+
+/** All signing keys of one issuer with the revision they were read at. Revision 0: none were ever stored. */
+export interface SigningKeySet {
+  readonly revision: number
+  readonly keys: readonly SigningKey[]
+}
+
+/**
+ * Where the hosts of one issuer agree on their signing keys. Faults of both verbs: `ERR_STORE_UNAVAILABLE`,
+ * `ERR_STORE_REPLY`, and `ERR_KEYS_UNAVAILABLE` when the stored keys cannot be decrypted.
+ */
+export interface SigningKeyStorage {
+  load(): Promise<SigningKeySet>
+
+  /**
+   * Replaces the set if it is still at `revision`, and raises the revision. Of any number of simultaneous
+   * calls at one revision exactly one resolves true. A storage that only reads throws a `TypeError`.
+   */
+  replace(revision: number, keys: readonly SigningKey[]): Promise<boolean>
+}

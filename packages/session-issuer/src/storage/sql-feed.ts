@@ -1,0 +1,27 @@
+import { sqlFeed, type FeedChange } from '@gatewright/kernel'
+import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+
+/**
+ * Appends to the feed as the last act of a transaction. On Postgres one advisory lock is held from here to the
+ * commit, so positions are given out in commit order; a position taken from the sequence alone could become
+ * visible after a larger one and be missed.
+ */
+export async function appendToFeed(
+  tx: SqlQueries,
+  dialect: SqlDialect,
+  prefix: string,
+  changes: readonly FeedChange[],
+): Promise<void> {
+  if (changes.length === 0) return
+  const { table, channel } = sqlFeed(prefix)
+  if (dialect === 'postgres') {
+    await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.append`])
+  }
+  for (const { kind, id, version, at, from } of changes) {
+    await rows(tx, `insert into ${table} (kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5)`, [
+      ...[kind, id, version ?? null],
+      ...[at, from ?? null],
+    ])
+  }
+  if (dialect === 'postgres') await rows(tx, 'select pg_notify($1, $2)', [channel, ''])
+}

@@ -1,0 +1,158 @@
+import { keyDigest, malformedReply } from '@gatewright/kernel'
+import {
+  checkedPrefix,
+  DEFAULT_PREFIX,
+  rows,
+  toInteger,
+  type SqlClient,
+  type SqlDialect,
+  type SqlRow,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
+import { appendToFeed } from './sql-feed.ts'
+import { endOf, parse, readKey, readPolicy } from './records.ts'
+import type { KeyRecord, KeyStorage } from './port.ts'
+
+/** Options of the SQL adapters. */
+export interface SqlStorageOptions {
+  /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
+  readonly prefix?: string
+}
+
+/** `$1, $2, ...` for a list of values that starts at parameter `from`. */
+export function parameters(count: number, from = 1): string {
+  return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
+}
+
+/** The columns beside the record are what statements look for or change by themselves. */
+function toKey(row: SqlRow): KeyRecord {
+  const used = row['last_used_at']
+  return readKey({
+    ...(parse(row['record']) as object),
+    digest: row['digest'],
+    pepperId: row['pepper_id'],
+    lastUsedAt: used === null ? null : toInteger(used),
+  })
+}
+
+/**
+ * `KeyStorage` on either SQL store. A commit is one transaction that starts at the account's revision. Accounts
+ * are looked up by digest, because their ids may hold whatever a partner sends.
+ */
+export function sqlKeyStorage(
+  db: SqlClient,
+  dialect: SqlDialect,
+  options: SqlStorageOptions = {},
+): KeyStorage {
+  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+  const [accounts, keys, policies] = ['accounts', 'keys', 'key_policies'].map(name => prefix + name)
+  const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
+  const put = `insert into ${keys}
+    (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record)
+    values ($1, $2, $3, $4, $5, $6, $7, $8)
+    on conflict (id) do update set ended_at = excluded.ended_at, record = excluded.record`
+
+  return {
+    async find(id) {
+      const [row] = await rows(db, `select ${columns} from ${keys} k where k.id = $1`, [id])
+      return row && toKey(row)
+    },
+    async load(accountId) {
+      const found = await rows(
+        db,
+        `select a.revision, k.id, ${columns} from ${accounts} a left join ${keys} k
+          on k.account = a.account where a.account = $1`,
+        [keyDigest(accountId)],
+      )
+      const revision = found[0] ? toInteger(found[0]['revision']) : 0
+      return { revision, keys: found.filter(row => row['id'] !== null).map(toKey) }
+    },
+    commit: (accountId, revision, write) =>
+      db.transaction(async tx => {
+        const account = keyDigest(accountId)
+        const [won] = await rows(
+          tx,
+          revision === 0
+            ? `insert into ${accounts} (account, revision) values ($1, 1 + $2)
+                on conflict (account) do nothing returning revision`
+            : `update ${accounts} set revision = revision + 1 where account = $1 and revision = $2
+                returning revision`,
+          [account, revision],
+        )
+        if (!won) return false
+        if (toInteger(won['revision']) !== revision + 1) throw malformedReply('database', 'the next revision')
+        for (const key of write.keys) {
+          const { digest, pepperId, lastUsedAt, ...record } = key
+          const end = endOf(key)
+          await rows(tx, put, [
+            ...[key.id, account, key.lineageId, digest, pepperId, lastUsedAt],
+            ...[Number.isFinite(end) ? end : null, JSON.stringify(record)],
+          ])
+        }
+        for (const { id, lineageId, document } of write.policies) {
+          await rows(
+            tx,
+            `insert into ${policies} (id, lineage_id, document) values ($1, $2, $3) on conflict (id) do nothing`,
+            [id, lineageId, JSON.stringify(document)],
+          )
+        }
+        await appendToFeed(tx, dialect, prefix, write.feed)
+        return true
+      }),
+    touch: uses => touch(db, accounts as string, keys as string, uses),
+    async policies(ids) {
+      if (ids.length === 0) return []
+      const text = `select id, document from ${policies} where id in (${parameters(ids.length)})`
+      return (await rows(db, text, ids)).map(row => readPolicy(row['id'], row['document']))
+    },
+    async collect(limit, endedBefore) {
+      return db.transaction(async tx => {
+        const gone = await rows(
+          tx,
+          `delete from ${keys} where id in
+            (select id from ${keys} where ended_at < $1 order by ended_at limit $2) returning lineage_id`,
+          [endedBefore, limit],
+        )
+        const lineages = [...new Set(gone.map(row => row['lineage_id'] as string))]
+        if (lineages.length > 0) {
+          await rows(
+            tx,
+            `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
+              and not exists (select 1 from ${keys} k where k.lineage_id = ${policies}.lineage_id)`,
+            lineages,
+          )
+        }
+        return gone.length
+      })
+    },
+  }
+}
+
+/** Accounts are raised in one order on every host, so that two batches cannot wait for each other. */
+async function touch(
+  db: SqlClient,
+  accounts: string,
+  keys: string,
+  uses: Parameters<KeyStorage['touch']>[0],
+): Promise<void> {
+  if (uses.length === 0) return
+  await db.transaction(async tx => {
+    const owners = await rows(
+      tx,
+      `select distinct account from ${keys} where id in (${parameters(uses.length)}) order by account`,
+      uses.map(use => use.id),
+    )
+    for (const owner of owners) {
+      const account = owner['account'] as SqlValue
+      await rows(tx, `update ${accounts} set revision = revision + 1 where account = $1`, [account])
+    }
+    for (const { id, at, rehash } of uses) {
+      await rows(
+        tx,
+        `update ${keys} set last_used_at = case when last_used_at > $2 then last_used_at else $2 end,
+          digest = coalesce($3, digest), pepper_id = coalesce($4, pepper_id) where id = $1`,
+        [id, at, rehash?.digest ?? null, rehash?.pepperId ?? null],
+      )
+    }
+  })
+}

@@ -1,0 +1,56 @@
+import { Fault, malformedReply } from '@gatewright/kernel'
+import {
+  checkedPrefix,
+  DEFAULT_PREFIX,
+  rows,
+  toInteger,
+  toText,
+  type SqlQueries,
+} from '@gatewright/kernel/sql'
+import { createSeal } from '../signing/seal.ts'
+import { parse } from './records.ts'
+import { readSigningKeys } from '../signing/read.ts'
+import type { SqlStorageOptions } from './sql-keys.ts'
+import type { SigningKeyStorage } from './signing-port.ts'
+
+/** Options of the SQL storage of signing keys. */
+export interface SqlSigningKeyOptions extends SqlStorageOptions {
+  /** 32 bytes. The private keys are stored under AES-256-GCM with it; a database copy alone signs nothing. */
+  readonly encryptionKey: Uint8Array
+  /** Which issuer's keys, where several share a database. Default `default`. */
+  readonly issuer?: string
+}
+
+/** Signing keys in SQL: one row per issuer, sealed, replaced against its revision in one statement. */
+export function sqlSigningKeyStorage(db: SqlQueries, options: SqlSigningKeyOptions): SigningKeyStorage {
+  const table = `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}signing_keys`
+  const { issuer = 'default' } = options
+  const seal = createSeal(options.encryptionKey)
+  return {
+    async load() {
+      const [row] = await rows(db, `select revision, sealed from ${table} where issuer = $1`, [issuer])
+      if (!row) return { revision: 0, keys: [] }
+      const text = seal.open(toText(row['sealed']), issuer)
+      if (text === undefined) {
+        throw new Fault('ERR_KEYS_UNAVAILABLE', 'the signing keys do not open with this encryption key')
+      }
+      const keys = readSigningKeys(parse(text))
+      if (!keys) throw malformedReply('database', 'signing keys')
+      return { revision: toInteger(row['revision']), keys }
+    },
+    async replace(revision, keys) {
+      const sealed = seal.close(JSON.stringify(keys), issuer)
+      const text =
+        revision === 0
+          ? `insert into ${table} (issuer, sealed, revision) values ($1, $2, 1 + $3)
+              on conflict (issuer) do nothing returning revision`
+          : `update ${table} set sealed = $2, revision = revision + 1 where issuer = $1 and revision = $3
+              returning revision`
+      const [won] = await rows(db, text, [issuer, sealed, revision])
+      if (won && toInteger(won['revision']) !== revision + 1) {
+        throw malformedReply('database', 'the next revision')
+      }
+      return won !== undefined
+    },
+  }
+}

@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import type { KeyRecord, KeyStorage, KeyWrite } from '../storage/port.ts'
+import { at, HOSTILE, isStoreFault, MINUTE, NOW, tests, wins, type Hurt, type UnderTest } from './suite.ts'
+
+/** A key record with an id of its own. */
+export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
+  const id = changes.id ?? randomUUID()
+  return {
+    id,
+    prefix: `gw_sandbox_user_${id}`,
+    surface: 'user',
+    accountId,
+    userId: null,
+    walletAddress: null,
+    scopes: ['users.read'],
+    policyIds: [],
+    inheritedPolicies: 0,
+    lineageId: id,
+    ancestry: [],
+    parentId: null,
+    successorId: null,
+    version: 1,
+    createdAt: NOW,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    digest: 'digest',
+    pepperId: 'p1',
+    ...changes,
+  }
+}
+
+const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [] })
+
+/** The contract of `KeyStorage`: run it against every adapter. `open` is called once per test. */
+export function keyStorageContract(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<UnderTest<KeyStorage>>,
+): void {
+  const test = tests(runner, open)
+
+  runner.describe(`KeyStorage on ${name}`, () => {
+    test('finds a stored key as it was written, and none that was not', async store => {
+      const account = randomUUID()
+      const key = keyRecord(account, {
+        userId: 'user',
+        walletAddress: '0xab',
+        scopes: [],
+        policyIds: ['a', 'b'],
+        inheritedPolicies: 1,
+        ancestry: ['x', 'y'],
+        parentId: 'y',
+        expiresAt: NOW + MINUTE,
+        lastUsedAt: NOW,
+      })
+      assert.equal(await at(store, 0).commit(account, 0, write(key)), true)
+      assert.deepEqual(await at(store, 1).find(key.id), key)
+      assert.equal(await at(store, 1).find(randomUUID()), undefined)
+    })
+
+    test('loads all keys of one account and of no other', async store => {
+      const [account, other] = [randomUUID(), randomUUID()]
+      const keys = [keyRecord(account), keyRecord(account)]
+      await at(store, 0).commit(account, 0, write(...keys))
+      await at(store, 0).commit(other, 0, write(keyRecord(other)))
+      const loaded = await at(store, 1).load(account)
+      assert.deepEqual(loaded.keys.map(key => key.id).sort(), keys.map(key => key.id).sort())
+      assert.deepEqual(await at(store, 1).load(randomUUID()), { revision: 0, keys: [] })
+    })
+
+    test('lets one of 50 simultaneous first commits win, and writes nothing of the others', async store => {
+      const account = randomUUID()
+      const keys = Array.from({ length: 50 }, () => keyRecord(account))
+      const results = await race(50, index =>
+        at(store, index).commit(account, 0, write(keys[index] as KeyRecord)),
+      )
+      assert.equal(wins(results), 1)
+      const loaded = await at(store, 0).load(account)
+      assert.deepEqual(loaded.keys, [keys[results.indexOf(true)]])
+    })
+
+    test('lets one of 50 simultaneous commits at a later revision win', async store => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      await at(store, 0).commit(account, 0, write(key))
+      const { revision } = await at(store, 1).load(account)
+      const results = await race(50, index =>
+        at(store, index).commit(account, revision, write({ ...key, version: index + 2 })),
+      )
+      assert.equal(wins(results), 1)
+      assert.equal((await at(store, 1).find(key.id))?.version, results.indexOf(true) + 2)
+      assert.equal(await at(store, 0).commit(account, revision, write(key)), false)
+    })
+
+    test('keeps the latest use, takes a new digest, and raises the revision', async store => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      await at(store, 0).commit(account, 0, write(key))
+      const { revision } = await at(store, 0).load(account)
+      const rehash = { digest: 'newer', pepperId: 'p2' }
+      await at(store, 0).touch([
+        { id: key.id, at: NOW + 2, rehash },
+        { id: randomUUID(), at: NOW },
+      ])
+      await at(store, 1).touch([{ id: key.id, at: NOW + 1 }])
+      assert.deepEqual(await at(store, 1).find(key.id), { ...key, lastUsedAt: NOW + 2, ...rehash })
+      assert.equal(await at(store, 1).commit(account, revision, write(key)), false)
+    })
+
+    test('a commit never takes a use back', async store => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      await at(store, 0).commit(account, 0, write(key))
+      await race(20, async index => {
+        if (index % 2 === 0) return at(store, index).touch([{ id: key.id, at: NOW + index }])
+        const loaded = await at(store, index).load(account)
+        const next = { ...(loaded.keys[0] as KeyRecord), version: index }
+        return at(store, index).commit(account, loaded.revision, write(next))
+      })
+      assert.equal((await at(store, 0).find(key.id))?.lastUsedAt, NOW + 18)
+    })
+
+    test('stores policies with their key, never changes one, and answers only those it has', async store => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      const policy = { id: randomUUID(), lineageId: key.id, document: { limits: [1, 'é'], empty: [] } }
+      await at(store, 0).commit(account, 0, { ...write(key), policies: [policy] })
+      const { revision } = await at(store, 0).load(account)
+      const changed = { ...policy, document: { other: true } }
+      await at(store, 0).commit(account, revision, { ...write(key), policies: [changed] })
+      assert.deepEqual(await at(store, 1).policies([randomUUID(), policy.id]), [
+        { id: policy.id, document: policy.document },
+      ])
+      assert.deepEqual(await at(store, 1).policies([]), [])
+    })
+
+    test('keeps hostile accounts apart', async store => {
+      const run = randomUUID()
+      const keys = HOSTILE.map(text => keyRecord(run + text, { userId: text }))
+      for (const key of keys) assert.equal(await at(store, 0).commit(key.accountId, 0, write(key)), true)
+      for (const key of keys) assert.deepEqual((await at(store, 1).load(key.accountId)).keys, [key])
+    })
+
+    test('collects at most the given number of ended keys, and no live one', async store => {
+      const account = randomUUID()
+      const live = keyRecord(account, { expiresAt: NOW + MINUTE })
+      const ended = [
+        keyRecord(account, { revokedAt: NOW - 1 }),
+        keyRecord(account, { expiresAt: NOW - 1 }),
+        keyRecord(account, { revokedAt: NOW - 1, expiresAt: NOW + MINUTE }),
+      ]
+      const policies = [live, ended[0] as KeyRecord].map(key => ({
+        ...{ id: randomUUID(), lineageId: key.lineageId, document: {} },
+      }))
+      await at(store, 0).commit(account, 0, { keys: [live, ...ended], policies, feed: [] })
+      const first = await at(store, 0).collect(2, NOW)
+      assert.ok(first <= 2, 'at most 2')
+      for (let round = 0; round < 20; round++) await at(store, round).collect(2, NOW)
+      assert.deepEqual((await at(store, 1).load(account)).keys, [live])
+      const left = await at(store, 1).policies(policies.map(policy => policy.id))
+      assert.deepEqual(
+        left.map(policy => policy.id),
+        [policies[0]?.id],
+      )
+    })
+  })
+}
+
+/** The faults of `KeyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
+export function keyStorageFaults(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<Hurt<KeyStorage>>,
+): void {
+  const test = tests(runner, open)
+
+  runner.describe(`KeyStorage faults on ${name}`, () => {
+    test('throws a fault when cut before the store acts, and nothing is written', async stores => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      await assert.rejects(stores.cutBefore.commit(account, 0, write(key)), isStoreFault)
+      assert.deepEqual(await stores.healthy.load(account), { revision: 0, keys: [] })
+    })
+
+    test('throws a fault when cut after the store acted', async stores => {
+      const account = randomUUID()
+      await assert.rejects(stores.cutAfter.commit(account, 0, write(keyRecord(account))), isStoreFault)
+      const { revision, keys } = await stores.healthy.load(account)
+      // A commit of several statements is cut at its first, so it may have taken effect or not, but not by half.
+      assert.equal(keys.length, revision)
+    })
+
+    test('throws a fault on a malformed reply', async stores => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      await stores.healthy.commit(account, 0, write(key))
+      await assert.rejects(stores.malformed.load(account), isStoreFault)
+    })
+  })
+}

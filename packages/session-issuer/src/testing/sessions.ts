@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { GRACE_MS } from '@gatewright/kernel'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import type { SessionRecord, SessionStorage } from '../storage/port.ts'
+import { at, HOSTILE, isStoreFault, MINUTE, NOW, tests, wins, type Hurt, type UnderTest } from './suite.ts'
+
+/** A session record with an id of its own. */
+export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
+  return {
+    sessionId: randomUUID(),
+    accountId: randomUUID(),
+    userId: null,
+    walletAddress: null,
+    surface: 'user',
+    keyId: 'key',
+    keyVersion: 1,
+    policyIds: [],
+    scopes: ['users.read'],
+    issuedAt: NOW,
+    expiresAt: NOW + 15 * MINUTE,
+    ancestry: [],
+    label: null,
+    revokedAt: null,
+    ...changes,
+  }
+}
+
+/** A session minted from another. */
+export function childOf(parent: SessionRecord): SessionRecord {
+  const ancestry = [...parent.ancestry, parent.sessionId]
+  return sessionRecord({ accountId: parent.accountId, expiresAt: parent.expiresAt, ancestry })
+}
+
+/** The contract of `SessionStorage`: run it against every adapter. `open` is called once per test. */
+export function sessionStorageContract(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<UnderTest<SessionStorage>>,
+): void {
+  const test = tests(runner, open)
+
+  runner.describe(`SessionStorage on ${name}`, () => {
+    test('finds a stored session as it was written, and none that was not', async store => {
+      const session = sessionRecord({ userId: 'user', scopes: [], policyIds: ['a'], label: 'till "3"' })
+      assert.equal(await at(store, 0).insert(session, []), true)
+      assert.deepEqual(await at(store, 1).find(session.sessionId), session)
+      assert.equal(await at(store, 1).find(randomUUID()), undefined)
+    })
+
+    test('lists live sessions of one account, latest end first, until the instant they end', async store => {
+      const accountId = randomUUID()
+      const [early, late] = [1, 2].map(n => sessionRecord({ accountId, expiresAt: NOW + n * MINUTE }))
+      for (const one of [early, late, sessionRecord()]) await at(store, 0).insert(one as SessionRecord, [])
+      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW + MINUTE - 1), [late, early])
+      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW + MINUTE), [late])
+      assert.deepEqual(await at(store, 1).list(accountId, 1, NOW), [late])
+    })
+
+    test('ends a session with all that was minted from it, and nothing else', async store => {
+      const root = sessionRecord()
+      const child = childOf(root)
+      const grandchild = childOf(child)
+      const sibling = childOf(root)
+      for (const one of [root, child, grandchild, sibling]) await at(store, 0).insert(one, [])
+      assert.equal(await at(store, 1).revoke(child.sessionId, NOW + 1), 2)
+      assert.equal((await at(store, 0).find(child.sessionId))?.revokedAt, NOW + 1)
+      assert.equal((await at(store, 0).find(grandchild.sessionId))?.revokedAt, NOW + 1)
+      const live = await at(store, 1).list(root.accountId, 10, NOW + 1)
+      assert.deepEqual(live.map(one => one.sessionId).sort(), [root.sessionId, sibling.sessionId].sort())
+    })
+
+    test('counts a revocation once among 50 simultaneous ones, and unknown or ended sessions as 0', async store => {
+      const session = sessionRecord()
+      await at(store, 0).insert(session, [])
+      const counts = await race(50, index => at(store, index).revoke(session.sessionId, NOW))
+      assert.equal(
+        counts.reduce((sum, count) => sum + count, 0),
+        1,
+      )
+      assert.equal(await at(store, 0).revoke(randomUUID(), NOW), 0)
+      const ended = sessionRecord({ expiresAt: NOW })
+      await at(store, 0).insert(ended, [])
+      assert.equal(await at(store, 1).revoke(ended.sessionId, NOW), 0)
+    })
+
+    test('refuses a session under a parent that is revoked or unknown', async store => {
+      const root = sessionRecord()
+      await at(store, 0).insert(root, [])
+      await at(store, 0).revoke(root.sessionId, NOW)
+      assert.equal(await at(store, 1).insert(childOf(root), []), false)
+      assert.equal(await at(store, 1).insert(childOf(sessionRecord()), []), false)
+    })
+
+    test('lets no session slip in under one that is being revoked', async store => {
+      const root = sessionRecord()
+      const middle = childOf(root)
+      await at(store, 0).insert(root, [])
+      await at(store, 0).insert(middle, [])
+      const children = Array.from({ length: 30 }, () => childOf(middle))
+      const inserted = await race(31, async index => {
+        if (index === 15) return (await at(store, index).revoke(root.sessionId, NOW)) > 0
+        return at(store, index).insert(children[index % 30] as SessionRecord, [])
+      })
+      assert.ok(wins(inserted) > 0)
+      assert.deepEqual(await at(store, 0).list(root.accountId, 100, NOW), [])
+    })
+
+    test('stores the policies of a session', async store => {
+      const policy = { id: randomUUID(), document: { dailySpendCapCents: 0, limits: [] } }
+      await at(store, 0).insert(sessionRecord({ policyIds: [policy.id] }), [policy])
+      assert.deepEqual(await at(store, 1).policies([policy.id, randomUUID()]), [policy])
+    })
+
+    test('keeps hostile accounts apart', async store => {
+      const run = randomUUID()
+      const all = HOSTILE.map(text => sessionRecord({ accountId: run + text, label: text }))
+      for (const one of all) assert.equal(await at(store, 0).insert(one, []), true)
+      for (const one of all) assert.deepEqual(await at(store, 1).list(one.accountId, 10, NOW), [one])
+    })
+
+    test('deletes nothing that a host 60 s behind still needs, and no more than asked', async store => {
+      const policy = { id: randomUUID(), document: {} }
+      const session = sessionRecord({ expiresAt: NOW + MINUTE, policyIds: [policy.id] })
+      await at(store, 0).insert(session, [policy])
+      const fast = NOW + 2 * MINUTE
+      await at(store, 0).collect(1000, fast)
+      assert.ok(await at(store, 1).find(session.sessionId))
+      const counts = await race(4, index => at(store, index).collect(1, NOW + MINUTE + GRACE_MS))
+      assert.ok(counts.every(count => count === 0 || count === 1))
+    })
+  })
+}
+
+/** The faults of `SessionStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
+export function sessionStorageFaults(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<Hurt<SessionStorage>>,
+): void {
+  const test = tests(runner, open)
+
+  runner.describe(`SessionStorage faults on ${name}`, () => {
+    test('throws a fault when cut before the store acts, and nothing is stored', async stores => {
+      const session = sessionRecord()
+      await assert.rejects(stores.cutBefore.insert(session, []), isStoreFault)
+      assert.equal(await stores.healthy.find(session.sessionId), undefined)
+    })
+
+    test('throws a fault when cut after the store acted, and the session is there', async stores => {
+      const session = sessionRecord()
+      await assert.rejects(stores.cutAfter.insert(session, []), isStoreFault)
+      assert.deepEqual(await stores.healthy.find(session.sessionId), session)
+    })
+
+    test('throws a fault on a malformed reply', async stores => {
+      const session = sessionRecord()
+      await stores.healthy.insert(session, [])
+      await assert.rejects(stores.malformed.find(session.sessionId), isStoreFault)
+    })
+  })
+}

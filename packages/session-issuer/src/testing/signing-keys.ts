@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { generateSigningKey } from '../signing/generate.ts'
+import type { SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
+import { at, NOW, tests, wins, type UnderTest } from './suite.ts'
+
+/** The contract of a `SigningKeyStorage` that can be written. `open` is called once per test, for an empty store. */
+export function signingKeyStorageContract(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<UnderTest<SigningKeyStorage>>,
+): void {
+  const test = tests(runner, open)
+  const draw = async (): Promise<SigningKey> => ({
+    ...(await generateSigningKey('EdDSA')),
+    ...{ activatesAt: NOW, retiresAt: NOW + 1, dropsAt: null },
+  })
+
+  runner.describe(`SigningKeyStorage on ${name}`, () => {
+    test('is empty at revision 0, then answers what was stored last', async store => {
+      assert.deepEqual(await at(store, 0).load(), { revision: 0, keys: [] })
+      const [first, second] = [await draw(), await draw()]
+      assert.equal(await at(store, 0).replace(0, [first]), true)
+      assert.deepEqual(await at(store, 1).load(), { revision: 1, keys: [first] })
+      assert.equal(await at(store, 1).replace(1, [second, first]), true)
+      assert.deepEqual(await at(store, 0).load(), { revision: 2, keys: [second, first] })
+    })
+
+    test('lets one of 50 simultaneous first writes win', async store => {
+      const key = await draw()
+      assert.equal(wins(await race(50, index => at(store, index).replace(0, [key]))), 1)
+    })
+
+    test('lets one of 50 simultaneous replacements win, and refuses an old revision', async store => {
+      const key = await draw()
+      await at(store, 0).replace(0, [])
+      assert.equal(wins(await race(50, index => at(store, index).replace(1, [key]))), 1)
+      assert.equal(await at(store, 0).replace(1, []), false)
+      assert.equal((await at(store, 0).load()).revision, 2)
+    })
+  })
+}
