@@ -1,10 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost } from '@gatewright/reference-host'
+import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
 /** An HTTP answer with its JSON body. */
@@ -76,7 +76,7 @@ export interface HostProcess {
 
 /** Starts a host process on a free port and waits for its address. Rejects with its output when it ends instead. */
 export async function spawnHost(dataDir: string, env: Record<string, string> = {}): Promise<HostProcess> {
-  const child: ChildProcess = spawn(process.execPath, ['packages/reference-host/dist/main.js'], {
+  const child = plainNode(['packages/reference-host/dist/main.js'], {
     env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -43,8 +43,8 @@ t.test('reports every problem at once, each by its variable, and no secret', asy
   const wrong = {
     PORT: '70000',
     SERVICE_NAME: 'two\nlines',
-    PUBLIC_URL: 'https://api.example.com/path',
     GATEWRIGHT_ENV: 'live',
+    PUBLIC_URL: 'https://api.example.com/path',
     KEY_PEPPERS: 'id:hunter2',
     SIGNING_KEY_ENCRYPTION_KEY: 'hunter2',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":0}',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { runNode } from '../harness/node.ts'
 import { bearer, bootstrapUser, request, spawnHost } from '../harness/host.ts'
 
 const run = promisify(execFile)
@@ -71,8 +72,8 @@ t.test('prints no key, token or signature, whatever clients do', async t => {
 
 t.test('runs the demo against a running host', async t => {
   const host = await spawnHost(dataDir)
-  const { stdout } = await run(process.execPath, ['build/examples/wallet-client/client.js', host.url])
-  t.match(stdout, /Idempotency-Replayed: true[^]*Deprecation: @\d+[^]*insufficient_scope[^]*Done\./)
-  t.notMatch(stdout, /gw_sandbox_user_\w{16}_\w{36}/)
+  const { output } = await runNode(['build/examples/wallet-client/client.js', host.url])
+  t.match(output, /Idempotency-Replayed: true[^]*Deprecation: @\d+[^]*insufficient_scope[^]*Done\./)
+  t.notMatch(output, /gw_sandbox_user_\w{16}_\w{36}/)
   await host.stop('SIGTERM')
 })

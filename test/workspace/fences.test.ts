@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { filesBelow } from '../harness/files.ts'
+import { runNode } from '../harness/node.ts'
 
 const DIRECTORY = 'build/fences'
 
@@ -29,11 +28,8 @@ async function check(pages: Readonly<Record<string, string>>): Promise<string> {
   const compilerOptions = { noEmit: true, composite: false, isolatedDeclarations: false, rootDir: '../..' }
   const tsconfig = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], references: [] }
   writeFileSync(join(DIRECTORY, 'tsconfig.json'), JSON.stringify(tsconfig))
-  const run = promisify(execFile)(process.execPath, ['node_modules/typescript/bin/tsc', '-p', DIRECTORY])
-  return run.then(
-    () => '',
-    (error: { stdout: string }) => error.stdout,
-  )
+  const { code, output } = await runNode(['node_modules/typescript/bin/tsc', '-p', DIRECTORY])
+  return code === 0 ? '' : `${output}exit ${code}`
 }
 
 t.test('finds a fence that does not compile', async t => {
