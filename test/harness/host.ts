@@ -11,7 +11,8 @@ import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  readonly body: Record<string, unknown> & { readonly data?: Record<string, unknown> }
+  /** Errors have no `data`; a test that reads it there fails. */
+  readonly body: Record<string, unknown> & { readonly data: Record<string, unknown> }
 }
 
 /** A request as tests write it; `body` is sent as JSON unless it is text. */

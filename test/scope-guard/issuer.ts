@@ -43,7 +43,7 @@ export function session(now: number, changes: Partial<Session> = {}): Session {
 
 /** The claims of our own tokens. */
 export function claims(of: Session): JWTPayload {
-  return { ...toClaims(of), iss: ISSUER, aud: AUDIENCE } as unknown as JWTPayload
+  return { ...toClaims(of), iss: ISSUER, aud: AUDIENCE }
 }
 
 /** Signs claims; `header` is merged over the usual one. */

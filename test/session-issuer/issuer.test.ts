@@ -52,7 +52,7 @@ t.test('junk is refused with no storage call', async t => {
       calls++
       return Reflect.get(target, name) as unknown
     },
-  }) as KeyStorage
+  })
   const issuer = createIssuer({ ...options, keys: counted })
   calls = 0
   const flipped = text.slice(0, -1) + (text.endsWith('0') ? '1' : '0')

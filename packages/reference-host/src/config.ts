@@ -111,7 +111,7 @@ export function readConfig(env: Env): ConfigResult {
     const text = env[name]
     if (text === undefined || text === '') return fallback
     const result = parse(text)
-    if (typeof result !== 'string') return (result as { value: T }).value
+    if (typeof result !== 'string') return result.value
     problems.push(`${name} ${result}`)
     return fallback
   }

@@ -66,6 +66,8 @@ export function createContainer(): Container {
       service: get(token.CONFIG).serviceName,
       nonces: nonceStorage(get(token.DATABASE)),
       clock: get(token.CLOCK),
+      // Many clients can share one address; a full queue is about a third of a second of pure JS.
+      recoveries: { waiting: 128, waitingPerClass: 32 },
     }),
   )
   bind(token.ISSUER, get => {

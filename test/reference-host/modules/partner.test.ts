@@ -11,7 +11,7 @@ const cards = (token: string, query = ''): Promise<Answer> =>
   host.send(`/partner/v1/cards${query}`, { headers: bearer(token) })
 const tokenOf = async (userId: string, scopes = ['cards.read']): Promise<string> => {
   await resolve({ userId })
-  return (await open({ userId, scopes })).body.data?.['sessionToken'] as string
+  return (await open({ userId, scopes })).body.data['sessionToken'] as string
 }
 
 t.test('resolves a user once, under either canonical path', async t => {
@@ -31,9 +31,9 @@ t.test('resolves a user once, under either canonical path', async t => {
 
 t.test('stores a wallet later, takes the older field names, and refuses another wallet', async t => {
   const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
-  t.equal((await resolve({ externalUserId: 'bob' })).body.data?.['walletAddress'], null)
+  t.equal((await resolve({ externalUserId: 'bob' })).body.data['walletAddress'], null)
   const later = await resolve({ externalUserId: 'bob', wallet: { chain: 'evm', address: one } })
-  t.equal(later.body.data?.['walletAddress'], one)
+  t.equal(later.body.data['walletAddress'], one)
   const other = await resolve({ userId: 'bob', walletAddress: two })
   t.match(other, { status: 409, body: { error: 'invalid_state', ok: false, data: {} } })
   t.match(other.body['errors'], [{ error: 'invalid_state', code: 'invalid_state', field: 'walletAddress' }])
@@ -45,7 +45,7 @@ t.test('makes one user of 20 simultaneous first resolves', async t => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => resolve({ userId: 'many' })))
   t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
   const page = await cards(await tokenOf('many'), '?limit=100')
-  t.equal((page.body.data?.['cards'] as unknown[]).length, 25)
+  t.equal((page.body.data['cards'] as unknown[]).length, 25)
 })
 
 t.test('names the field when a user id is missing, empty or too long', async t => {
@@ -76,17 +76,17 @@ t.test('opens sessions only for users it resolved, within its scopes', async t =
 t.test('pages through the 25 cards of a user without gap or repeat', async t => {
   const token = await tokenOf('dan')
   const seen: string[] = []
-  let cursor: unknown = null
+  let cursor: string | null = null
   do {
-    const query: string = cursor === null ? '?limit=10' : `?limit=10&cursor=${String(cursor)}`
+    const query: string = cursor === null ? '?limit=10' : `?limit=10&cursor=${cursor}`
     const { status, body } = await cards(token, query)
     t.equal(status, 200)
-    seen.push(...(body.data?.['cards'] as { cardId: string }[]).map(card => card.cardId))
-    cursor = body.data?.['nextCursor']
+    seen.push(...(body.data['cards'] as { cardId: string }[]).map(card => card.cardId))
+    cursor = body.data['nextCursor'] as string | null
   } while (cursor !== null)
   t.equal(seen.length, 25)
   t.equal(new Set(seen).size, 25)
-  const [card] = (await cards(token)).body.data?.['cards'] as object[]
+  const [card] = (await cards(token)).body.data['cards'] as object[]
   t.match(card, {
     cardId: String,
     last4: /^\d{4}$/,
@@ -108,7 +108,7 @@ t.test('refuses a limit or cursor that cannot be one', async t => {
 
 t.test('never shows one user the cards of another', async t => {
   const ids = async (token: string): Promise<string[]> =>
-    ((await cards(token, '?limit=100')).body.data?.['cards'] as { cardId: string }[]).map(card => card.cardId)
+    ((await cards(token, '?limit=100')).body.data['cards'] as { cardId: string }[]).map(card => card.cardId)
   const one = await ids(await tokenOf('fay'))
   const two = await ids(await tokenOf('gus'))
   t.equal(new Set([...one, ...two]).size, 50)

@@ -10,14 +10,14 @@ const post = (user: WalletUser, body: unknown, key?: string, path = PATH): Promi
     body,
     headers: { ...bearer(user.token), ...(key === undefined ? {} : { 'idempotency-key': key }) },
   })
-const idOf = (answer: Answer): string => (answer.body.data?.['payin'] as { id: string }).id
+const idOf = (answer: Answer): string => (answer.body.data['payin'] as { id: string }).id
 
 t.test('creates an open pay-in of the amount asked for', async t => {
   const user = await bootstrapUser(host.send)
   const { status, body } = await post(user, { amountCents: 2500, anything: { else: true } }, randomUUID())
   t.equal(status, 200)
   t.match(body, { ok: true, errors: [], summary: String })
-  const payin = body.data?.['payin'] as Record<string, string>
+  const payin = body.data['payin'] as Record<string, string>
   t.match(payin, {
     id: /^payin_/,
     status: 'awaiting_payment',

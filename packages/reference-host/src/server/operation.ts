@@ -79,10 +79,10 @@ export type Operation = PlainOperation | LedgerOperation
 
 /** Declares an operation that answers at once. */
 export function operation<C extends Credential, S extends TObject>(rule: PlainOperation<C, S>): Operation {
-  return rule as unknown as Operation
+  return rule
 }
 
 /** Declares a financial write. */
 export function ledgerWrite<S extends TObject>(rule: LedgerOperation<S>): Operation {
-  return rule as unknown as Operation
+  return rule
 }

@@ -49,7 +49,7 @@ export function compile(operation: Operation, services: PerformServices): Perfor
     if (!body.ok) return { verdict: body, headers }
 
     const call = { facts: incoming.facts, caller: caller.value, body: body.value }
-    if ('handle' in operation) return { verdict: await operation.handle(call as never), headers }
+    if ('handle' in operation) return { verdict: await operation.handle(call), headers }
     const written = await commit(operation, call as Call<'session', never>, raw.value, services)
     return { verdict: written.verdict, headers: [...headers, ...written.headers] }
   }

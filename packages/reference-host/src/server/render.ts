@@ -1,5 +1,5 @@
 import { denialAnswer, type Answer, type ErrorShape, type HeaderField } from '@gatewright/http'
-import type { Denial, Verdict } from '@gatewright/kernel'
+import type { Verdict } from '@gatewright/kernel'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Document, Operation, Success } from './operation.ts'
 
@@ -11,7 +11,7 @@ export function errorShape(surface: Operation['surface']): ErrorShape {
 /** Puts an operation's outcome on the wire: envelope, fields at top level where clients read them, legacy twins. */
 export function render(
   operation: Operation,
-  verdict: Verdict<Success | Document, Denial>,
+  verdict: Verdict<Success | Document>,
   headers: readonly HeaderField[],
   aliases: Aliases,
 ): Answer {

@@ -35,7 +35,9 @@ function readSecrets(path: string): SecretFile | undefined {
     return JSON.parse(readFileSync(path, 'utf8')) as SecretFile
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw new Error(`${path} cannot be read as JSON: restore it from a backup, stored keys depend on it`)
+    throw new Error(`${path} cannot be read as JSON: restore it from a backup, stored keys depend on it`, {
+      cause: error,
+    })
   }
 }
 

@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import t from 'tap'
+import {
+  bootstrapUser,
+  newWallet,
+  request,
+  signedBootstrap,
+  spawnHost,
+  startTestHost,
+} from '../../harness/host.ts'
+
+t.test('answers 503 with Retry-After when a table cannot be used, and reports the fault', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-broken-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const host = await startTestHost({ DATA_DIR: dataDir })
+  t.teardown(() => host.close())
+  const user = await bootstrapUser(host.send)
+  const vandal = new Database(join(dataDir, 'host.sqlite'))
+  for (const table of ['gw_nonces', 'gw_users']) vandal.exec(`drop table ${table}`)
+  vandal.close()
+
+  const answers = [
+    await host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) }),
+    await host.send('/partner/v1/users/resolve', {
+      body: { userId: 'ann' },
+      headers: { 'x-partner-key': host.partnerKey },
+    }),
+  ]
+  for (const { status, headers, body } of answers) {
+    t.equal(status, 503)
+    t.equal(body['error'], 'service_unavailable')
+    t.match(headers.get('retry-after'), /^\d+$/)
+    t.notMatch(JSON.stringify(body), /table|sqlite|gw_/i, 'no internal text')
+  }
+  t.equal(host.failures.length, 2)
+  t.match(host.failures, [{ name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }])
+  const mint = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  t.equal(mint.status, 200, 'what does not need the table still works')
+})
+
+t.test(
+  'keeps generated secrets for the owner only, and refuses to start when they cannot be read',
+  async t => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
+    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const first = await spawnHost(dataDir)
+    const { body } = await request(first.url, '/user/v1/bootstrap', {
+      body: await signedBootstrap(newWallet()),
+    })
+    await first.stop('SIGTERM')
+    const secrets = join(dataDir, 'secrets.json')
+    t.equal(statSync(secrets).mode & 0o777, 0o600)
+
+    const again = await spawnHost(dataDir)
+    const minted = await request(again.url, '/user/v1/sessions', {
+      body: {},
+      headers: { 'x-user-key': body['userApiKey'] as string },
+    })
+    t.equal(minted.status, 200, 'the key still authenticates under the same pepper')
+    await again.stop('SIGTERM')
+
+    writeFileSync(secrets, '{ half a file')
+    await t.rejects(spawnHost(dataDir), /secrets\.json cannot be read as JSON: restore it from a backup/)
+  },
+)
