@@ -108,21 +108,16 @@ export async function postgresService(): Promise<Service> {
 export async function redisService(): Promise<Service> {
   const given = process.env['TEST_REDIS_URL']
   if (given) return { url: given, from: 'TEST_REDIS_URL', stop: async () => {} }
+  return startRedis([])
+}
+
+/** Starts a Redis without persistence, with more of its own flags (`--cluster-enabled yes`). */
+export async function startRedis(flags: readonly string[]): Promise<Service> {
   const binaries = redisBinaries()
   return onFreePort(async port => {
     const directory = mkdtempSync(join(tmpdir(), 'gatewright-redis-'))
-    const args = [
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-      '--dir',
-      directory,
-    ]
+    const settings = { '--port': String(port), '--bind': '127.0.0.1', '--save': '', '--appendonly': 'no' }
+    const args = [...Object.entries(settings).flat(), '--dir', directory, ...flags]
     const env = { ...process.env, ...binaries.env }
     const child = spawn(join(binaries.directory, binaries.server), args, {
       env,

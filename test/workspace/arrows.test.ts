@@ -83,6 +83,10 @@ const bad: Record<string, [Package, RegExp]> = {
     one('session-issuer', 'issue.ts', "import { memoryStorage } from './storage/memory.ts'"),
     /deciding code takes only types/,
   ],
+  'the index loads a backend': [
+    one('session-issuer', 'index.ts', "export { memoryStorage } from './storage/memory.ts'"),
+    /deciding code takes only types/,
+  ],
   'deciding code imports a value of the port': [
     one('session-issuer', 'keys/create.ts', "import { LIMIT } from '../storage/port.ts'"),
     /deciding code takes only types/,
@@ -117,6 +121,7 @@ for (const [title, [given, expected]] of Object.entries(bad)) {
 t.test('what design allows is not caught', async t => {
   const allowed = [
     one('scope-guard', 'guard.ts', "import type { SpendStorage } from './storage/port.ts'"),
+    one('session-issuer', 'index.ts', "export { staticKeys } from './storage/static.ts'"),
     one('scope-guard', 'testing.ts', "import { memoryStorage } from './storage/memory.ts'"),
     one('scope-guard', 'storage/redis.ts', "import type { SpendStorage } from './port.ts'"),
     one('scope-guard', 'storage/sqlite.ts', "import { RESERVE } from './statements.ts'"),
