@@ -1,6 +1,6 @@
 import { fromClaims, memoryFeed, type Surface } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createIssuer, type Issuer, type IssuerOptions, type KeyStorage } from '@gatewright/session-issuer'
+import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
 import { memoryKeyStorage, memorySessionStorage } from '@gatewright/session-issuer/memory'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import t from 'tap'

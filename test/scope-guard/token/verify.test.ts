@@ -194,7 +194,7 @@ t.test('refuses a token over the size bound before anything reads it', async t =
   t.match(await send('x'.repeat(5_000_000)), refused)
 })
 
-t.test('answers hostile bytes with a refusal, never an exception', async t => {
+t.test('answers hostile bytes with a refusal, never an exception', async () => {
   const { guard, good, key } = await door()
   const token = await sign(key, good)
   await fc.assert(
