@@ -37,6 +37,24 @@ export function checkedPolicy(policy: unknown, field: string): Verdict<{ policy?
   return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
 }
 
+/** The shape of `keyFields` with its legacy twins. */
+export const keyShape = {
+  userApiKey: Type.String(),
+  userKeyId: Type.String(),
+  consumerApiKey: Type.String(),
+  consumerKeyId: Type.String(),
+  keyPrefix: Type.String(),
+} as const
+
+/** The shape of `sessionFields`, with the retired scopes that were asked for in vain. */
+export const sessionShape = {
+  sessionToken: Type.String(),
+  sessionId: Type.String(),
+  expiresAt: Type.String({ format: 'date-time' }),
+  scopes: Type.Array(Type.String()),
+  ignoredScopes: Type.Optional(Type.Array(Type.String())),
+} as const
+
 /** A new key as answers show it. The only place where its text leaves the host. */
 export function keyFields({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
   return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }

@@ -1,4 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
+import Type from 'typebox'
 import { deny, type HostDenial } from '../server/codes.ts'
 
 /** Which page is asked for: up to `limit` items behind position `after`. */
@@ -6,6 +7,12 @@ export interface Paging {
   readonly after: number
   readonly limit: number
 }
+
+/** The query parameters of a paged list. */
+export const pagingQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
+  cursor: Type.Optional(Type.String()),
+})
 
 /** Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer). Denial: `invalid_request`. */
 export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> {

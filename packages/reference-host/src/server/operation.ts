@@ -18,6 +18,8 @@ export type Credential = keyof Callers
 export interface Call<C extends Credential, B> {
   readonly facts: RequestFacts
   readonly caller: Callers[C]
+  /** Path parameters by name, decoded. */
+  readonly params: Readonly<Record<string, string>>
   /** The request body, checked against the operation's schema. Properties it does not name are kept. */
   readonly body: B
 }
@@ -46,18 +48,28 @@ export interface Effect {
 }
 
 interface Rule<C extends Credential, S extends TObject> {
-  /** `tag.verb`: names the operation in policies, idempotency records and evidence. */
+  /** `tag.verb`: names the operation in policies, idempotency records, evidence and the API description. */
   readonly id: string
+  /** One line for people. */
+  readonly title: string
   readonly surface: Surface | 'public'
-  readonly method: 'GET' | 'POST'
-  /** Canonical paths; the first is the one documents show. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Canonical paths with `{name}` parameters; the first is the one documents show. */
   readonly paths: readonly [string, ...string[]]
   readonly credential: C
   /** Scopes a session needs, all of them. Sessions only. */
   readonly scopes?: readonly string[]
+  /** Query parameters, for the API description; the handler reads them. */
+  readonly query?: TObject
   readonly body?: S
+  /** The shape of `data`, or of the whole document. */
+  readonly answer: TObject
+  /** Statuses beyond those that follow from the rule: 404 and 409 where the handler refuses so. */
+  readonly refuses?: readonly (404 | 409)[]
   /** Fields of `data` are repeated at top level, where existing clients read them. */
   readonly topLevel?: boolean
+  /** The answer is a document of its own, without the envelope. */
+  readonly document?: boolean
 }
 
 /** An operation that answers at once. */

@@ -17,6 +17,7 @@ export interface PerformServices {
 /** A request with its raw body still to be read, and headers under their canonical names. */
 export interface Incoming {
   readonly facts: RequestFacts
+  readonly params: Readonly<Record<string, string>>
   readBody(): Promise<Verdict<Uint8Array>>
 }
 
@@ -48,7 +49,7 @@ export function compile(operation: Operation, services: PerformServices): Perfor
     const body = parsed.ok && check ? check(parsed.value) : parsed
     if (!body.ok) return { verdict: body, headers }
 
-    const call = { facts: incoming.facts, caller: caller.value, body: body.value }
+    const call = { facts: incoming.facts, params: incoming.params, caller: caller.value, body: body.value }
     if ('handle' in operation) return { verdict: await operation.handle(call), headers }
     const written = await commit(operation, call as Call<'session', never>, raw.value, services)
     return { verdict: written.verdict, headers: [...headers, ...written.headers] }

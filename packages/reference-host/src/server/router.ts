@@ -29,12 +29,13 @@ export function operationRoutes(
     const respond: RouterMiddleware<RoutedState> = async ctx => {
       const { verdict, headers } = await perform({
         facts: ctx.state.facts,
+        params: ctx.params,
         readBody: () => readRawBody(ctx.req, BODY_LIMIT_BYTES),
       })
       send(ctx, render(operation, verdict, headers, services.aliases))
     }
     for (const path of operation.paths) {
-      router.register(path, [operation.method], respond)
+      router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [operation.method], respond)
       const entry = methods.get(path) ?? { allow: [], shape: errorShape(operation.surface) }
       entry.allow.push(operation.method)
       methods.set(path, entry)

@@ -3,7 +3,7 @@ import Type from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
 import { checkedPolicy, grantable } from '../credentials.ts'
-import { keyFields, sessionFields, ttlSeconds } from '../credentials.ts'
+import { keyFields, keyShape, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 
 const Body = Type.Object({
@@ -20,16 +20,25 @@ const Body = Type.Object({
   sessionPolicy: Type.Optional(Type.Unknown()),
 })
 
+const Answer = Type.Object({
+  ...keyShape,
+  ...sessionShape,
+  walletAddress: Type.String(),
+  userId: Type.Union([Type.String(), Type.Null()]),
+})
+
 /** `POST /user/v1/bootstrap`: a wallet's signed statement becomes a user, a key and a session (contract section 3). */
 export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
   return operation({
     id: 'auth.bootstrap',
+    title: 'Turn a signed wallet statement into an API key and a session',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/bootstrap'],
     credential: 'none',
     topLevel: true,
     body: Body,
+    answer: Answer,
     async handle({ body, facts }) {
       // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
       const scopes = grantable('user', body.scopes, 'scopes', aliases)

@@ -1,18 +1,41 @@
 import { allow } from '@gatewright/kernel'
+import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
-import { nextCursor, readPaging } from '../paging.ts'
+import { nextCursor, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import type { Card } from './store.ts'
+import { LIMIT_FREQUENCIES, type Card } from './store.ts'
+
+const Answer = Type.Object({
+  cards: Type.Array(
+    Type.Object({
+      cardId: Type.String(),
+      last4: Type.String(),
+      status: Type.Enum(['active', 'locked', 'canceled', 'not_activated']),
+      limit: Type.Union([
+        Type.Object({ amountCents: Type.Integer(), frequency: Type.Enum([...LIMIT_FREQUENCIES]) }),
+        Type.Null(),
+      ]),
+      expirationMonth: Type.Integer(),
+      expirationYear: Type.Integer(),
+      createdAt: Type.String({ format: 'date-time' }),
+      encryptedName: Type.Null(),
+    }),
+  ),
+  nextCursor: Type.Union([Type.String(), Type.Null()]),
+})
 
 /** `GET /partner/v1/cards`: the session user's cards, a page at a time. */
 export function listCards({ cards }: ModuleServices): Operation {
   return operation({
     id: 'cards.list',
+    title: 'List the cards of the session user',
     surface: 'partner',
     method: 'GET',
     paths: ['/partner/v1/cards'],
     credential: 'session',
     scopes: ['cards.read'],
+    query: pagingQuery,
+    answer: Answer,
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging

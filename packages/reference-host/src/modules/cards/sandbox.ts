@@ -1,17 +1,8 @@
 import { randomInt } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import type { NewCard } from './store.ts'
+import { LIMIT_FREQUENCIES, type NewCard } from './store.ts'
 
 const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canceled'] as const
-const FREQUENCIES = [
-  'perAuthorization',
-  'per24HourPeriod',
-  'per7DayPeriod',
-  'per30DayPeriod',
-  'perYearPeriod',
-  'allTime',
-] as const
-
 /** 25 made-up cards, enough for paging to be real. The sandbox gives them to each new partner user. */
 export function sandboxCards(now: EpochMs): NewCard[] {
   const year = new Date(now).getUTCFullYear()
@@ -23,7 +14,7 @@ export function sandboxCards(now: EpochMs): NewCard[] {
         ? null
         : {
             amountCents: 1000 * randomInt(1, 500),
-            frequency: FREQUENCIES[randomInt(FREQUENCIES.length)] as string,
+            frequency: LIMIT_FREQUENCIES[randomInt(LIMIT_FREQUENCIES.length)] as string,
           },
     expirationMonth: randomInt(1, 13),
     expirationYear: year + randomInt(1, 5),

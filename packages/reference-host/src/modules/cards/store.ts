@@ -2,6 +2,16 @@ import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 
+/** How often a card's limit starts anew (contract section 10). */
+export const LIMIT_FREQUENCIES = [
+  'perAuthorization',
+  'per24HourPeriod',
+  'per7DayPeriod',
+  'per30DayPeriod',
+  'perYearPeriod',
+  'allTime',
+] as const
+
 /** What a new card is made of. */
 export interface NewCard {
   readonly last4: string

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
-import { grantable, sessionFields, ttlSeconds } from '../credentials.ts'
+import { grantable, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 import { partnerUser, partnerUserFields } from '../users/fields.ts'
 
@@ -16,12 +16,14 @@ const Body = Type.Object({
 export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
   return operation({
     id: 'sessions.createForPartner',
+    title: 'Mint a session for a user of the partner',
     surface: 'partner',
     method: 'POST',
     paths: ['/partner/v1/sessions'],
     credential: 'partner-key',
-    topLevel: false,
     body: Body,
+    answer: Type.Object({ ...sessionShape, userId: Type.String() }),
+    refuses: [404, 409],
     async handle({ caller, body }) {
       const scopes = grantable('partner', body.scopes, 'scopes', aliases)
       if (!scopes.ok) return scopes

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
-import { checkedPolicy, grantable, sessionFields, ttlSeconds } from '../credentials.ts'
+import { checkedPolicy, grantable, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 
 const Body = Type.Object({
@@ -14,12 +14,14 @@ const Body = Type.Object({
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
   return operation({
     id: 'sessions.create',
+    title: 'Mint a session from a user key',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/sessions'],
     credential: 'user-key',
     topLevel: true,
     body: Body,
+    answer: Type.Object(sessionShape),
     async handle({ caller, body }) {
       const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', aliases)
       if (!scopes.ok) return scopes

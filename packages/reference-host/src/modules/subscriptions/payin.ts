@@ -13,18 +13,33 @@ const Body = Type.Object({
   method: Type.Optional(Type.Enum(['onchain', 'balance'])),
   metadata: Type.Optional(Type.Object({})),
 })
+const Answer = Type.Object({
+  payin: Type.Object({
+    id: Type.String(),
+    status: Type.Enum(['awaiting_payment', 'confirming', 'settled', 'expired', 'failed', 'canceled']),
+    subscriptionId: Type.Union([Type.String(), Type.Null()]),
+    amountCents: Type.Integer(),
+    currency: Type.Enum(['USD']),
+    method: Type.Enum(['onchain', 'balance']),
+    expiresAt: Type.String({ format: 'date-time' }),
+    createdAt: Type.String({ format: 'date-time' }),
+  }),
+})
 type PayinBody = Static<typeof Body>
 
 /** `POST /user/v1/subscriptions/payin`: asks for a payment into the caller's account (contract section 9). */
 export function createPayin({ payins, clock }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.payin',
+    title: 'Ask for a payment into the account',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/subscriptions/payin'],
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: Body,
+    answer: Answer,
+    refuses: [404],
     spends({ body }) {
       const amount = payable(body)
       if (!amount.ok) return amount

@@ -1,4 +1,5 @@
 import { allow } from '@gatewright/kernel'
+import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -6,9 +7,12 @@ import type { ModuleServices } from '../services.ts'
 export function jwks({ issuer }: ModuleServices): Operation {
   return operation({
     id: 'system.jwks',
+    title: 'The keys that verify session tokens',
     surface: 'public',
     method: 'GET',
     paths: ['/.well-known/jwks.json'],
+    document: true,
+    answer: Type.Object({ keys: Type.Array(Type.Object({ kid: Type.String(), kty: Type.String() })) }),
     credential: 'none',
     async handle() {
       return allow({ document: await issuer.jwks(), headers: issuer.jwksHeaders })
@@ -20,9 +24,12 @@ export function jwks({ issuer }: ModuleServices): Operation {
 export function healthz(): Operation {
   return operation({
     id: 'system.healthz',
+    title: 'The process answers',
     surface: 'public',
     method: 'GET',
     paths: ['/healthz'],
+    document: true,
+    answer: Type.Object({ status: Type.Enum(['ok']) }),
     credential: 'none',
     handle: async () => allow({ document: { status: 'ok' }, headers: [['Cache-Control', 'no-store']] }),
   })

@@ -10,15 +10,25 @@ const Body = Type.Object({
   walletLabel: Type.Optional(Type.String({ maxLength: 120 })),
 })
 
+const Answer = Type.Object({
+  userId: Type.String(),
+  walletAddress: Type.Union([Type.String(), Type.Null()]),
+  kycStatus: Type.String(),
+  createdAt: Type.String({ format: 'date-time' }),
+})
+
 /** `POST /partner/v1/users/resolve`: the partner's user, made on first sight (contract section 4). */
 export function resolveUser({ users, cards, clock }: ModuleServices): Operation {
   return operation({
     id: 'users.resolve',
+    title: 'Find or make a user of the partner',
     surface: 'partner',
     method: 'POST',
     paths: ['/partner/v1/users/resolve', '/users/resolve'],
     credential: 'partner-key',
     body: Body,
+    answer: Answer,
+    refuses: [409],
     async handle({ caller, body }) {
       const named = partnerUser(body)
       if (!named.ok) return named

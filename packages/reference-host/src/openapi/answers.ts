@@ -1,0 +1,62 @@
+import Type, { type TObject } from 'typebox'
+import type { Operation } from '../server/operation.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const MEANINGS: Readonly<Record<number, string>> = {
+  400: 'Invalid payload or parameters',
+  401: 'Missing or invalid credential, or expired session',
+  403: 'Scope missing, or blocked by policy',
+  404: 'Not found for the current user or session',
+  409: 'The state of the resource does not allow it',
+  413: 'The body is too large',
+  415: 'The body is not JSON',
+  429: 'Rate limit of the key or session, or the same write still running',
+  500: 'Unexpected error',
+  503: 'A dependency is down, or the outcome of an earlier run is unknown',
+}
+
+/** Every answer that an operation documents, by status. The refusals follow from its rule. */
+export function answers(operation: Operation): Json {
+  const schema = operation.document ? operation.answer : envelope(operation)
+  const refusals = new Set<number>([500, 503, ...(operation.refuses ?? [])])
+  const add = (when: boolean, ...statuses: number[]): void => {
+    if (when) for (const status of statuses) refusals.add(status)
+  }
+  add(operation.body !== undefined, 400, 413, 415)
+  add(operation.surface !== 'public', 400)
+  add(operation.credential !== 'none', 401, 403, 429)
+  // A bootstrap proves a wallet instead of a credential.
+  add(operation.surface !== 'public' && operation.credential === 'none', 401, 403, 429)
+  const error = operation.surface === 'partner' ? 'PartnerError' : 'Error'
+  const refusal = { $ref: `#/components/schemas/${error}` }
+  return Object.fromEntries([
+    [200, answer('Success', schema, 'write' in operation ? replayed : {})],
+    ...[...refusals].sort().map(status => [status, answer(MEANINGS[status] as string, refusal)]),
+  ])
+}
+
+const replayed = {
+  'Idempotency-Replayed': {
+    description: '`true` when the answer is the stored one of an earlier request',
+    schema: { type: 'string', enum: ['true'] },
+  },
+}
+
+function answer(description: string, schema: object, headers: object = {}): Json {
+  const common = { 'X-Request-Id': { description: 'Names this request in logs', schema: { type: 'string' } } }
+  return { description, headers: { ...common, ...headers }, content: { 'application/json': { schema } } }
+}
+
+/** The success envelope around `data`, with its fields at top level where clients read them. */
+function envelope({ answer: data, topLevel }: Operation): TObject {
+  const fields = topLevel ? data.properties : {}
+  return Type.Object({
+    ...fields,
+    ok: Type.Literal(true),
+    data,
+    summary: Type.String(),
+    errors: Type.Array(Type.Unknown(), { maxItems: 0 }),
+    next: Type.Optional(Type.String()),
+  })
+}

@@ -1,0 +1,99 @@
+import type { AliasTable } from '@gatewright/legacy-alias-router'
+import type { TObject } from 'typebox'
+import type { Operation } from '../server/operation.ts'
+import { answers } from './answers.ts'
+import { schemas, securitySchemes } from './components.ts'
+
+/** What the API description says about the host as a whole. */
+export interface DescribedHost {
+  readonly serviceName: string
+  readonly url: string
+  readonly aliases: AliasTable
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Version of the interface description (fixed by the contract). */
+const VERSION = '1.0.0'
+
+/** Writes the OpenAPI 3.1 description of a table. Legacy paths are entries of their own, marked deprecated. */
+export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const operation of table) {
+    for (const [path, legacy] of everyPath(operation, host.aliases)) {
+      const item = (paths[path] ??= {})
+      item[operation.method.toLowerCase()] = describe(operation, path, legacy)
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: host.serviceName, version: VERSION },
+    servers: [{ url: host.url }],
+    tags: [...new Set(table.map(({ id }) => tagOf(id)))].map(name => ({ name })),
+    paths,
+    components: { schemas, securitySchemes },
+  }
+}
+
+/** Canonical paths, and the legacy spelling of each that has one. */
+function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, legacy: boolean][] {
+  return paths.flatMap(path => [
+    [path, false] as [string, boolean],
+    ...aliases.paths
+      .filter(({ to }) => path === to || path.startsWith(`${to}/`))
+      .map(({ from, to }) => [from + path.slice(to.length), true] as [string, boolean]),
+  ])
+}
+
+function describe(operation: Operation, path: string, legacy: boolean): Json {
+  const { id, title, paths, body } = operation
+  const suffix = path === paths[0] ? '' : `_${paths.indexOf(path) + 1 || 'legacy'}`
+  return {
+    operationId: `${id.replace('.', '_')}${suffix}`,
+    tags: [tagOf(id)],
+    summary: title,
+    ...(legacy ? { deprecated: true } : {}),
+    parameters: parameters(operation),
+    security: security(operation),
+    ...(body ? { requestBody: requestBody(body) } : {}),
+    responses: answers(operation),
+  }
+}
+
+const tagOf = (id: string): string => id.split('.')[0] as string
+
+function requestBody(schema: TObject): Json {
+  const required = Array.isArray(schema.required) && schema.required.length > 0
+  return { required, content: { 'application/json': { schema } } }
+}
+
+function parameters(operation: Operation): Json[] {
+  const path = [...operation.paths[0].matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    ...{ name, in: 'path', required: true },
+    schema: { type: 'string' },
+  }))
+  const query = Object.entries(operation.query?.properties ?? {}).map(([name, schema]) => ({
+    ...{ name, in: 'query', required: false },
+    schema,
+  }))
+  const refs = ['OpenResponses', 'OpenResponsesCallId']
+  if ('write' in operation) refs.unshift('IdempotencyKey')
+  const headers = operation.surface === 'public' ? [] : refs.map(name => headerParameters[name] as Json)
+  return [...path, ...query, ...headers]
+}
+
+const header = (name: string, schema: Json, required = false): Json => ({ name, in: 'header', required, schema })
+const headerParameters: Readonly<Record<string, Json>> = {
+  IdempotencyKey: header('idempotency-key', { type: 'string', minLength: 8, maxLength: 255 }, true),
+  OpenResponses: header('X-Open-Responses', { type: 'string', enum: ['1', 'true'] }),
+  OpenResponsesCallId: header('X-Open-Responses-Call-Id', { type: 'string', maxLength: 200 }),
+}
+
+/** The alternatives that prove the operation's credential; the consumer names are legacy twins. */
+function security({ credential, surface }: Operation): Record<string, string[]>[] {
+  const either = (...names: string[]): Record<string, string[]>[] => names.map(name => ({ [name]: [] }))
+  if (credential === 'none') return []
+  if (credential === 'user-key') return either('UserKey', 'ConsumerKey')
+  if (credential === 'partner-key') return either('PartnerKey')
+  return surface === 'partner' ? either('PartnerSessionBearer') : either('UserSessionBearer', 'ConsumerSessionBearer')
+}
