@@ -1,7 +1,7 @@
 import { fromClaims, memoryFeed, type Surface } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
-import { createIssuer, type Issuer, type IssuerOptions, type KeyStorage } from '@gatewright/session-issuer'
-import { memoryKeyStorage, memorySessionStorage } from '@gatewright/session-issuer/memory'
+import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
+import { memoryStorage } from '@gatewright/session-issuer/memory'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import t from 'tap'
 import { memorySigningKeys } from './memory-signing-keys.ts'
@@ -17,8 +17,7 @@ function setUp(changes: Partial<IssuerOptions> = {}) {
     audience: 'https://gate.example',
     environment: 'sandbox',
     peppers: [PEPPER],
-    keys: memoryKeyStorage({ feed }),
-    sessions: memorySessionStorage({ feed }),
+    ...memoryStorage({ feed }),
     signingKeys: memorySigningKeys(),
     clock,
     ...changes,
@@ -52,7 +51,7 @@ t.test('junk is refused with no storage call', async t => {
       calls++
       return Reflect.get(target, name) as unknown
     },
-  }) as KeyStorage
+  })
   const issuer = createIssuer({ ...options, keys: counted })
   calls = 0
   const flipped = text.slice(0, -1) + (text.endsWith('0') ? '1' : '0')

@@ -12,6 +12,14 @@ import { policyReader } from './policies.ts'
 import { MAX_TTL_SECONDS } from './bounds.ts'
 import type { ApiKey } from './storage/port.ts'
 
+/** The JWKS document (RFC 7517) is `{ keys }`; serve it with `headers`. */
+export interface PublishedKeys {
+  readonly keys: readonly JWK[]
+  /** What a verifier may cache the document for. Rotation counts on nobody keeping it longer. */
+  readonly maxAgeSeconds: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
 /** API keys, sessions and signing keys of one issuer. Every verb can throw a `Fault` when a store is down. */
 export interface Issuer {
   /** Makes a key; its text is shown once and stored only as a keyed digest. */
@@ -22,10 +30,8 @@ export interface Issuer {
   issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
   /** Policy documents in the order of their ids. Fault `ERR_STORE_REPLY` when one is missing: it must not pass. */
   policies(ids: readonly string[]): Promise<readonly unknown[]>
-  /** The JWKS document (RFC 7517). Publish it with `jwksHeaders`. */
-  jwks(): Promise<{ readonly keys: readonly JWK[] }>
-  readonly jwksMaxAgeSeconds: number
-  readonly jwksHeaders: readonly (readonly [name: string, value: string])[]
+  /** The public keys, and how to publish them. Never older than the refresh interval. */
+  jwks(): Promise<PublishedKeys>
   /** The public key of a `kid` for guards in this process, or undefined. Never older than the refresh interval. */
   verificationKey(kid: string): Promise<JWK | undefined>
   /** Writes the uses of keys gathered so far. Call it before the process ends. */
@@ -35,7 +41,12 @@ export interface Issuer {
 /** Makes an issuer. Throws a `TypeError` for bad options. */
 export function createIssuer(given: IssuerOptions): Issuer {
   const options = checkedOptions(given)
-  const { clock, jwksMaxAgeSeconds, signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
+  const {
+    clock,
+    jwksMaxAgeSeconds: maxAgeSeconds,
+    signingKeyRefreshMs: refreshMs,
+    clockSkewMs: skewMs,
+  } = options
   const peppers = createPeppers(options.peppers)
   const ring = createKeyRing({
     storage: options.signingKeys,
@@ -43,8 +54,8 @@ export function createIssuer(given: IssuerOptions): Issuer {
     clock,
     refreshMs,
     timing: timingOf({
-      ...{ refreshMs, skewMs },
-      ...{ maxAgeSeconds: jwksMaxAgeSeconds, maxTtlSeconds: MAX_TTL_SECONDS },
+      ...{ refreshMs, maxAgeSeconds, skewMs },
+      maxTtlSeconds: MAX_TTL_SECONDS,
     }),
   })
   const authenticator = createAuthenticator(options, peppers)
@@ -53,12 +64,14 @@ export function createIssuer(given: IssuerOptions): Issuer {
     authenticateKey: authenticator.authenticateKey,
     issueSession: createSessionIssuer(options, ring),
     policies: policyReader(options),
-    jwks: async () => ({ keys: await ring.publicKeys() }),
-    jwksMaxAgeSeconds,
-    jwksHeaders: [
-      ['content-type', 'application/jwk-set+json'],
-      ['cache-control', `public, max-age=${jwksMaxAgeSeconds}`],
-    ],
+    jwks: async () => ({
+      keys: await ring.publicKeys(),
+      maxAgeSeconds,
+      headers: [
+        ['content-type', 'application/jwk-set+json'],
+        ['cache-control', `public, max-age=${maxAgeSeconds}`],
+      ],
+    }),
     verificationKey: ring.publicKey,
     flush: authenticator.flush,
   }

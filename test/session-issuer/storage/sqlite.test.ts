@@ -1,10 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  migrate,
-  sqliteKeyStorage,
-  sqliteSessionStorage,
-  sqliteSigningKeyStorage,
-} from '@gatewright/session-issuer/sqlite'
+import { migrate, sqliteStorage } from '@gatewright/session-issuer/sqlite'
 import {
   keyStorageContract,
   sessionStorageContract,
@@ -17,16 +12,16 @@ import { openSqlite } from '../../harness/stores.ts'
 // same process would wait for it without letting it go on.
 keyStorageContract(runner, 'SQLite', async () => {
   const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteKeyStorage(db)), close }
+  return { connections: connections.map(db => sqliteStorage(db).keys), close }
 })
 
 sessionStorageContract(runner, 'SQLite', async () => {
   const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteSessionStorage(db)), close }
+  return { connections: connections.map(db => sqliteStorage(db).sessions), close }
 })
 
 signingKeyStorageContract(runner, 'SQLite', async () => {
   const encryptionKey = randomBytes(32)
   const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteSigningKeyStorage(db, { encryptionKey })), close }
+  return { connections: connections.map(db => sqliteStorage(db, { encryptionKey }).signingKeys), close }
 })

@@ -15,9 +15,16 @@ export interface MemoryStorageOptions {
   readonly feed: MemoryFeed
 }
 
-/** API keys of one process, gone when it ends. For tests and single-process tools. */
-export function memoryKeyStorage({ feed }: MemoryStorageOptions): KeyStorage {
-  warnMemoryStorage('KeyStorage')
+/** Keys and sessions of one process, gone when it ends. For tests and single-process tools. */
+export function memoryStorage({ feed }: MemoryStorageOptions): {
+  readonly keys: KeyStorage
+  readonly sessions: SessionStorage
+} {
+  warnMemoryStorage('session-issuer')
+  return { keys: keyStorage(feed), sessions: sessionStorage(feed) }
+}
+
+function keyStorage(feed: MemoryFeed): KeyStorage {
   const records = new Map<string, KeyRecord>()
   const revisions = new Map<string, number>()
   const policies = new Map<string, KeyPolicyRecord>()
@@ -57,9 +64,7 @@ export function memoryKeyStorage({ feed }: MemoryStorageOptions): KeyStorage {
   }
 }
 
-/** Sessions of one process, gone when it ends. For tests and single-process tools. */
-export function memorySessionStorage({ feed }: MemoryStorageOptions): SessionStorage {
-  warnMemoryStorage('SessionStorage')
+function sessionStorage(feed: MemoryFeed): SessionStorage {
   const records = new Map<string, SessionRecord>()
   const policies = new Map<string, PolicyRecord & { sessionId: string }>()
   return {

@@ -1,7 +1,5 @@
 import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed } from '@gatewright/kernel'
 import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
   rows,
   toInteger,
   toText,
@@ -12,7 +10,7 @@ import {
 } from '@gatewright/kernel/sql'
 import { appendToFeed } from './sql-feed.ts'
 import { parse, readPolicy, readSession } from './records.ts'
-import { parameters, type SqlStorageOptions } from './sql-keys.ts'
+import { parameters } from './sql-keys.ts'
 import type { PolicyRecord, SessionRecord, SessionStorage } from './port.ts'
 
 function toSession(row: SqlRow): SessionRecord {
@@ -27,12 +25,7 @@ function toSession(row: SqlRow): SessionRecord {
  * `SessionStorage` on either SQL store. Whoever adds to a tree of sessions or revokes part of it first locks the
  * tree's root row, so an insert under a revoked parent cannot slip past the statement that revokes its kin.
  */
-export function sqlSessionStorage(
-  db: SqlClient,
-  dialect: SqlDialect,
-  options: SqlStorageOptions = {},
-): SessionStorage {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
   const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
     rows(tx, `update ${sessions} set root_id = root_id where id = $1`, [rootId])
