@@ -3,12 +3,21 @@ import { memoryStorage } from '@gatewright/session-issuer/memory'
 import { keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
 import { runner } from '../../harness/runner.ts'
 
-keyStorageContract(runner, 'memory', async () => ({
-  connections: [memoryStorage({ feed: memoryFeed() }).keys],
-  close: async () => {},
-}))
+function open() {
+  const feed = memoryFeed()
+  return {
+    ...memoryStorage({ feed }),
+    readFeed: async (after: number) => feed.after(after, Infinity),
+    close: async () => {},
+  }
+}
 
-sessionStorageContract(runner, 'memory', async () => ({
-  connections: [memoryStorage({ feed: memoryFeed() }).sessions],
-  close: async () => {},
-}))
+keyStorageContract(runner, 'memory', async () => {
+  const { keys, ...rest } = open()
+  return { connections: [keys], ...rest }
+})
+
+sessionStorageContract(runner, 'memory', async () => {
+  const { sessions, ...rest } = open()
+  return { connections: [sessions], ...rest }
+})

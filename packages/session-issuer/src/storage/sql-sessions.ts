@@ -1,4 +1,4 @@
-import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed } from '@gatewright/kernel'
+import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed, type EpochMs } from '@gatewright/kernel'
 import {
   rows,
   toInteger,
@@ -57,6 +57,12 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
     }
   }
 
+  const announce = async (tx: SqlQueries, ended: readonly SqlRow[], now: EpochMs): Promise<number> => {
+    const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
+    await appendToFeed(tx, dialect, prefix, changes)
+    return ended.length
+  }
+
   return {
     insert: (session, own) => {
       const rootId = session.ancestry[0]
@@ -94,9 +100,18 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
             and revoked_at is null and expires_at > $1 returning id`,
           [now, rootId, path, `${path}/`],
         )
-        const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
-        await appendToFeed(tx, dialect, prefix, changes)
-        return ended.length
+        return announce(tx, ended, now)
+      }),
+    revokeAccount: (accountId, limit, now) =>
+      db.transaction(async tx => {
+        const ended = await rows(
+          tx,
+          `update ${sessions} set revoked_at = $1 where id in
+            (select id from ${sessions} where account = $2 and expires_at > $1 and revoked_at is null
+              order by id limit $3) and revoked_at is null returning id`,
+          [now, keyDigest(accountId), limit],
+        )
+        return announce(tx, ended, now)
       }),
     async policies(ids) {
       if (ids.length === 0) return []
