@@ -1,7 +1,7 @@
 import { fromClaims, memoryFeed, type Surface } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
-import { memoryKeyStorage, memorySessionStorage } from '@gatewright/session-issuer/memory'
+import { memoryStorage } from '@gatewright/session-issuer/memory'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import t from 'tap'
 import { memorySigningKeys } from './memory-signing-keys.ts'
@@ -17,8 +17,7 @@ function setUp(changes: Partial<IssuerOptions> = {}) {
     audience: 'https://gate.example',
     environment: 'sandbox',
     peppers: [PEPPER],
-    keys: memoryKeyStorage({ feed }),
-    sessions: memorySessionStorage({ feed }),
+    ...memoryStorage({ feed }),
     signingKeys: memorySigningKeys(),
     clock,
     ...changes,

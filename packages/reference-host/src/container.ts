@@ -4,11 +4,7 @@ import { sqliteStorage as idempotencyStorage } from '@gatewright/idempotency-sto
 import { createAliases } from '@gatewright/legacy-alias-router'
 import { createGuard, type LimitOptions } from '@gatewright/scope-guard'
 import { createIssuer } from '@gatewright/session-issuer'
-import {
-  sqliteKeyStorage,
-  sqliteSessionStorage,
-  sqliteSigningKeyStorage,
-} from '@gatewright/session-issuer/sqlite'
+import { sqliteStorage as issuerStorage } from '@gatewright/session-issuer/sqlite'
 import { createVerifier } from '@gatewright/signature-verifier'
 import { sqliteStorage as nonceStorage } from '@gatewright/signature-verifier/sqlite'
 import { ContainerInstance } from 'typedi'
@@ -80,9 +76,7 @@ export function createContainer(): Container {
       environment: config.environment,
       peppers: keyPeppers,
       clock: get(token.CLOCK),
-      keys: sqliteKeyStorage(db),
-      sessions: sqliteSessionStorage(db),
-      signingKeys: sqliteSigningKeyStorage(db, { encryptionKey: signingKeyEncryptionKey }),
+      ...issuerStorage(db, { encryptionKey: signingKeyEncryptionKey }),
     })
   })
   bind(token.GUARD, get => {

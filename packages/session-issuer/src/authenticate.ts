@@ -11,8 +11,8 @@ import { createUseLog } from './use-log.ts'
 /** Decides whether a presented text is a live key. */
 export interface Authenticator {
   authenticateKey(text: unknown, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>>
-  /** Forgets what is cached of a key. */
-  forget(id: string): void
+  /** Forgets what is cached of a key that was changed. */
+  forget(key: KeyRecord): void
   flush(): Promise<void>
 }
 
@@ -58,7 +58,9 @@ export function createAuthenticator(options: CheckedOptions, peppers: Peppers): 
       if (uses.record({ id, at: now, ...rehash }, key.lastUsedAt ?? 0)) await uses.flush()
       return allow(key)
     },
-    forget: id => cache.delete(id),
+    forget: ({ id }) => {
+      cache.delete(id)
+    },
     flush: uses.flush,
   }
 }

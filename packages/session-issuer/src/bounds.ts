@@ -12,3 +12,5 @@ export const MAX_POLICIES = 16
 export const MAX_DEPTH = 8
 /** Longest label of a session, in characters. */
 export const MAX_LABEL_LENGTH = 120
+/** Longest overlap of a key and its successor, in seconds (7 days). */
+export const MAX_OVERLAP_SECONDS = 604_800

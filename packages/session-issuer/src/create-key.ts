@@ -1,4 +1,6 @@
-import { allow, Fault, missingScopes, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
+import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
+import { ended, together, type Accounts, type Decision } from './account.ts'
+import { isRoot, isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
 import { MAX_DEPTH, MAX_POLICIES } from './bounds.ts'
 import { deny, type IssuerDenial } from './codes.ts'
 import { isLive, toApiKey } from './key.ts'
@@ -6,19 +8,21 @@ import { keyDisplay, newKeyText } from './key-text.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import { randomBase62 } from './random.ts'
-import type { ApiKey, KeyRecord } from './storage/port.ts'
+import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from './storage/port.ts'
 
 /** What a new key is to be. */
 export interface KeyRequest {
   readonly surface: Surface
+  /** The account that owns the key; for a partner key the partner's id. */
   readonly accountId: string
   readonly userId: string | null
   readonly walletAddress: string | null
+  /** For a partner key its ceiling. */
   readonly scopes: readonly string[]
   /** A policy document, checked by the host. It joins the chain below the parent's policies. */
   readonly policy?: unknown
-  /** The key that creates it. Absent: a root, as bootstrap and the operator make them. */
-  readonly parent?: ApiKey
+  /** The key or session that creates it. Absent: a root, as bootstrap and the operator make them. */
+  readonly parent?: ApiKey | Session
   /** The key is good while `now < expiresAt`; never later than its parent's end. */
   readonly expiresAt?: EpochMs
 }
@@ -29,67 +33,85 @@ export interface CreatedKey {
   readonly text: string
 }
 
-/** How often a decision is made again because the account's keys changed meanwhile. */
-const ATTEMPTS = 100
+/** A user's root key that was used or made within this span is never retired to make room, in ms (24 h). */
+const SPARED_MS = 86_400_000
 
-/** Makes the verb that creates keys. */
+/**
+ * Makes the verb that creates keys. At the cap on live keys a new root of the user surface retires the root that
+ * has been unused for longest; anything else is refused.
+ */
 export function createKeyMaker(
   options: CheckedOptions,
   peppers: Peppers,
+  accounts: Accounts,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
-  const { keys, clock } = options
   return async request => {
-    const { accountId, parent, policy } = request
-    const missing = parent ? missingScopes(request.scopes, parent.scopes) : []
-    if (missing.length > 0) {
-      return deny('insufficient_scope', `the key does not hold ${missing.join(' ')}`, {
-        details: { scope: missing },
-      })
-    }
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const now = clock.now()
-      const { revision, keys: all } = await keys.load(accountId)
-      const above = parent && all.find(key => key.id === parent.id)
-      if (parent && (!above || !isLive(above, now) || above.version !== parent.version)) {
-        return deny('unauthorized', 'the API key is not valid', { reason: 'the parent has changed or ended' })
-      }
-      const { record, text } = draw(options, peppers, request, above, now)
-      if (record.policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
+    const { parent } = request
+    const drawn = { ...newKeyText(options, request.surface), policyId: `pol_${randomBase62(16)}` }
+    // The policies of a session end with it; a key that stands under them keeps copies.
+    const borrowed =
+      parent && isSession(parent) && parent.policyIds.length > 0
+        ? await options.sessions.policies(parent.policyIds)
+        : []
+    return accounts(request.accountId, (keys, now): Decision<CreatedKey> => {
+      const standing = parent && standingOf(parent, keys, now)
+      if (parent && !standing) return stale
+      if (standing && standing.key.surface !== request.surface) return stale
+      const refusal = standing && scopesWithin(request.scopes, standing.scopes)
+      if (refusal) return refusal
+      const policyIds = chainOf(request, standing, drawn.policyId)
+      const digest = peppers.digest(drawn.text)
+      const display = keyDisplay(options, request.surface, drawn.id)
+      const record = draw(request, standing, { id: drawn.id, prefix: display, policyIds, ...digest }, now)
+      if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
         return deny('policy_blocked', 'keys and policies stand too deep', { details: { rule: 'max_depth' } })
       }
-      const own = record.policyIds.at(-1) as string
-      const policies =
-        policy === undefined ? [] : [{ id: own, lineageId: record.lineageId, document: policy }]
-      if (await keys.commit(accountId, revision, { keys: [record], policies, feed: [] })) {
-        return allow({ key: toApiKey(record), text })
+      const room = makeRoom(keys, record, options.maxLiveKeys, now)
+      if (!room) {
+        return deny('policy_blocked', 'the account has as many live keys as it may', {
+          details: { rule: 'max_live_keys', limit: options.maxLiveKeys },
+        })
       }
-    }
-    throw new Fault('ERR_OVERLOADED', 'the keys of the account keep changing')
+      const policies = ownPolicies(record, request, drawn.policyId, borrowed)
+      const write = together({ keys: [record], policies, feed: [] }, room)
+      return { ok: true, value: { key: toApiKey(record), text: drawn.text }, write }
+    })
   }
 }
 
-/** Draws a new record and its text. */
-function draw(
-  options: CheckedOptions,
-  peppers: Peppers,
+/** The policies the new key stands under: all that bind the caller, then its own. */
+function chainOf(request: KeyRequest, standing: Standing | undefined, policyId: string): readonly string[] {
+  const above = standing?.policyIds ?? []
+  return request.policy === undefined ? above : [...above, policyId]
+}
+
+function ownPolicies(
+  { lineageId, policyIds }: KeyRecord,
   request: KeyRequest,
-  above: KeyRecord | undefined,
+  policyId: string,
+  borrowed: readonly PolicyRecord[],
+): KeyPolicyRecord[] {
+  const own = request.policy === undefined ? [] : [{ id: policyId, document: request.policy }]
+  return [...borrowed, ...own].filter(({ id }) => policyIds.includes(id)).map(one => ({ ...one, lineageId }))
+}
+
+function draw(
+  request: KeyRequest,
+  standing: Standing | undefined,
+  drawn: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'digest' | 'pepperId'>,
   now: EpochMs,
-): { record: KeyRecord; text: string } {
-  const { id, text } = newKeyText(options, request.surface)
-  const inherited = above?.policyIds ?? []
+): KeyRecord {
+  const above = standing?.key
   const end = Math.min(request.expiresAt ?? Infinity, above?.expiresAt ?? Infinity)
-  const record: KeyRecord = {
-    id,
-    prefix: keyDisplay(options, request.surface, id),
+  return {
+    ...drawn,
     surface: request.surface,
     accountId: request.accountId,
     userId: request.userId,
     walletAddress: request.walletAddress,
     scopes: [...new Set(request.scopes)],
-    policyIds: request.policy === undefined ? inherited : [...inherited, `pol_${randomBase62(16)}`],
-    inheritedPolicies: inherited.length,
-    lineageId: id,
+    inheritedPolicies: above?.policyIds.length ?? 0,
+    lineageId: drawn.id,
     ancestry: above ? [...above.ancestry, above.lineageId] : [],
     parentId: above?.id ?? null,
     successorId: null,
@@ -98,7 +120,36 @@ function draw(
     expiresAt: Number.isFinite(end) ? end : null,
     revokedAt: null,
     lastUsedAt: null,
-    ...peppers.digest(text),
   }
-  return { record, text }
+}
+
+/** What has to end so that one more key fits; undefined when nothing may. A lineage counts once. */
+function makeRoom(
+  keys: readonly KeyRecord[],
+  record: KeyRecord,
+  maxLiveKeys: number,
+  now: EpochMs,
+): KeyWrite | undefined {
+  const live = keys.filter(key => isLive(key, now))
+  const nothing: KeyWrite = { keys: [], policies: [], feed: [] }
+  if (new Set(live.map(key => key.lineageId)).size < maxLiveKeys) return nothing
+  if (record.surface !== 'user' || !isRoot(record)) return undefined
+  const lastUse = (root: KeyRecord): EpochMs =>
+    Math.max(
+      ...live
+        .filter(key => key.lineageId === root.lineageId || key.ancestry.includes(root.lineageId))
+        .map(key => Math.max(key.lastUsedAt ?? key.createdAt, key.createdAt)),
+    )
+  const [idlest] = live
+    .filter(isRoot)
+    .map(root => ({ root, usedAt: lastUse(root) }))
+    .filter(({ usedAt }) => usedAt <= now - SPARED_MS)
+    .sort((a, b) => a.usedAt - b.usedAt)
+  if (!idlest) return undefined
+  const lineage = live.filter(key => key.lineageId === idlest.root.lineageId)
+  return ended(
+    keys,
+    lineage.map(key => key.id),
+    now,
+  )
 }

@@ -1,14 +1,19 @@
 export { codes } from './codes.ts'
 export { createIssuer } from './issuer.ts'
 export { keyPattern } from './key-text.ts'
-export { staticSigningKeyStorage } from './storage/static.ts'
+export type { Caller } from './authority.ts'
+export type { KeyChange } from './change-key.ts'
 export type { IssuerDenial } from './codes.ts'
 export type { CreatedKey, KeyRequest } from './create-key.ts'
 export type { IssuedSession, SessionRequest } from './issue-session.ts'
-export type { Issuer } from './issuer.ts'
+export type { Issuer, Maintenance, PublishedKeys } from './issuer.ts'
 export type { Environment } from './key-text.ts'
+export type { ListedKey } from './list-keys.ts'
 export type { IssuerOptions } from './options.ts'
 export type { Pepper } from './peppers.ts'
+export type { Rotation } from './rotate-key.ts'
+export type { ListedSigningKey } from './signing/ring.ts'
+export type { SigningKeyState } from './signing/schedule.ts'
 export type {
   ApiKey,
   KeyPolicyRecord,

@@ -1,6 +1,5 @@
 import {
   allow,
-  missingScopes,
   SESSION_TOKEN_TYPE,
   toClaims,
   type EpochMs,
@@ -8,6 +7,7 @@ import {
   type Verdict,
 } from '@gatewright/kernel'
 import { SignJWT } from 'jose'
+import { isSession, scopesWithin } from './authority.ts'
 import {
   DEFAULT_TTL_SECONDS,
   MAX_DEPTH,
@@ -57,8 +57,8 @@ export function createSessionIssuer(
     const refusal = check(by, request)
     if (refusal) return refusal
     const now = clock.now()
-    const parent = 'sessionId' in by ? await sessions.find(by.sessionId) : undefined
-    const above = 'sessionId' in by ? parent : by
+    const parent = isSession(by) ? await sessions.find(by.sessionId) : undefined
+    const above = isSession(by) ? parent : by
     if (!above || !(above.revokedAt === null && now < (above.expiresAt ?? Infinity))) {
       return deny('unauthorized', 'the credential is not valid', { reason: 'it has ended' })
     }
@@ -105,17 +105,13 @@ function check(by: ApiKey | Session, request: SessionRequest): IssuerDenial | un
   if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH) {
     return deny('invalid_request', `label must be at most ${MAX_LABEL_LENGTH} characters`, { field: 'label' })
   }
-  const partnerKey = by.surface === 'partner' && !('sessionId' in by)
+  const partnerKey = by.surface === 'partner' && !isSession(by)
   if (partnerKey !== (subject !== undefined)) {
     return deny('invalid_request', 'a user must be named with a partner key, and only then', {
       field: 'userId',
     })
   }
-  const missing = missingScopes(scopes, by.scopes)
-  if (missing.length > 0) {
-    return deny('insufficient_scope', `not held: ${missing.join(' ')}`, { details: { scope: missing } })
-  }
-  return undefined
+  return scopesWithin(scopes, by.scopes)
 }
 
 /** Dates are whole seconds, as in the token; a session ends no later than what it comes from. */
@@ -133,8 +129,8 @@ function draw(
     sessionId: randomBase62(22),
     ...{ accountId, userId, walletAddress },
     surface: by.surface,
-    keyId: 'sessionId' in by ? by.keyId : by.id,
-    keyVersion: 'sessionId' in by ? by.keyVersion : by.version,
+    keyId: isSession(by) ? by.keyId : by.id,
+    keyVersion: isSession(by) ? by.keyVersion : by.version,
     policyIds,
     scopes: [...new Set(request.scopes ?? by.scopes)],
     issuedAt,

@@ -1,65 +1,143 @@
 import type { Session, Surface, Verdict } from '@gatewright/kernel'
 import type { JWK } from 'jose'
+import { createAccounts, ended } from './account.ts'
 import { createAuthenticator } from './authenticate.ts'
+import type { Caller } from './authority.ts'
+import { MAX_TTL_SECONDS } from './bounds.ts'
+import { createKeyChanger, type KeyChange } from './change-key.ts'
 import type { IssuerDenial } from './codes.ts'
 import { createKeyMaker, type CreatedKey, type KeyRequest } from './create-key.ts'
 import { createSessionIssuer, type IssuedSession, type SessionRequest } from './issue-session.ts'
+import { listKeys, type ListedKey } from './list-keys.ts'
+import { createSessionManager } from './manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createPeppers } from './peppers.ts'
-import { createKeyRing } from './signing/ring.ts'
-import { timingOf } from './signing/schedule.ts'
 import { policyReader } from './policies.ts'
-import { MAX_TTL_SECONDS } from './bounds.ts'
-import type { ApiKey } from './storage/port.ts'
+import { createKeyRotator, type Rotation } from './rotate-key.ts'
+import { createKeyRing, type ListedSigningKey } from './signing/ring.ts'
+import { timingOf } from './signing/schedule.ts'
+import type { ApiKey, SessionRecord } from './storage/port.ts'
 
-/** API keys, sessions and signing keys of one issuer. Every verb can throw a `Fault` when a store is down. */
+/** The JWKS document (RFC 7517) is `{ keys }`; serve it with `headers`. */
+export interface PublishedKeys {
+  readonly keys: readonly JWK[]
+  /** What a verifier may cache the document for. Rotation counts on nobody keeping it longer. */
+  readonly maxAgeSeconds: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** What `maintain` has done. */
+export interface Maintenance {
+  readonly collectedKeys: number
+  readonly collectedSessions: number
+  /** Whether a successor of the signing key was announced. */
+  readonly rotatedSigningKey: boolean
+}
+
+/**
+ * API keys, sessions and signing keys of one issuer. A caller is a key, a session or the operator, and can do to
+ * keys what its place in their chain allows. Every verb can throw a `Fault` when a store is down.
+ */
 export interface Issuer {
   /** Makes a key; its text is shown once and stored only as a keyed digest. */
   createKey(request: KeyRequest): Promise<Verdict<CreatedKey, IssuerDenial>>
   /** Is this text a live key of this surface? Junk is refused with no storage call. */
   authenticateKey(text: unknown, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>>
+  /** The keys a caller may see: all of its account for a root, its own and those below it for others. */
+  listKeys(caller: ApiKey | Session): Promise<Verdict<readonly ListedKey[], IssuerDenial>>
+  /** Changes scopes or policy. The sessions of every key that changes end. */
+  changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
+  /** Replaces a key by a successor; see `Rotation`. */
+  rotateKey(caller: Caller, keyId: string, rotation?: Rotation): Promise<Verdict<CreatedKey, IssuerDenial>>
+  /** Ends a key, its sessions and, with the last key of its lineage, all below it. Again: the same answer. */
+  revokeKey(caller: Caller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
+  /** Ends every key and session of an account. */
+  revokeAccount(accountId: string): Promise<{ readonly keys: number; readonly sessions: number }>
   /** Exchanges a key, or a session, for a new session that is at most as wide. */
   issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
+  /** Live sessions of the keys a caller may see, at most 1000, latest end first. */
+  listSessions(caller: ApiKey | Session): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
+  /** Ends a session (`current`: the calling one) and those minted from it; answers how many ended. */
+  endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
+  /** Asks the store whether a verified session still stands: the strict check of a guard. */
+  isCurrent(session: Session): Promise<boolean>
   /** Policy documents in the order of their ids. Fault `ERR_STORE_REPLY` when one is missing: it must not pass. */
   policies(ids: readonly string[]): Promise<readonly unknown[]>
-  /** The JWKS document (RFC 7517). Publish it with `jwksHeaders`. */
-  jwks(): Promise<{ readonly keys: readonly JWK[] }>
-  readonly jwksMaxAgeSeconds: number
-  readonly jwksHeaders: readonly (readonly [name: string, value: string])[]
+  /** The public keys, and how to publish them. Never older than the refresh interval. */
+  jwks(): Promise<PublishedKeys>
   /** The public key of a `kid` for guards in this process, or undefined. Never older than the refresh interval. */
   verificationKey(kid: string): Promise<JWK | undefined>
+  /** The signing keys and where they stand. */
+  listSigningKeys(): Promise<readonly ListedSigningKey[]>
+  /** Announces a successor of the signing key, unless one is announced already. Answers whether it did. */
+  rotateSigningKey(): Promise<boolean>
+  /** Drops a leaked signing key at once: its tokens fail as soon as verifiers read the document again. */
+  dropSigningKey(kid: string): Promise<boolean>
+  /** Collects garbage in bounded batches and rotates the signing key when it is due. Call it every few minutes. */
+  maintain(): Promise<Maintenance>
   /** Writes the uses of keys gathered so far. Call it before the process ends. */
   flush(): Promise<void>
 }
 
+/** Rows of each kind that one `maintain` deletes at most. */
+const COLLECT_LIMIT = 1000
+
 /** Makes an issuer. Throws a `TypeError` for bad options. */
 export function createIssuer(given: IssuerOptions): Issuer {
   const options = checkedOptions(given)
-  const { clock, jwksMaxAgeSeconds, signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
+  const { clock, keys, sessions, jwksMaxAgeSeconds: maxAgeSeconds } = options
   const peppers = createPeppers(options.peppers)
-  const ring = createKeyRing({
-    storage: options.signingKeys,
-    algorithm: options.algorithm,
-    clock,
-    refreshMs,
-    timing: timingOf({
-      ...{ refreshMs, skewMs },
-      ...{ maxAgeSeconds: jwksMaxAgeSeconds, maxTtlSeconds: MAX_TTL_SECONDS },
-    }),
-  })
-  const authenticator = createAuthenticator(options, peppers)
+  const { signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
+  const timing = timingOf({ refreshMs, maxAgeSeconds, skewMs, maxTtlSeconds: MAX_TTL_SECONDS })
+  const { algorithm, signingKeys: storage } = options
+  const ring = createKeyRing({ storage, algorithm, clock, refreshMs, timing })
+  const { authenticateKey, forget, flush } = createAuthenticator(options, peppers)
+  const accounts = createAccounts(options, forget)
+  const policies = policyReader(options)
+  const manager = createSessionManager(options, accounts)
+
   return {
-    createKey: createKeyMaker(options, peppers),
-    authenticateKey: authenticator.authenticateKey,
+    authenticateKey,
+    flush,
+    policies,
+    createKey: createKeyMaker(options, peppers, accounts),
+    listKeys: caller => listKeys(accounts, policies, caller),
+    ...createKeyChanger(options, accounts),
+    rotateKey: createKeyRotator(options, peppers, accounts),
+    async revokeAccount(accountId) {
+      const revoked = await accounts(accountId, (all, now) => {
+        const write = ended(
+          all,
+          all.map(key => key.id),
+          now,
+        )
+        return { ok: true, value: write.keys.length, ...(write.keys.length > 0 ? { write } : {}) }
+      })
+      return { keys: revoked.ok ? revoked.value : 0, sessions: await manager.endAccountSessions(accountId) }
+    },
     issueSession: createSessionIssuer(options, ring),
-    policies: policyReader(options),
-    jwks: async () => ({ keys: await ring.publicKeys() }),
-    jwksMaxAgeSeconds,
-    jwksHeaders: [
-      ['content-type', 'application/jwk-set+json'],
-      ['cache-control', `public, max-age=${jwksMaxAgeSeconds}`],
-    ],
+    listSessions: manager.listSessions,
+    endSession: manager.endSession,
+    isCurrent: manager.isCurrent,
+    jwks: async () => ({
+      keys: await ring.publicKeys(),
+      maxAgeSeconds,
+      headers: [
+        ['content-type', 'application/jwk-set+json'],
+        ['cache-control', `public, max-age=${maxAgeSeconds}`],
+      ],
+    }),
     verificationKey: ring.publicKey,
-    flush: authenticator.flush,
+    listSigningKeys: ring.states,
+    rotateSigningKey: () => ring.rotate(0),
+    dropSigningKey: ring.drop,
+    async maintain() {
+      const now = clock.now()
+      return {
+        rotatedSigningKey: await ring.rotate(options.signingKeyDays * 86_400_000),
+        collectedKeys: await keys.collect(COLLECT_LIMIT, now - options.endedKeyRetentionMs),
+        collectedSessions: await sessions.collect(COLLECT_LIMIT, now),
+      }
+    },
   }
 }

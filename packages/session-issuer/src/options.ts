@@ -37,6 +37,10 @@ export interface IssuerOptions {
   readonly keyCacheMs?: number
   /** Most keys cached, 1 to 1 000 000. Default 10 000, about 10 MB. */
   readonly keyCacheSize?: number
+  /** How long a key is kept after its end, to be listed as revoked, in ms, from 25 h. Default 7 days. */
+  readonly endedKeyRetentionMs?: number
+  /** Age at which `maintain` has the signing key succeeded, in days, 1 to 400. Default 30. */
+  readonly signingKeyDays?: number
   /** How long uses of keys are gathered before they are written, in ms, 100 to 600 000. Default 10 000. */
   readonly lastUsedFlushMs?: number
 }
@@ -73,6 +77,13 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     clockSkewMs: integer('clockSkewMs', options.clockSkewMs ?? 5000, 0, 60_000),
     keyCacheMs: integer('keyCacheMs', options.keyCacheMs ?? 1000, 0, 1000),
     keyCacheSize: integer('keyCacheSize', options.keyCacheSize ?? 10_000, 1, 1_000_000),
+    endedKeyRetentionMs: integer(
+      'endedKeyRetentionMs',
+      options.endedKeyRetentionMs ?? 7 * 86_400_000,
+      25 * 3_600_000,
+      Number.MAX_SAFE_INTEGER,
+    ),
+    signingKeyDays: integer('signingKeyDays', options.signingKeyDays ?? 30, 1, 400),
     lastUsedFlushMs: integer('lastUsedFlushMs', options.lastUsedFlushMs ?? 10_000, 100, 600_000),
   }
 }

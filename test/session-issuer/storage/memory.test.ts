@@ -1,14 +1,23 @@
 import { memoryFeed } from '@gatewright/kernel'
-import { memoryKeyStorage, memorySessionStorage } from '@gatewright/session-issuer/memory'
+import { memoryStorage } from '@gatewright/session-issuer/memory'
 import { keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
 import { runner } from '../../harness/runner.ts'
 
-keyStorageContract(runner, 'memory', async () => ({
-  connections: [memoryKeyStorage({ feed: memoryFeed() })],
-  close: async () => {},
-}))
+function open() {
+  const feed = memoryFeed()
+  return {
+    ...memoryStorage({ feed }),
+    readFeed: async (after: number) => feed.after(after, Infinity),
+    close: async () => {},
+  }
+}
 
-sessionStorageContract(runner, 'memory', async () => ({
-  connections: [memorySessionStorage({ feed: memoryFeed() })],
-  close: async () => {},
-}))
+keyStorageContract(runner, 'memory', async () => {
+  const { keys, ...rest } = open()
+  return { connections: [keys], ...rest }
+})
+
+sessionStorageContract(runner, 'memory', async () => {
+  const { sessions, ...rest } = open()
+  return { connections: [sessions], ...rest }
+})

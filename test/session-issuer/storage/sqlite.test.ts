@@ -1,32 +1,62 @@
 import { randomBytes } from 'node:crypto'
-import {
-  migrate,
-  sqliteKeyStorage,
-  sqliteSessionStorage,
-  sqliteSigningKeyStorage,
-} from '@gatewright/session-issuer/sqlite'
+import { migrate, sqliteStorage } from '@gatewright/session-issuer/sqlite'
 import {
   keyStorageContract,
   sessionStorageContract,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
+import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
+import { readSqlFeed } from '../feeds.ts'
 
 // One connection, as in the host: a transaction that awaits holds SQLite's lock, and a second connection of the
 // same process would wait for it without letting it go on.
-keyStorageContract(runner, 'SQLite', async () => {
+async function open() {
   const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteKeyStorage(db)), close }
+  const db = connections[0]!
+  return { db, readFeed: (after: number) => readSqlFeed(db, after), close }
+}
+
+keyStorageContract(runner, 'SQLite', async () => {
+  const { db, ...rest } = await open()
+  return { connections: [sqliteStorage(db).keys], ...rest }
 })
 
 sessionStorageContract(runner, 'SQLite', async () => {
-  const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteSessionStorage(db)), close }
+  const { db, ...rest } = await open()
+  return { connections: [sqliteStorage(db).sessions], ...rest }
 })
 
 signingKeyStorageContract(runner, 'SQLite', async () => {
   const encryptionKey = randomBytes(32)
-  const { connections, close } = await openSqlite(1, migrate)
-  return { connections: connections.map(db => sqliteSigningKeyStorage(db, { encryptionKey })), close }
+  const { db, close } = await open()
+  return { connections: [sqliteStorage(db, { encryptionKey }).signingKeys], close }
+})
+
+t.test('private signing keys are unreadable in the database, and open with their own key only', async t => {
+  const { db, close } = await open()
+  t.teardown(close)
+  const encryptionKey = randomBytes(32)
+  const { signingKeys } = sqliteStorage(db, { encryptionKey })
+  const jwk = { kty: 'OKP', crv: 'Ed25519', x: 'A'.repeat(43), d: 'B'.repeat(43) }
+  const key = {
+    kid: 'k',
+    algorithm: 'EdDSA',
+    privateJwk: jwk,
+    activatesAt: 0,
+    retiresAt: null,
+    dropsAt: null,
+  }
+  await signingKeys.replace(0, [key as never])
+  const { rows } = await db.query('select * from gw_signing_keys')
+  t.notMatch(JSON.stringify(rows), jwk.d)
+  const others = [{ encryptionKey: randomBytes(32) }, { encryptionKey, issuer: 'default2' }]
+  await t.rejects(sqliteStorage(db, others[0]!).signingKeys.load(), { code: 'ERR_KEYS_UNAVAILABLE' })
+  t.same(await sqliteStorage(db, others[1]!).signingKeys.load(), { revision: 0, keys: [] })
+  await db.query(`update gw_signing_keys set issuer = 'default2'`)
+  await t.rejects(sqliteStorage(db, others[1]!).signingKeys.load(), { code: 'ERR_KEYS_UNAVAILABLE' })
+  for (const encryptionKey of [randomBytes(31), 'x'.repeat(32) as never]) {
+    t.throws(() => sqliteStorage(db, { encryptionKey }), /encryptionKey must be 32 bytes/)
+  }
 })

@@ -34,6 +34,16 @@ export interface Signer {
   readonly key: CryptoKey
 }
 
+/** A signing key as operators see it. */
+export interface ListedSigningKey {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly state: SigningKeyState
+  readonly activatesAt: EpochMs
+  readonly retiresAt: EpochMs | null
+  readonly dropsAt: EpochMs | null
+}
+
 /** The signing keys as one host sees them. Every set used was read from the store at most `refreshMs` ago. */
 export interface KeyRing {
   signer(): Promise<Signer>
@@ -41,11 +51,12 @@ export interface KeyRing {
   publicKeys(): Promise<readonly JWK[]>
   /** The public key of a `kid`; one that is not known is looked for in the store again, at most once a second. */
   publicKey(kid: string): Promise<JWK | undefined>
-  states(): Promise<
-    readonly { readonly kid: string; readonly state: SigningKeyState; readonly since: EpochMs }[]
-  >
-  /** Announces a successor unless one is announced already. Resolves to whether this call did. */
-  rotate(): Promise<boolean>
+  states(): Promise<readonly ListedSigningKey[]>
+  /**
+   * Announces a successor of a key that has been active for `ageMs`, unless one is announced already. Of
+   * simultaneous calls on any number of hosts one resolves true. False where keys come from configuration.
+   */
+  rotate(ageMs: number): Promise<boolean>
   /** Drops a key at once. False when it is not published. */
   drop(kid: string): Promise<boolean>
 }
@@ -129,21 +140,16 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     async states() {
       const { keys } = await reload()
       const now = clock.now()
-      return keys.map(key => {
-        const state = stateOf(key, now)
-        const since = {
-          announced: null,
-          active: key.activatesAt,
-          retired: key.retiresAt,
-          dropped: key.dropsAt,
-        }
-        return { kid: key.kid, state, since: since[state] ?? key.activatesAt }
-      })
+      return keys.map(({ privateJwk: _private, ...key }) => ({ ...key, state: stateOf(key, now) }))
     },
-    async rotate() {
-      const done = await change(keys =>
-        keys.some(key => stateOf(key, clock.now()) === 'announced') ? undefined : 'announce',
-      )
+    async rotate(ageMs) {
+      if (storage.fixed) return false
+      const done = await change(keys => {
+        const now = clock.now()
+        if (keys.some(key => stateOf(key, now) === 'announced')) return undefined
+        const signing = signingKeyAt(keys, now)
+        return signing && now - signing.activatesAt < ageMs ? undefined : 'announce'
+      })
       await reload()
       return done
     },

@@ -34,7 +34,10 @@ export function timingOf(spans: {
  * The state of a key at an instant. It signs from `activatesAt` on and no longer at `retiresAt`; at `dropsAt`
  * it is no longer published.
  */
-export function stateOf(key: SigningKey, now: EpochMs): SigningKeyState {
+export function stateOf(
+  key: Pick<SigningKey, 'activatesAt' | 'retiresAt' | 'dropsAt'>,
+  now: EpochMs,
+): SigningKeyState {
   if (now >= (key.dropsAt ?? Infinity)) return 'dropped'
   if (now >= (key.retiresAt ?? Infinity)) return 'retired'
   return now >= key.activatesAt ? 'active' : 'announced'

@@ -1,4 +1,10 @@
-import { GRACE_MS, FEED_RETENTION_MS, warnMemoryStorage, type MemoryFeed } from '@gatewright/kernel'
+import {
+  FEED_RETENTION_MS,
+  GRACE_MS,
+  warnMemoryStorage,
+  type EpochMs,
+  type MemoryFeed,
+} from '@gatewright/kernel'
 import { endOf, keyUsed } from './records.ts'
 import type {
   KeyPolicyRecord,
@@ -15,9 +21,16 @@ export interface MemoryStorageOptions {
   readonly feed: MemoryFeed
 }
 
-/** API keys of one process, gone when it ends. For tests and single-process tools. */
-export function memoryKeyStorage({ feed }: MemoryStorageOptions): KeyStorage {
-  warnMemoryStorage('KeyStorage')
+/** Keys and sessions of one process, gone when it ends. For tests and single-process tools. */
+export function memoryStorage({ feed }: MemoryStorageOptions): {
+  readonly keys: KeyStorage
+  readonly sessions: SessionStorage
+} {
+  warnMemoryStorage('session-issuer')
+  return { keys: keyStorage(feed), sessions: sessionStorage(feed) }
+}
+
+function keyStorage(feed: MemoryFeed): KeyStorage {
   const records = new Map<string, KeyRecord>()
   const revisions = new Map<string, number>()
   const policies = new Map<string, KeyPolicyRecord>()
@@ -57,11 +70,17 @@ export function memoryKeyStorage({ feed }: MemoryStorageOptions): KeyStorage {
   }
 }
 
-/** Sessions of one process, gone when it ends. For tests and single-process tools. */
-export function memorySessionStorage({ feed }: MemoryStorageOptions): SessionStorage {
-  warnMemoryStorage('SessionStorage')
+function sessionStorage(feed: MemoryFeed): SessionStorage {
   const records = new Map<string, SessionRecord>()
   const policies = new Map<string, PolicyRecord & { sessionId: string }>()
+  const end = (now: EpochMs, limit: number, meant: (session: SessionRecord) => boolean): number => {
+    const ending = [...records.values()]
+      .filter(one => meant(one) && one.revokedAt === null && now < one.expiresAt)
+      .slice(0, limit)
+    for (const one of ending) records.set(one.sessionId, { ...one, revokedAt: now })
+    feed.append(ending.map(one => ({ kind: 'session', id: one.sessionId, at: now })))
+    return ending.length
+  }
   return {
     async insert(session, own) {
       const parent = session.ancestry.at(-1)
@@ -76,17 +95,8 @@ export function memorySessionStorage({ feed }: MemoryStorageOptions): SessionSto
         .filter(one => one.accountId === accountId && one.revokedAt === null && now < one.expiresAt)
         .sort((a, b) => b.expiresAt - a.expiresAt)
         .slice(0, limit),
-    async revoke(id, now) {
-      const ending = [...records.values()].filter(
-        one =>
-          (one.sessionId === id || one.ancestry.includes(id)) &&
-          one.revokedAt === null &&
-          now < one.expiresAt,
-      )
-      for (const one of ending) records.set(one.sessionId, { ...one, revokedAt: now })
-      feed.append(ending.map(one => ({ kind: 'session', id: one.sessionId, at: now })))
-      return ending.length
-    },
+    revoke: async (id, now) => end(now, Infinity, one => one.sessionId === id || one.ancestry.includes(id)),
+    revokeAccount: async (accountId, limit, now) => end(now, limit, one => one.accountId === accountId),
     policies: async ids => found(policies, ids),
     async collect(limit, now) {
       const ended = [...records.values()].filter(one => one.expiresAt <= now - GRACE_MS).slice(0, limit)

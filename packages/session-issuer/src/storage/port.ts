@@ -135,6 +135,12 @@ export interface SessionStorage {
    */
   revoke(id: string, now: EpochMs): Promise<number>
 
+  /**
+   * Revokes up to `limit` live sessions of an account, appending each to the feed in the same atomic step.
+   * Resolves to the number revoked by this call; 0 means that none was live.
+   */
+  revokeAccount(accountId: string, limit: number, now: EpochMs): Promise<number>
+
   /** The policies of these ids that are stored here, in any order. */
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 

@@ -29,11 +29,14 @@ export interface SigningKeySet {
  * `ERR_STORE_REPLY`, and `ERR_KEYS_UNAVAILABLE` when the stored keys cannot be decrypted.
  */
 export interface SigningKeyStorage {
+  /** True where keys are changed by configuration only; `replace` then throws a `TypeError`. */
+  readonly fixed?: boolean
+
   load(): Promise<SigningKeySet>
 
   /**
    * Replaces the set if it is still at `revision`, and raises the revision. Of any number of simultaneous
-   * calls at one revision exactly one resolves true. A storage that only reads throws a `TypeError`.
+   * calls at one revision exactly one resolves true.
    */
   replace(revision: number, keys: readonly SigningKey[]): Promise<boolean>
 }

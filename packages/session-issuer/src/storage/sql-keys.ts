@@ -1,7 +1,5 @@
 import { keyDigest, malformedReply } from '@gatewright/kernel'
 import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
   rows,
   toInteger,
   type SqlClient,
@@ -12,12 +10,6 @@ import {
 import { appendToFeed } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
-
-/** Options of the SQL adapters. */
-export interface SqlStorageOptions {
-  /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
-  readonly prefix?: string
-}
 
 /** `$1, $2, ...` for a list of values that starts at parameter `from`. */
 export function parameters(count: number, from = 1): string {
@@ -39,12 +31,7 @@ function toKey(row: SqlRow): KeyRecord {
  * `KeyStorage` on either SQL store. A commit is one transaction that starts at the account's revision. Accounts
  * are looked up by digest, because their ids may hold whatever a partner sends.
  */
-export function sqlKeyStorage(
-  db: SqlClient,
-  dialect: SqlDialect,
-  options: SqlStorageOptions = {},
-): KeyStorage {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string): KeyStorage {
   const [accounts, keys, policies] = ['accounts', 'keys', 'key_policies'].map(name => prefix + name)
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
   const put = `insert into ${keys}

@@ -1,7 +1,5 @@
-import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed } from '@gatewright/kernel'
+import { FEED_RETENTION_MS, GRACE_MS, keyDigest, sqlFeed, type EpochMs } from '@gatewright/kernel'
 import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
   rows,
   toInteger,
   toText,
@@ -12,7 +10,7 @@ import {
 } from '@gatewright/kernel/sql'
 import { appendToFeed } from './sql-feed.ts'
 import { parse, readPolicy, readSession } from './records.ts'
-import { parameters, type SqlStorageOptions } from './sql-keys.ts'
+import { parameters } from './sql-keys.ts'
 import type { PolicyRecord, SessionRecord, SessionStorage } from './port.ts'
 
 function toSession(row: SqlRow): SessionRecord {
@@ -27,12 +25,7 @@ function toSession(row: SqlRow): SessionRecord {
  * `SessionStorage` on either SQL store. Whoever adds to a tree of sessions or revokes part of it first locks the
  * tree's root row, so an insert under a revoked parent cannot slip past the statement that revokes its kin.
  */
-export function sqlSessionStorage(
-  db: SqlClient,
-  dialect: SqlDialect,
-  options: SqlStorageOptions = {},
-): SessionStorage {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
   const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
     rows(tx, `update ${sessions} set root_id = root_id where id = $1`, [rootId])
@@ -62,6 +55,12 @@ export function sqlSessionStorage(
         ...[policy.id, id, JSON.stringify(policy.document)],
       ])
     }
+  }
+
+  const announce = async (tx: SqlQueries, ended: readonly SqlRow[], now: EpochMs): Promise<number> => {
+    const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
+    await appendToFeed(tx, dialect, prefix, changes)
+    return ended.length
   }
 
   return {
@@ -101,9 +100,18 @@ export function sqlSessionStorage(
             and revoked_at is null and expires_at > $1 returning id`,
           [now, rootId, path, `${path}/`],
         )
-        const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
-        await appendToFeed(tx, dialect, prefix, changes)
-        return ended.length
+        return announce(tx, ended, now)
+      }),
+    revokeAccount: (accountId, limit, now) =>
+      db.transaction(async tx => {
+        const ended = await rows(
+          tx,
+          `update ${sessions} set revoked_at = $1 where id in
+            (select id from ${sessions} where account = $2 and expires_at > $1 and revoked_at is null
+              order by id limit $3) and revoked_at is null returning id`,
+          [now, keyDigest(accountId), limit],
+        )
+        return announce(tx, ended, now)
       }),
     async policies(ids) {
       if (ids.length === 0) return []

@@ -1,31 +1,19 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
-import {
-  checkedPrefix,
-  DEFAULT_PREFIX,
-  rows,
-  toInteger,
-  toText,
-  type SqlQueries,
-} from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { createSeal } from '../signing/seal.ts'
 import { parse } from './records.ts'
 import { readSigningKeys } from '../signing/read.ts'
-import type { SqlStorageOptions } from './sql-keys.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
 
-/** Options of the SQL storage of signing keys. */
-export interface SqlSigningKeyOptions extends SqlStorageOptions {
-  /** 32 bytes. The private keys are stored under AES-256-GCM with it; a database copy alone signs nothing. */
-  readonly encryptionKey: Uint8Array
-  /** Which issuer's keys, where several share a database. Default `default`. */
-  readonly issuer?: string
-}
-
 /** Signing keys in SQL: one row per issuer, sealed, replaced against its revision in one statement. */
-export function sqlSigningKeyStorage(db: SqlQueries, options: SqlSigningKeyOptions): SigningKeyStorage {
-  const table = `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}signing_keys`
-  const { issuer = 'default' } = options
-  const seal = createSeal(options.encryptionKey)
+export function sqlSigningKeyStorage(
+  db: SqlQueries,
+  prefix: string,
+  encryptionKey: Uint8Array,
+  issuer: string,
+): SigningKeyStorage {
+  const table = `${prefix}signing_keys`
+  const seal = createSeal(encryptionKey)
   return {
     async load() {
       const [row] = await rows(db, `select revision, sealed from ${table} where issuer = $1`, [issuer])

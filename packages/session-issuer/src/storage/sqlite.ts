@@ -1,21 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { migrate as migrateRoom, readVersions, type SqlClient } from '@gatewright/kernel/sql'
-import { sqlKeyStorage, type SqlStorageOptions } from './sql-keys.ts'
-import { sqlSessionStorage } from './sql-sessions.ts'
-import type { KeyStorage, SessionStorage } from './port.ts'
+import {
+  sqlStorage,
+  type SqlSigningOptions,
+  type SqlStorage,
+  type SqlStorageOptions,
+  type SqlStorageWithSigning,
+} from './sql.ts'
 
-export { sqlSigningKeyStorage as sqliteSigningKeyStorage } from './sql-signing.ts'
-export type { SqlStorageOptions } from './sql-keys.ts'
-export type { SqlSigningKeyOptions } from './sql-signing.ts'
+export type { SqlSigningOptions, SqlStorage, SqlStorageOptions, SqlStorageWithSigning } from './sql.ts'
 
-/** API keys in the embedded SQLite of one host process. */
-export function sqliteKeyStorage(db: SqlClient, options?: SqlStorageOptions): KeyStorage {
-  return sqlKeyStorage(db, 'sqlite', options)
-}
-
-/** Sessions in the embedded SQLite of one host process. */
-export function sqliteSessionStorage(db: SqlClient, options?: SqlStorageOptions): SessionStorage {
-  return sqlSessionStorage(db, 'sqlite', options)
+/** Keys, sessions and, with an encryption key, signing keys in the embedded SQLite of one host process. */
+export function sqliteStorage(db: SqlClient, options: SqlSigningOptions): SqlStorageWithSigning
+export function sqliteStorage(db: SqlClient, options?: SqlStorageOptions): SqlStorage
+export function sqliteStorage(db: SqlClient, options?: SqlStorageOptions): SqlStorage {
+  return sqlStorage(db, 'sqlite', options)
 }
 
 /** Creates or updates the tables. Repeatable, and safe from many instances at once. */

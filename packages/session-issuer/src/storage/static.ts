@@ -20,6 +20,7 @@ export function staticSigningKeyStorage(jwks: readonly JWK[]): SigningKeyStorage
   }
   let keys: Promise<SigningKey[]> | undefined
   return {
+    fixed: true,
     async load() {
       keys ??= Promise.all(jwks.map(toSigningKey))
       return { revision: 1, keys: await keys }

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyRecord, KeyStorage, KeyWrite } from '../storage/port.ts'
-import { at, HOSTILE, isStoreFault, MINUTE, NOW, tests, wins, type Hurt, type UnderTest } from './suite.ts'
+import {
+  at,
+  HOSTILE,
+  isStoreFault,
+  MINUTE,
+  NOW,
+  tests,
+  wins,
+  type Hurt,
+  type UnderTestWithFeed,
+} from './suite.ts'
 
 /** A key record with an id of its own. */
 export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
@@ -38,7 +48,7 @@ const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [
 export function keyStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<UnderTest<KeyStorage>>,
+  open: () => Promise<UnderTestWithFeed<KeyStorage>>,
 ): void {
   const test = tests(runner, open)
 
@@ -135,6 +145,48 @@ export function keyStorageContract(
         { id: policy.id, document: policy.document },
       ])
       assert.deepEqual(await at(store, 1).policies([]), [])
+    })
+
+    test('appends to the feed what the winning commit says, in its order, and nothing of a loser', async store => {
+      const account = randomUUID()
+      const key = keyRecord(account)
+      const [first, second] = [randomUUID(), randomUUID()]
+      const feed = [
+        { kind: 'key', id: first, version: 2, at: NOW, from: NOW + MINUTE },
+        { kind: 'key', id: second, version: 3, at: NOW },
+      ] as const
+      const results = await race(10, index => at(store, index).commit(account, 0, { ...write(key), feed }))
+      assert.equal(wins(results), 1)
+      const seen = (await store.readFeed(0)).filter(({ id }) => id === first || id === second)
+      assert.deepEqual(
+        seen.map(({ position: _position, ...entry }) => entry),
+        feed,
+      )
+    })
+
+    test('never shows a reader of the feed a position below one it has seen', async store => {
+      const seen: number[] = []
+      const ids: string[] = Array.from({ length: 60 }, () => randomUUID())
+      const missing = new Set(ids)
+      let done = false
+      const reading = (async () => {
+        for (let last = false; !last; ) {
+          last = done
+          for (const { position, id } of await store.readFeed(seen.at(-1) ?? 0)) {
+            seen.push(position)
+            missing.delete(id)
+          }
+          await new Promise(resolve => setImmediate(resolve))
+        }
+      })()
+      await race(60, index => {
+        const feed = [{ kind: 'key', id: ids[index] as string, version: 2, at: NOW }] as const
+        const account = randomUUID()
+        return at(store, index).commit(account, 0, { ...write(keyRecord(account)), feed })
+      })
+      done = true
+      await reading
+      assert.equal(missing.size, 0, 'a reader that goes by position missed an entry')
     })
 
     test('keeps hostile accounts apart', async store => {

@@ -3,7 +3,17 @@ import { randomUUID } from 'node:crypto'
 import { GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
-import { at, HOSTILE, isStoreFault, MINUTE, NOW, tests, wins, type Hurt, type UnderTest } from './suite.ts'
+import {
+  at,
+  HOSTILE,
+  isStoreFault,
+  MINUTE,
+  NOW,
+  tests,
+  wins,
+  type Hurt,
+  type UnderTestWithFeed,
+} from './suite.ts'
 
 /** A session record with an id of its own. */
 export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
@@ -36,7 +46,7 @@ export function childOf(parent: SessionRecord): SessionRecord {
 export function sessionStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<UnderTest<SessionStorage>>,
+  open: () => Promise<UnderTestWithFeed<SessionStorage>>,
 ): void {
   const test = tests(runner, open)
 
@@ -84,6 +94,37 @@ export function sessionStorageContract(
       assert.equal(await at(store, 1).revoke(ended.sessionId, NOW), 0)
     })
 
+    test('ends the live sessions of an account in steps, and no other', async store => {
+      const accountId = randomUUID()
+      const mine = Array.from({ length: 5 }, () => sessionRecord({ accountId }))
+      const other = sessionRecord()
+      for (const one of [...mine, other]) await at(store, 0).insert(one, [])
+      await at(store, 0).revoke((mine[0] as SessionRecord).sessionId, NOW)
+      assert.equal(await at(store, 1).revokeAccount(accountId, 3, NOW), 3)
+      assert.equal(await at(store, 0).revokeAccount(accountId, 3, NOW), 1)
+      assert.equal(await at(store, 1).revokeAccount(accountId, 3, NOW), 0)
+      assert.deepEqual(await at(store, 0).list(accountId, 10, NOW), [])
+      assert.equal((await at(store, 1).find(other.sessionId))?.revokedAt, null)
+      const ids = mine.map(one => one.sessionId)
+      const entries = (await store.readFeed(0)).filter(entry => ids.includes(entry.id))
+      assert.deepEqual(entries.map(entry => entry.id).sort(), ids.sort())
+    })
+
+    test('appends each session it ends to the feed, once', async store => {
+      const root = sessionRecord()
+      const child = childOf(root)
+      for (const one of [root, child]) await at(store, 0).insert(one, [])
+      await race(5, index => at(store, index).revoke(root.sessionId, NOW + 1))
+      const ids = [root.sessionId, child.sessionId]
+      const entries = (await store.readFeed(0)).filter(entry => ids.includes(entry.id))
+      assert.deepEqual(
+        entries
+          .map(({ kind, id, at: when }) => ({ kind, id, at: when }))
+          .sort((a, b) => (a.id < b.id ? -1 : 1)),
+        ids.sort().map(id => ({ kind: 'session', id, at: NOW + 1 })),
+      )
+    })
+
     test('refuses a session under a parent that is revoked or unknown', async store => {
       const root = sessionRecord()
       await at(store, 0).insert(root, [])
@@ -100,7 +141,7 @@ export function sessionStorageContract(
       const children = Array.from({ length: 30 }, () => childOf(middle))
       const inserted = await race(31, async index => {
         if (index === 15) return (await at(store, index).revoke(root.sessionId, NOW)) > 0
-        return at(store, index).insert(children[index % 30] as SessionRecord, [])
+        return at(store, index).insert(children[index > 15 ? index - 1 : index] as SessionRecord, [])
       })
       assert.ok(wins(inserted) > 0)
       assert.deepEqual(await at(store, 0).list(root.accountId, 100, NOW), [])

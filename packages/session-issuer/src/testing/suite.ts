@@ -1,5 +1,11 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, type FeedEntry } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
+
+/** A fresh or shared store whose revocation feed can be read. */
+export interface UnderTestWithFeed<Storage> extends UnderTest<Storage> {
+  /** All entries after a position, oldest first, over a connection of its own where there is one. */
+  readFeed(after: number): Promise<readonly FeedEntry[]>
+}
 
 /** A fresh or shared store, seen through several connections. */
 export interface UnderTest<Storage> {

@@ -15,7 +15,8 @@ export function jwks({ issuer }: ModuleServices): Operation {
     answer: Type.Object({ keys: Type.Array(Type.Object({ kid: Type.String(), kty: Type.String() })) }),
     credential: 'none',
     async handle() {
-      return allow({ document: await issuer.jwks(), headers: issuer.jwksHeaders })
+      const { keys, headers } = await issuer.jwks()
+      return allow({ document: { keys }, headers })
     },
   })
 }

@@ -1,0 +1,90 @@
+import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { deny, type IssuerDenial } from './codes.ts'
+import { isLive } from './key.ts'
+import type { CheckedOptions } from './options.ts'
+import type { KeyRecord, KeyWrite } from './storage/port.ts'
+
+/** What a decision about an account's keys comes to: a refusal, or a value and what has to be written for it. */
+export type Decision<T> = IssuerDenial | { readonly ok: true; readonly value: T; readonly write?: KeyWrite }
+
+/** Decides on all keys of an account. Pure, because it may be asked again. */
+export type Decide<T> = (keys: readonly KeyRecord[], now: EpochMs) => Decision<T>
+
+/** Runs decisions about accounts. */
+export type Accounts = <T>(accountId: string, decide: Decide<T>) => Promise<Verdict<T, IssuerDenial>>
+
+/**
+ * How often a decision is made again because another host was first. Each loss means that another change went
+ * through, so this many in a row is a storm.
+ */
+const ATTEMPTS = 50
+
+/**
+ * Loads an account's keys, decides, and commits against the revision it loaded; when another host was first, all
+ * of it again. In this process the changes of one account wait for each other. Fault: `ERR_OVERLOADED`.
+ */
+export function createAccounts({ keys, clock }: CheckedOptions, changed: (key: KeyRecord) => void): Accounts {
+  const tails = new Map<string, Promise<unknown>>()
+
+  const attempt = async <T>(accountId: string, decide: Decide<T>): Promise<Verdict<T, IssuerDenial>> => {
+    for (let n = 0; n < ATTEMPTS; n++) {
+      const { revision, keys: all } = await keys.load(accountId)
+      const decision = decide(all, clock.now())
+      if (!decision.ok) return decision
+      const { value, write } = decision
+      if (!write) return allow(value)
+      if (await keys.commit(accountId, revision, write)) {
+        for (const key of write.keys) changed(key)
+        return allow(value)
+      }
+    }
+    throw new Fault('ERR_OVERLOADED', 'the keys of the account keep changing')
+  }
+
+  return (accountId, decide) => {
+    const turn = (tails.get(accountId) ?? Promise.resolve()).then(() => attempt(accountId, decide))
+    const tail = turn
+      .catch(() => undefined)
+      .then(() => {
+        if (tails.get(accountId) === tail) tails.delete(accountId)
+      })
+    tails.set(accountId, tail)
+    return turn
+  }
+}
+
+/** Ends keys at an instant, and with the last live key of a lineage all that stand below it. */
+export function ended(keys: readonly KeyRecord[], ids: readonly string[], now: EpochMs): KeyWrite {
+  const live = keys.filter(key => isLive(key, now))
+  const ending = new Set(ids)
+  const survivors = new Set(live.filter(key => !ending.has(key.id)).map(key => key.lineageId))
+  const lost = new Set(live.filter(key => ending.has(key.id)).map(key => key.lineageId))
+  for (const lineage of survivors) lost.delete(lineage)
+  const gone = live.filter(key => ending.has(key.id) || key.ancestry.some(lineage => lost.has(lineage)))
+  return written(
+    gone.map(key => ({ ...key, revokedAt: now })),
+    now,
+  )
+}
+
+/** Changed keys with their versions raised, and the feed entries that end the sessions minted before. */
+export function written(keys: readonly KeyRecord[], now: EpochMs): KeyWrite {
+  const raised = keys.map(key => ({ ...key, version: key.version + 1 }))
+  return {
+    keys: raised,
+    policies: [],
+    feed: raised.map(({ id, version }) => ({ kind: 'key', id, version, at: now })),
+  }
+}
+
+/** Several writes as one, in their order. */
+export function together(...writes: readonly KeyWrite[]): KeyWrite {
+  return {
+    keys: writes.flatMap(write => write.keys),
+    policies: writes.flatMap(write => write.policies),
+    feed: writes.flatMap(write => write.feed),
+  }
+}
+
+/** The key of an id, if the caller may know of it. */
+export const notFound: IssuerDenial = deny('not_found', 'no such key')

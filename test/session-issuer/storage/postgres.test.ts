@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto'
+import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
+import {
+  keyStorageContract,
+  keyStorageFaults,
+  sessionStorageContract,
+  sessionStorageFaults,
+  signingKeyStorageContract,
+} from '@gatewright/session-issuer/testing'
+import { hurtPostgres } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
+import { openPostgres } from '../../harness/stores.ts'
+import { readSqlFeed } from '../feeds.ts'
+
+async function open() {
+  const { connections, close } = await openPostgres(5, migrate)
+  const [reader, ...writers] = connections
+  return { writers, readFeed: (after: number) => readSqlFeed(reader!, after), close }
+}
+
+keyStorageContract(runner, 'Postgres', async () => {
+  const { writers, ...rest } = await open()
+  return { connections: writers.map(db => postgresStorage(db).keys), ...rest }
+})
+
+sessionStorageContract(runner, 'Postgres', async () => {
+  const { writers, ...rest } = await open()
+  return { connections: writers.map(db => postgresStorage(db).sessions), ...rest }
+})
+
+signingKeyStorageContract(runner, 'Postgres', async () => {
+  const encryptionKey = randomBytes(32)
+  const { writers, close } = await open()
+  return { connections: writers.map(db => postgresStorage(db, { encryptionKey }).signingKeys), close }
+})
+
+keyStorageFaults(runner, 'Postgres', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const keys = (db: typeof healthy) => postgresStorage(db).keys
+  return {
+    ...{ healthy: keys(healthy), cutBefore: keys(cutBefore), cutAfter: keys(cutAfter) },
+    malformed: keys(malformed),
+    close,
+  }
+})
+
+sessionStorageFaults(runner, 'Postgres', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const sessions = (db: typeof healthy) => postgresStorage(db).sessions
+  return {
+    ...{ healthy: sessions(healthy), cutBefore: sessions(cutBefore), cutAfter: sessions(cutAfter) },
+    malformed: sessions(malformed),
+    close,
+  }
+})
