@@ -1,4 +1,4 @@
-export { classify } from './answer.ts'
+export { classify, recordHeaderNames, recordHeaders } from './answer.ts'
 export { codes } from './codes.ts'
 export { createIdempotency } from './idempotency.ts'
 export { createTransactionalIdempotency } from './transactional.ts'
