@@ -1,4 +1,4 @@
-import { malformedReply } from '@gatewright/kernel'
+import { malformedReply, type EpochMs } from '@gatewright/kernel'
 
 /** An HTTP answer as plain data: what a handler made, before field twins and other rendering. */
 export interface StoredAnswer {
@@ -29,6 +29,24 @@ const REFUSED = new Set([
 export function classify(status: number): AnswerClass {
   if (REFUSED.has(status)) return 'refused'
   return status >= 200 && status < 500 ? 'final' : 'unknown'
+}
+
+/** Header fields of `recordHeaders`, for `Access-Control-Expose-Headers`. */
+export const recordHeaderNames: readonly string[] = ['Idempotency-Replayed', 'Idempotency-Expires']
+
+/**
+ * Header fields that tell the client about the record: `Idempotency-Replayed: true` on an earlier answer, and
+ * `Idempotency-Expires`, the HTTP date until which the same key gets this answer, on one that is kept.
+ */
+export function recordHeaders(record: {
+  readonly replayed: boolean
+  readonly expiresAt: EpochMs | null
+}): [name: string, value: string][] {
+  const headers: [string, string][] = record.replayed ? [['Idempotency-Replayed', 'true']] : []
+  if (record.expiresAt !== null) {
+    headers.push(['Idempotency-Expires', new Date(record.expiresAt).toUTCString()])
+  }
+  return headers
 }
 
 /** What is kept of an answer. */

@@ -3,7 +3,7 @@ import { classify, decode, encode, isAnswer, keep, type StoredAnswer } from './a
 import { deny, type IdempotencyDenial } from './codes.ts'
 import type { Recovered, Settings } from './options.ts'
 import type { IdentifiedRequest } from './request.ts'
-import { waitFor, type KeptAnswer, type LocalRuns } from './runs.ts'
+import { localRuns, waitFor, type KeptAnswer, type LocalRuns } from './runs.ts'
 import type { Begun, IdempotencyStorage } from './storage/port.ts'
 
 /** A first run's result, or an earlier answer. */
@@ -23,6 +23,13 @@ export interface Deciding {
   readonly storage: IdempotencyStorage
   /** How many duplicates wait in this process. */
   waiters: number
+  /** Recoveries under way in this process, by storage key, so that a burst of retries asks once. */
+  readonly recovering: Map<string, Promise<boolean>>
+}
+
+/** What both modes start from. */
+export function deciding(settings: Settings, storage: IdempotencyStorage): Deciding {
+  return { settings, storage, runs: localRuns(), waiters: 0, recovering: new Map() }
 }
 
 const FIRST_POLL_MS = 50
@@ -34,16 +41,16 @@ const LONGEST_POLL_MS = 500
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
 export async function decide<T>(
-  deciding: Deciding,
+  mode: Deciding,
   request: IdentifiedRequest,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
-  const { settings } = deciding
+  const { settings } = mode
   const giveUpAt = settings.timer.now() + settings.waitMs
   let pollMs = FIRST_POLL_MS
   let recovered = false
   for (;;) {
-    const local = deciding.runs.find(request.storageKey, settings.clock.now())
+    const local = mode.runs.find(request.storageKey, settings.clock.now())
     const shared = local?.fingerprint === request.fingerprint
     const begun: Attempt<T> = shared ? { state: 'running' } : await attempt()
     switch (begun.state) {
@@ -54,16 +61,16 @@ export async function decide<T>(
       case 'reused':
         return reused()
       case 'lost':
-        if (recovered || !(await recover(deciding, request, begun.fence))) return unknown(request)
+        if (recovered || !(await recoverOnce(mode, request, begun.fence))) return unknown(request)
         recovered = true
         break
       case 'running': {
         const leftMs = giveUpAt - settings.timer.now()
-        if (leftMs <= 0 || deciding.waiters >= settings.maxWaiters) return inProgress()
-        deciding.waiters++
-        const ended = shared ? deciding.runs.ended(local) : undefined
+        if (leftMs <= 0 || mode.waiters >= settings.maxWaiters) return inProgress()
+        mode.waiters++
+        const ended = shared ? mode.runs.ended(local) : undefined
         const waitMs = shared ? leftMs : Math.min(pollMs, leftMs)
-        const kept = await waitFor(settings.timer, waitMs, ended).finally(() => deciding.waiters--)
+        const kept = await waitFor(settings.timer, waitMs, ended).finally(() => mode.waiters--)
         if (kept) return allow({ state: 'replay', ...kept })
         pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
       }
@@ -71,9 +78,18 @@ export async function decide<T>(
   }
 }
 
+function recoverOnce(mode: Deciding, request: IdentifiedRequest, fence: number): Promise<boolean> {
+  const { recovering } = mode
+  const underway = recovering.get(request.storageKey)
+  if (underway) return underway
+  const recovery = recover(mode, request, fence).finally(() => recovering.delete(request.storageKey))
+  recovering.set(request.storageKey, recovery)
+  return recovery
+}
+
 /** Asks what became of a lost run and writes it down. False when nobody can say. */
-async function recover(deciding: Deciding, request: IdentifiedRequest, fence: number): Promise<boolean> {
-  const { settings, storage } = deciding
+async function recover(mode: Deciding, request: IdentifiedRequest, fence: number): Promise<boolean> {
+  const { settings, storage } = mode
   const { account, operation } = request.facts
   const lost = { account, operation, fence, effectId: request.effectId }
   const outcome: Recovered = await orFault('recovery callback', () => settings.recover(lost))

@@ -1,11 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { classify, decode, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, done, type Deciding } from './decide.ts'
+import { decide, deciding, done } from './decide.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { persist } from './persist.ts'
 import { identify, type RequestFacts } from './request.ts'
-import { localRuns, type KeptAnswer } from './runs.ts'
+import type { KeptAnswer } from './runs.ts'
 import type { Ending, IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
@@ -65,8 +65,8 @@ export interface Idempotency {
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const settings = checkedOptions(options)
   const { storage } = options
-  const runs = localRuns()
-  const deciding: Deciding = { settings, runs, storage, waiters: 0 }
+  const mode = deciding(settings, storage)
+  const { runs } = mode
   const now = (): number => settings.clock.now()
 
   const end = async ({ storageKey, fence }: Claim, ending: Ending): Promise<boolean> => {
@@ -88,7 +88,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const request = identify(facts, settings)
       if (!request.ok) return request
       const { storageKey: key, fingerprint, effectId } = request.value
-      const decided = await decide(deciding, request.value, async () => {
+      const decided = await decide(mode, request.value, async () => {
         const at = now()
         const leaseUntil = at + settings.lockMs
         const begun = await storage.begin(key, fingerprint, leaseUntil, at)

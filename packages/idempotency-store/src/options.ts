@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
 import type { KeepOptions, StoredAnswer } from './answer.ts'
-import { bodyReader, type BodyReader, type FingerprintMode } from './fingerprint.ts'
+import type { FingerprintMode } from './fingerprint.ts'
 import type { KeyLength } from './key.ts'
 import { nodeTimer, type Timer } from './timer.ts'
 
@@ -45,7 +45,10 @@ export interface CommonOptions {
   readonly storedHeaders?: readonly string[]
   /** Largest answer body kept, in bytes. Default 262 144, 0..16 777 216. Of a larger one a tombstone is kept. */
   readonly maxAnswerBytes?: number
-  /** What counts as the same payload. Default `raw`: the same bytes. */
+  /**
+   * What counts as the same payload. Default `raw`: the same bytes. A change is a change of every fingerprint:
+   * retries of writes from before it are refused as reused.
+   */
   readonly fingerprint?: FingerprintMode
   /** Says what became of a lost run. It is asked at most once per request. Without it every one is unknown. */
   readonly recover?: (lost: LostRun) => Promise<Recovered>
@@ -61,7 +64,7 @@ export interface Settings extends KeepOptions {
   readonly retentionMs: number
   readonly waitMs: number
   readonly maxWaiters: number
-  readonly fingerprint: BodyReader
+  readonly fingerprint: FingerprintMode
   readonly recover: (lost: LostRun) => Promise<Recovered>
   readonly timer: Timer
 }
@@ -82,6 +85,16 @@ function headerNames(names: readonly string[]): ReadonlySet<string> {
   return set
 }
 
+function mode(value: unknown): FingerprintMode {
+  if (value === 'raw' || value === 'canonical-json') return value
+  throw new TypeError(`fingerprint must be raw or canonical-json, not ${typeof value} ${String(value)}`)
+}
+
+function callback<T>(name: string, value: T): T {
+  if (typeof value === 'function') return value
+  throw new TypeError(`${name} must be a function, not ${typeof value}`)
+}
+
 /** Checks options once. Throws a `TypeError` that names the option, its bounds and what was given. */
 export function checkedOptions(options: CommonOptions): Settings {
   const min = within('minKeyLength', options.minKeyLength ?? 8, 1, 255)
@@ -94,8 +107,8 @@ export function checkedOptions(options: CommonOptions): Settings {
     maxWaiters: within('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
     storedHeaders: headerNames(options.storedHeaders ?? HEADERS),
     maxAnswerBytes: within('maxAnswerBytes', options.maxAnswerBytes ?? 262_144, 0, 16_777_216),
-    fingerprint: bodyReader(options.fingerprint ?? 'raw'),
-    recover: options.recover ?? (async () => ({ state: 'unknown' })),
+    fingerprint: mode(options.fingerprint ?? 'raw'),
+    recover: callback('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
     timer: options.timer ?? nodeTimer,
   }
 }

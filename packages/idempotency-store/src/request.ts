@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
+import { fingerprint as fingerprintOf } from './fingerprint.ts'
 import { readKey } from './key.ts'
 import type { Settings } from './options.ts'
 
@@ -38,11 +38,7 @@ export function identify(
 ): Verdict<IdentifiedRequest, IdempotencyDenial> {
   const key = readKey(facts.key, settings.keyLength)
   if (!key.ok) return key
-  const { account, operation, method, body } = facts
-  const storageKey = JSON.stringify([account, operation, key.value])
-  const fingerprint = createHash('sha256')
-    .update(JSON.stringify([method, operation]))
-    .update(settings.fingerprint(body))
-    .digest('base64url')
+  const storageKey = JSON.stringify([facts.account, facts.operation, key.value])
+  const fingerprint = fingerprintOf(facts, settings.fingerprint)
   return allow({ facts, storageKey, fingerprint, effectId: keyDigest(storageKey + fingerprint) })
 }

@@ -1,11 +1,11 @@
-import { allow, malformedReply, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, malformedReply, type Verdict } from '@gatewright/kernel'
 import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { classify, decode, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, done, type Attempt, type Deciding } from './decide.ts'
+import { decide, deciding, done, type Attempt } from './decide.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
-import { localRuns, type KeptAnswer } from './runs.ts'
+import type { KeptAnswer } from './runs.ts'
 import type { IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createTransactionalIdempotency`. */
@@ -52,8 +52,8 @@ type Handler = Parameters<TransactionalIdempotency['run']>[1]
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
   const settings = checkedOptions(options)
   const { db, storage } = options
-  const runs = localRuns()
-  const deciding: Deciding = { settings, runs, storage: storage(db), waiters: 0 }
+  const mode = deciding(settings, storage(db))
+  const { runs } = mode
 
   const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Answered>> => {
     const { storageKey: key, fingerprint, effectId } = request
@@ -69,7 +69,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
         const begun = await record.begin(key, fingerprint, leaseUntil, now)
         if (begun.state !== 'started') return begun
         const { fence } = begun
-        const answer = await confined(db, () => handler(tx, { fence, effectId }))
+        const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
         if (classify(answer.status) !== 'final') {
           unrecorded = answer
           throw new Error('rolled back: the answer is not final')
@@ -96,12 +96,25 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     async run(facts, handler) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      const decided = await decide(deciding, request.value, () => attempt(request.value, handler))
+      const decided = await decide(mode, request.value, () => attempt(request.value, handler))
       if (!decided.ok) return decided
       if (decided.value.state === 'started') return allow(decided.value.value)
       const { answer, expiresAt } = decided.value
       return allow({ answer, expiresAt, replayed: true })
     },
     drained: () => runs.drained(),
+  }
+}
+
+const CONTROL =
+  /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+to\b)|prepare\s+transaction)\b/i
+
+/** The transaction as the handler gets it: it may set savepoints, but not end what holds rows and answer together. */
+function withoutControl(tx: SqlQueries): SqlQueries {
+  return {
+    async query(text, values) {
+      if (!CONTROL.test(text)) return tx.query(text, values)
+      throw new Fault('ERR_OUTSIDE_TRANSACTION', 'the handler tried to end or begin a transaction by itself')
+    },
   }
 }

@@ -1,0 +1,104 @@
+import {
+  classify,
+  createIdempotency,
+  recordHeaderNames,
+  recordHeaders,
+  type StoredAnswer,
+} from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import t from 'tap'
+import { answer, write } from './support.ts'
+
+type Options = Partial<Parameters<typeof createIdempotency>[0]>
+
+/** Writes once with an answer, and says what a repeat gets. */
+async function twice(given: StoredAnswer, options: Options = {}) {
+  const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0, ...options })
+  const begun = await idempotency.begin(write())
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  const completion = await idempotency.complete(begun.value.claim, given)
+  return { completion, again: await idempotency.begin(write()) }
+}
+
+t.test('keeps 2xx, 3xx and definitive 4xx answers', async t => {
+  for (const status of [200, 201, 202, 204, 303, 402, 404, 409, 410, 412]) {
+    const { completion, again } = await twice(answer(status))
+    t.match(completion, { state: 'stored' }, `${status}`)
+    t.match(again, { ok: true, value: { state: 'replay', answer: answer(status) } })
+  }
+})
+
+t.test('frees the key on answers of validation, authorisation and rate limits', async t => {
+  for (const status of [400, 401, 403, 405, 408, 413, 415, 422, 428, 429, 431]) {
+    const { completion, again } = await twice(answer(status))
+    t.same(completion, { state: 'released' }, `${status}`)
+    t.match(again, { ok: true, value: { state: 'started' } })
+  }
+})
+
+t.test('keeps no 5xx answer, and makes the outcome unknown at once: the effect may have begun', async t => {
+  for (const status of [500, 502, 503, 504]) {
+    const { completion, again } = await twice(answer(status))
+    t.same(completion, { state: 'unknown' }, `${status}`)
+    t.match(again, { code: 'outcome_unknown' })
+  }
+})
+
+t.test('sorts every status, also those that are none', async t => {
+  for (const status of [NaN, 0, -1, 100, 199, 600]) t.equal(classify(status), 'unknown', `${status}`)
+  for (let status = 200; status < 400; status++) t.equal(classify(status), 'final')
+})
+
+t.test('keeps the listed header fields only, whatever their case, and never a cookie', async t => {
+  const given: StoredAnswer = {
+    status: 201,
+    headers: [
+      ['Content-Type', 'application/json'],
+      ['Set-Cookie', 'session=secret'],
+      ['set-cookie', 'session=secret'],
+      ['LOCATION', '/payins/1'],
+      ['X-Request-Id', 'first'],
+    ],
+    body: '{}',
+  }
+  const { again } = await twice(given)
+  t.same(again.ok && again.value.state === 'replay' && again.value.answer.headers, [
+    ['Content-Type', 'application/json'],
+    ['LOCATION', '/payins/1'],
+  ])
+  const options = { storage: memoryStorage(), storedHeaders: ['ETag', 'Set-Cookie'] }
+  t.throws(() => createIdempotency(options), { name: 'TypeError', message: /storedHeaders.*set-cookie/ })
+})
+
+t.test('keeps a body up to the cap, and of one byte more a tombstone', async t => {
+  const options = { maxAnswerBytes: 4 }
+  const kept = await twice(answer(201, 'éé'), options)
+  t.match(kept.again, { value: { answer: { status: 201, body: 'éé' } } })
+  const omitted = await twice(answer(201, 'éé.'), options)
+  t.match(omitted.again, { value: { state: 'replay', answer: { status: 201, body: '', bodyOmitted: true } } })
+})
+
+t.test('replays any text byte for byte', async t => {
+  for (const body of ['', '\u0000', '\ud800', '\u2028', '{"__proto__":1}']) {
+    const { again } = await twice(answer(200, body))
+    t.match(again, { value: { answer: { body } } })
+  }
+})
+
+t.test('throws a fault on a stored text that is no answer', async t => {
+  const texts = ['', '{', 'null', '[]', '{"status":"200","headers":[],"body":""}', '{"status":200,"body":""}']
+  for (const text of [...texts, '{"status":200,"headers":[["a"]],"body":""}']) {
+    const storage = { ...memoryStorage(), begin: async () => ({ state: 'done', answer: text, expiresAt: 1 }) }
+    const { begin } = createIdempotency({ storage: storage as never })
+    await t.rejects(begin(write()), { name: 'Fault', code: 'ERR_STORE_REPLY' }, text)
+  }
+})
+
+t.test('tells the client about the record', async t => {
+  t.same(recordHeaders({ replayed: true, expiresAt: 0 }), [
+    ['Idempotency-Replayed', 'true'],
+    ['Idempotency-Expires', 'Thu, 01 Jan 1970 00:00:00 GMT'],
+  ])
+  t.same(recordHeaders({ replayed: false, expiresAt: null }), [])
+  t.same(recordHeaderNames, ['Idempotency-Replayed', 'Idempotency-Expires'])
+})

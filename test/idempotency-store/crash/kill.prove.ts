@@ -1,0 +1,136 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { manualClock } from '@gatewright/kernel/testing'
+import { rows } from '@gatewright/kernel/sql'
+import { uniqueName } from '../../harness/stores.ts'
+import { startHost, type Mode, type Outcome } from './host.ts'
+import { NO_STEPS, openStore, prepare, transfers, type Steps, type StoreName } from './stores.ts'
+
+const VICTIM = fileURLToPath(new URL('victim.child.js', import.meta.url))
+const LOCK_MS = 60_000
+
+/** A fresh schema or file, and what removes it. */
+async function freshPlace(store: StoreName): Promise<{ place: string; remove(): Promise<void> }> {
+  if (store === 'sqlite') {
+    const directory = mkdtempSync(join(tmpdir(), 'gatewright-crash-'))
+    const remove = async (): Promise<void> => rmSync(directory, { recursive: true, force: true })
+    return { place: join(directory, 'test.sqlite'), remove }
+  }
+  const place = uniqueName()
+  const remove = async (): Promise<void> => {
+    const { db, close } = await openStore('postgres', place, NO_STEPS)
+    await rows(db, `drop schema ${place} cascade`)
+    await close()
+  }
+  return { place, remove }
+}
+
+interface Death {
+  /** False when the victim served the request before it came to the step. */
+  readonly died: boolean
+  /** What the client got in the end, asking again after `request_in_progress`, and once more after that. */
+  readonly end: Outcome
+  readonly repeat: Outcome
+  readonly moved: number
+}
+
+/** Kills a host at one step, restarts it and lets the client ask until there is an answer. */
+async function killAt(store: StoreName, mode: Mode, when: keyof Steps, step: number): Promise<Death> {
+  const { place, remove } = await freshPlace(store)
+  const clock = manualClock()
+  const setUp = await openStore(store, place, NO_STEPS)
+  await prepare(store, setUp.db)
+  await setUp.close()
+  const args = [VICTIM, store, place, mode, when, String(step), String(clock.now())]
+  const child = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 })
+  const died = child.signal === 'SIGKILL'
+  if (!died && !child.stdout.includes('served')) throw new Error(`the victim failed: ${child.stderr}`)
+
+  const restarted = await openStore(store, place, NO_STEPS)
+  const ask = startHost(restarted, mode, clock)
+  let end = await ask()
+  if (!end.ok && end.code === 'request_in_progress') {
+    clock.advance(LOCK_MS)
+    end = await ask()
+  }
+  const result = { died, end, repeat: await ask(), moved: await transfers(restarted.db) }
+  await restarted.close()
+  await remove()
+  return result
+}
+
+/** Goes through the steps of a mode until the victim survives, and says how many times it died. */
+async function everyStep(
+  store: StoreName,
+  mode: Mode,
+  when: keyof Steps,
+  judge: (death: Death, title: string) => void,
+): Promise<number> {
+  for (let step = 1; ; step++) {
+    const death = await killAt(store, mode, when, step)
+    judge(death, `${store}, ${mode}: killed ${when} statement ${step}`)
+    if (!death.died) return step - 1
+  }
+}
+
+async function prove(
+  title: string,
+  mode: Mode,
+  judge: (t: Test, death: Death, title: string, unknown: boolean) => void,
+): Promise<void> {
+  for (const store of ['postgres', 'sqlite'] as const) {
+    const count = { deaths: 0, unknown: 0 }
+    await t.test(`${title}, on ${store}`, async t => {
+      // SQLite runs a statement within the call, so there is no moment between the two.
+      for (const when of store === 'postgres'
+        ? (['before', 'during', 'after'] as const)
+        : (['before', 'after'] as const)) {
+        const deaths = await everyStep(store, mode, when, (death, name) => {
+          const unknown = !death.end.ok && death.end.code === 'outcome_unknown'
+          if (unknown) count.unknown++
+          judge(t, death, name, unknown)
+        })
+        t.ok(deaths >= 7, `the victim died at ${deaths} statements`)
+        count.deaths += deaths
+      }
+    })
+    t.comment(`measured ${store}, ${mode}: ${count.deaths} kills, ${count.unknown} explicit unknowns`)
+  }
+}
+
+t.setTimeout(180_000)
+
+await prove(
+  'in one transaction, money moves exactly once wherever the host is killed',
+  'transactional',
+  (t, death, title) => {
+    t.match(death.end, { ok: true, value: { status: 201 } }, title)
+    t.match(death.repeat, { ok: true, value: { status: 201, replayed: true } }, title)
+    t.equal(death.moved, 1, title)
+  },
+)
+
+await prove(
+  'in two phases, money moves at most once, and the client ends with an answer or an explicit unknown',
+  'two-phase',
+  (t, death, title, unknown) => {
+    if (!unknown) t.match(death.end, { ok: true, value: { status: 201 } }, title)
+    t.ok(unknown ? death.moved <= 1 : death.moved === 1, title)
+    if (unknown) t.match(death.repeat, { code: 'outcome_unknown' }, title)
+    else t.match(death.repeat, { ok: true, value: { replayed: true } }, title)
+  },
+)
+
+await prove(
+  'in two phases with a recovery, the client always ends with an answer and money moves exactly once',
+  'two-phase with recovery',
+  (t, death, title) => {
+    t.match(death.end, { ok: true, value: { status: 201 } }, title)
+    t.match(death.repeat, { ok: true, value: { status: 201, replayed: true } }, title)
+    t.equal(death.moved, 1, title)
+  },
+)

@@ -1,0 +1,121 @@
+import { migrate as migratePostgres, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import {
+  fromPgPool,
+  fromSqlite,
+  rows,
+  toInteger,
+  type SqlClient,
+  type SqlQueries,
+  type SqliteDatabase,
+} from '@gatewright/kernel/sql'
+import Database from 'libsql'
+import { openPostgresPool } from '../../harness/stores.ts'
+
+/** Called around every statement that a store runs. */
+export interface Steps {
+  before(): void
+  /** The statement was handed to the driver, and its reply has not come. */
+  during(): void
+  after(): void
+}
+
+export const NO_STEPS: Steps = { before: () => {}, during: () => {}, after: () => {} }
+
+/** A store under test, opened by the parent and by the child that is killed. */
+export interface CrashStore {
+  readonly db: SqlClient
+  readonly storage: (queries: SqlQueries) => IdempotencyStorage
+  readonly transactionStorage: (tx: SqlQueries) => IdempotencyStorage
+  close(): Promise<void>
+}
+
+export type StoreName = 'postgres' | 'sqlite'
+
+/** Opens Postgres (place: a schema) or SQLite (place: a file), and calls `steps` around each statement. */
+export async function openStore(name: StoreName, place: string, steps: Steps): Promise<CrashStore> {
+  return name === 'postgres' ? openPostgres(place, steps) : openSqlite(place, steps)
+}
+
+async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
+  const pool = await openPostgresPool(schema, 2)
+  type Query = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
+  const stepped =
+    (query: Query): Query =>
+    async (text, values) => {
+      steps.before()
+      const reply = query(text, values)
+      steps.during()
+      const result = await reply
+      steps.after()
+      return result
+    }
+  const db = fromPgPool({
+    query: stepped((text, values) => pool.query(text, values)),
+    connect: async () => {
+      const connection = await pool.connect()
+      return {
+        query: stepped((text, values) => connection.query(text, values)),
+        release: destroy => connection.release(destroy),
+      }
+    },
+  })
+  return {
+    db,
+    storage: queries => postgresStorage(queries),
+    transactionStorage: tx => postgresTransactionStorage(tx),
+    close: () => pool.end(),
+  }
+}
+
+async function openSqlite(file: string, steps: Steps): Promise<CrashStore> {
+  const database = new Database(file)
+  database.exec('pragma journal_mode = wal; pragma synchronous = full; pragma busy_timeout = 5000')
+  const around = <T>(run: () => T): T => {
+    steps.before()
+    const result = run()
+    steps.after()
+    return result
+  }
+  const stepped: SqliteDatabase = {
+    exec: text => around(() => database.exec(text)),
+    prepare: text => {
+      const statement = database.prepare(text)
+      return {
+        reader: statement.reader,
+        all: (...values) => around(() => statement.all(...values) as unknown[]),
+        run: (...values) => around(() => statement.run(...values)),
+      }
+    },
+  }
+  const storage = (queries: SqlQueries): IdempotencyStorage => sqliteStorage(queries)
+  const close = async (): Promise<void> => {
+    database.close()
+  }
+  return { db: fromSqlite(stepped), storage, transactionStorage: storage, close }
+}
+
+/** Creates the record and a small ledger: pay-ins, and the transfers that move their money. */
+export async function prepare(name: StoreName, db: SqlClient): Promise<void> {
+  await (name === 'postgres' ? migratePostgres : migrateSqlite)(db)
+  await rows(db, 'create table payins (id text primary key, amount bigint not null)')
+  await rows(db, 'create table transfers (payin text not null, debit text not null, credit text not null)')
+}
+
+/** The statements of a pay-in. */
+export async function payIn(tx: SqlQueries, effectId: string): Promise<void> {
+  await rows(tx, 'insert into payins (id, amount) values ($1, $2)', [effectId, 100])
+  await rows(tx, 'insert into transfers (payin, debit, credit) values ($1, $2, $3)', [
+    effectId,
+    'cash',
+    'account-1',
+  ])
+  await rows(tx, 'select amount from payins where id = $1', [effectId])
+}
+
+/** How often money moved. */
+export async function transfers(db: SqlClient): Promise<number> {
+  return toInteger((await rows(db, 'select count(*) as n from transfers'))[0]?.['n'])
+}

@@ -1,0 +1,34 @@
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import t from 'tap'
+
+const make = (options: object) => () => createIdempotency({ storage: memoryStorage(), ...options })
+
+t.test('refuses an option outside its bounds and names option, bounds and what it got', async t => {
+  const bounds: Record<string, [below: number, min: number, max: number, above: number]> = {
+    minKeyLength: [0, 1, 255, 256],
+    maxKeyLength: [7, 8, 1024, 1025],
+    lockMs: [999, 1_000, 86_400_000, 86_400_001],
+    retentionMs: [59_999, 60_000, 31_536_000_000, 31_536_000_001],
+    waitMs: [-1, 0, 60_000, 60_001],
+    maxWaiters: [-1, 0, 100_000, 100_001],
+    maxAnswerBytes: [-1, 0, 16_777_216, 16_777_217],
+  }
+  for (const [name, [below, min, max, above]] of Object.entries(bounds)) {
+    for (const value of [below, above, 1.5, NaN, '9', null]) {
+      t.throws(make({ [name]: value ?? {} }), { name: 'TypeError', message: name }, `${name} ${value}`)
+      t.throws(make({ [name]: value ?? {} }), { message: `from ${min} to ${max}` })
+    }
+    for (const value of [min, max]) t.doesNotThrow(make({ [name]: value }))
+  }
+})
+
+t.test('refuses an unknown fingerprint and a recovery that is no function', async t => {
+  t.throws(make({ fingerprint: 'md5' }), { name: 'TypeError', message: /fingerprint.*raw or canonical-json/ })
+  t.throws(make({ recover: true }), { name: 'TypeError', message: /recover must be a function, not boolean/ })
+})
+
+t.test('does not write into the options', async t => {
+  const options = Object.freeze({ storage: memoryStorage(), storedHeaders: Object.freeze(['ETag']) })
+  t.doesNotThrow(() => createIdempotency(options))
+})

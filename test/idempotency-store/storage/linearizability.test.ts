@@ -1,0 +1,122 @@
+import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { migrate as migratePostgres, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { redisStorage } from '@gatewright/idempotency-store/redis'
+import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import fc from 'fast-check'
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { openPostgres, openRedis, openSqlite } from '../../harness/stores.ts'
+import { isLinearizable, NOW, record, type Event, type Order } from './history.ts'
+
+/** Instants before, at and after the ends of lease and retention, and of a clock that is behind. */
+const afterMs = fc.constantFrom(-1, 0, 1, 59_999, 60_000, 60_001, 120_000, 180_000)
+const begin: fc.Arbitrary<Order> = fc.record({
+  verb: fc.constant('begin'),
+  fingerprint: fc.constantFrom('a', 'a', 'b'),
+  afterMs,
+})
+const end: fc.Arbitrary<Order> = fc.record({
+  verb: fc.constant('end'),
+  whose: fc.constantFrom('own', 'latest'),
+  state: fc.constantFrom('done', 'free', 'lost'),
+  afterMs,
+})
+const lane = fc.array(fc.oneof({ weight: 3, arbitrary: begin }, { weight: 2, arbitrary: end }), {
+  minLength: 1,
+  maxLength: 5,
+})
+const history = fc.array(lane, { minLength: 4, maxLength: 4 })
+
+/** Runs random histories of 4 lanes, and fails with the first that no sequential order explains. */
+async function check(connections: readonly IdempotencyStorage[], numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(history, async lanes => {
+      const events = await record(lanes, connections, randomUUID())
+      if (!isLinearizable(events)) throw new Error(`no order explains ${JSON.stringify(events, null, 1)}`)
+    }),
+    { numRuns, endOnFailure: true },
+  )
+}
+
+t.test('is linearizable in memory', async t => {
+  await check([memoryStorage()], 500)
+  t.pass('500 random histories')
+})
+
+t.test('is linearizable on Redis over 4 connections', async t => {
+  const { connections, close } = await openRedis(4)
+  t.teardown(close)
+  await check(
+    connections.map(client => redisStorage(client)),
+    400,
+  )
+  t.pass('400 random histories')
+})
+
+t.test('is linearizable on Postgres over 4 connections', async t => {
+  const { connections, close } = await openPostgres(4, migratePostgres)
+  t.teardown(close)
+  await check(
+    connections.map(db => postgresStorage(db)),
+    300,
+  )
+  t.pass('300 random histories')
+})
+
+t.test('is linearizable on SQLite over 4 connections', async t => {
+  const { connections, close } = await openSqlite(4, migrateSqlite)
+  t.teardown(close)
+  await check(
+    connections.map(db => sqliteStorage(db)),
+    200,
+  )
+  t.pass('200 random histories')
+})
+
+const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+t.test('the check finds an adapter that reads and then writes', async t => {
+  const sound = memoryStorage()
+  const begun = new Set<string>()
+  const broken: IdempotencyStorage = {
+    ...sound,
+    async begin(key, ...rest) {
+      const isNew = !begun.has(key)
+      await yieldOnce()
+      if (!isNew) return sound.begin(key, ...rest)
+      begun.add(key)
+      await sound.begin(key, ...rest)
+      return { state: 'started', fence: rest[2] }
+    },
+  }
+  await t.rejects(check([broken], 200), /Property failed after/)
+})
+
+t.test('the check finds an adapter that answers from a replica that lags', async t => {
+  const sound = memoryStorage()
+  const stale = new Map<string, Awaited<ReturnType<IdempotencyStorage['begin']>>>()
+  const lagging: IdempotencyStorage = {
+    ...sound,
+    async begin(key, ...rest) {
+      const last = stale.get(key)
+      const now = await sound.begin(key, ...rest)
+      if (now.state !== 'started') stale.set(key, now)
+      return last && now.state === 'done' ? last : now
+    },
+  }
+  await t.rejects(check([lagging], 500), /Property failed after/)
+})
+
+t.test('the check accepts either order of overlapping calls, and only the real one of others', t => {
+  const at = (invoked: number, returned: number, state: 'started' | 'running'): Event => ({
+    call: { verb: 'begin', fingerprint: 'a', leaseUntil: NOW + 1, now: NOW },
+    invoked,
+    returned,
+    result: state === 'started' ? { state, fence: NOW } : { state },
+  })
+  t.equal(isLinearizable([at(0, 3, 'running'), at(1, 2, 'started')]), true)
+  t.equal(isLinearizable([at(0, 1, 'running'), at(2, 3, 'started')]), false)
+  t.equal(isLinearizable([at(0, 2, 'started'), at(1, 3, 'started')]), false)
+  t.end()
+})

@@ -1,0 +1,122 @@
+import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { answer, instantTimer, write } from './support.ts'
+
+/** Two processes over one store, with its begins counted. */
+function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
+  const clock = manualClock()
+  const timer = instantTimer(clock)
+  const sound = memoryStorage()
+  const seen = { begins: 0 }
+  const storage = {
+    ...sound,
+    begin: ((...args) => {
+      seen.begins++
+      return sound.begin(...args)
+    }) as typeof sound.begin,
+  }
+  const make = () => createIdempotency({ storage, clock, timer, ...options })
+  return { clock, timer, seen, here: make(), elsewhere: make() }
+}
+
+async function start(idempotency: Idempotency): Promise<Claim> {
+  const begun = await idempotency.begin(write())
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  return begun.value.claim
+}
+const never = { now: () => 0, sleep: () => new Promise<void>(() => {}) }
+
+t.test('gives duplicates of a run in this process its answer, without asking the store', async t => {
+  const { here, seen } = setUp({ timer: never })
+  const claim = await start(here)
+  const duplicates = Array.from({ length: 20 }, () => here.begin(write()))
+  await here.complete(claim, answer(201))
+  for (const duplicate of await Promise.all(duplicates)) {
+    t.match(duplicate, { ok: true, value: { state: 'replay', answer: answer(201) } })
+  }
+  t.equal(seen.begins, 1)
+})
+
+t.test('starts one of the duplicates when the run in this process was released', async t => {
+  const { here } = setUp()
+  const claim = await start(here)
+  const duplicates = Array.from({ length: 5 }, () => here.begin(write()))
+  await here.release(claim)
+  const results = await Promise.all(duplicates)
+  t.equal(results.filter(result => result.ok && result.value.state === 'started').length, 1)
+  t.equal(results.filter(result => !result.ok && result.code === 'request_in_progress').length, 4)
+})
+
+t.test(
+  'polls a run of another process from 50 ms to 500 ms, for 5 s in all, then says in progress',
+  async t => {
+    const { here, elsewhere, timer } = setUp()
+    await start(elsewhere)
+    t.match(await here.begin(write()), { code: 'request_in_progress', retryAfterSeconds: 1 })
+    t.same(timer.slept.slice(0, 6), [50, 100, 200, 400, 500, 500])
+    t.equal(Math.max(...timer.slept), 500)
+    t.equal(
+      timer.slept.reduce((sum, ms) => sum + ms, 0),
+      5000,
+    )
+  },
+)
+
+t.test('replays the answer of another process as soon as a poll sees it', async t => {
+  const { here, elsewhere, timer } = setUp()
+  const claim = await start(elsewhere)
+  const waiting = here.begin(write())
+  while (timer.slept.length < 3) await new Promise(resolve => setImmediate(resolve))
+  await elsewhere.complete(claim, answer(201))
+  t.match(await waiting, { ok: true, value: { state: 'replay', answer: answer(201) } })
+  t.ok(timer.slept.length <= 5)
+})
+
+t.test('lets at most maxWaiters wait, and refuses one more at once', async t => {
+  const { here, seen } = setUp({ timer: never, maxWaiters: 2 })
+  const claim = await start(here)
+  const waiting = [here.begin(write()), here.begin(write())]
+  t.match(await here.begin(write()), { code: 'request_in_progress' })
+  await here.complete(claim, answer(201))
+  for (const each of waiting) t.match(await each, { value: { state: 'replay' } })
+  t.equal(seen.begins, 1)
+})
+
+t.test('never shares an answer with another payload', async t => {
+  const { here } = setUp({ timer: never })
+  const claim = await start(here)
+  t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
+  await here.complete(claim, answer(201))
+  t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
+})
+
+t.test('asks the store about a run of this process whose lease is over', async t => {
+  const { here, clock } = setUp({ timer: never })
+  await start(here)
+  clock.advance(60_000)
+  t.match(await here.begin(write()), { code: 'outcome_unknown' })
+})
+
+t.test('drains when every run of this process has ended, whichever way', async t => {
+  const { here } = setUp({ waitMs: 0 })
+  const claims = await Promise.all(
+    ['key-one-1', 'key-two-2', 'key-three'].map(async key => {
+      const begun = await here.begin(write({ key }))
+      if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+      return begun.value.claim
+    }),
+  )
+  let drained = false
+  const draining = here.drained().then(() => {
+    drained = true
+  })
+  const [one, two, three] = claims as [Claim, Claim, Claim]
+  await here.complete(one, answer(201))
+  await here.release(two)
+  t.equal(drained, false)
+  await here.complete(three, answer(500))
+  await draining
+  t.equal(drained, true)
+})
