@@ -11,9 +11,14 @@ import { checkedGate, checkedInteger } from './check.ts'
 import type { REFUSED } from './gate.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 
+type Hex = `0x${string}`
+
 /** What is asked of a chain: one JSON-RPC request (EIP-1193). A viem client fits as it is. */
 export interface RpcClient {
-  request(args: { method: 'eth_call'; params: readonly unknown[] }): Promise<unknown>
+  request(args: {
+    method: 'eth_call'
+    params: readonly [transaction: { readonly data: Hex; readonly gas: Hex }, block: 'latest']
+  }): Promise<unknown>
 }
 
 /** A chain whose contract wallets may prove themselves. */
@@ -79,8 +84,6 @@ const NOBODY = '0x0000000000000000000000000000000000000000'
 /** Enough for a wallet that checks a passkey in Solidity; each of factory and wallet gets a third. */
 const GAS = '0xb71b00'
 
-type Hex = `0x${string}`
-
 /** Checks the options and makes the asking part. Throws a `TypeError` for an option out of bounds. */
 export function contractWallets(options: ContractWalletOptions): ContractWallets {
   const timeoutMs = checkedInteger('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
@@ -112,6 +115,8 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
 }
 
 function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Chain> {
+  if (typeof chains !== 'object' || chains === null)
+    throw new TypeError('contractWallets.chains must be given')
   const checked = new Map<string, Chain>()
   for (const [key, { rpc, factories = [] }] of Object.entries(chains)) {
     const id = checkedInteger('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
