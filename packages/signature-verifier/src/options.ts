@@ -1,9 +1,11 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
-import { createGate, type Gate } from './gate.ts'
+import { checkedGate, checkedInteger } from './check.ts'
+import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
+import type { Gate } from './gate.ts'
 import { recoverWithViem, type Recover } from './recover.ts'
 import type { NonceStorage } from './storage/port.ts'
 import type { Template } from './template.ts'
-import { agentBootstrap, bootstrap, boundBootstrap } from './templates.ts'
+import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates.ts'
 import { isPlainLine } from './text.ts'
 
 /** Options of `createVerifier`, checked once at construction (`TypeError`). */
@@ -14,21 +16,24 @@ export interface VerifierOptions {
   readonly nonces: NonceStorage
   /** Default: the machine's clock. */
   readonly clock?: Clock
-  /** The host's own authority (`app.example.com`, `localhost:3000`). Without it no `message` that names one passes. */
+  /** The host's own authority (`app.example.com`, `localhost:3000`). Templates that bind it need it. */
   readonly domain?: string
   /** Longest life of a statement in ms, 1 000 to 86 400 000. Default 600 000; clients in use take 300 000. */
   readonly windowMs?: number
   /** How far a client's clock may be ahead, in ms, 0 to 600 000. Default 60 000. */
   readonly skewMs?: number
   /**
-   * The templates that are accepted. Default A, B and v2. Without a hint or a message, the first two that render
-   * from fields are tried, so a proof costs two recoveries at most; further ones need the `template` hint.
+   * The templates that are accepted. Default A and B, and with a `domain` also v2 and EIP-4361. Without a hint or a
+   * message, the first two that render from fields are tried, so a proof costs two recoveries at most; further
+   * ones need the `template` hint.
    */
   readonly templates?: readonly Template[]
   /** Default: pure JS through viem. */
   readonly recover?: Recover
   /** Bounds on signature checks, so that a flood of bad ones cannot starve the event loop. */
   readonly recoveries?: RecoveryLimits
+  /** Contract wallets (ERC-1271, ERC-6492). Without it only keys can prove themselves, with no network. */
+  readonly contractWallets?: ContractWalletOptions
 }
 
 /** Bounds on signature checks in one process. Over them: 429 for the flooding address class, see `ProofContext`. */
@@ -42,11 +47,13 @@ export interface RecoveryLimits {
 }
 
 /** Options with their defaults. */
-export interface CheckedOptions extends Required<Omit<VerifierOptions, 'domain' | 'recoveries'>> {
+export interface CheckedOptions
+  extends Required<Omit<VerifierOptions, 'domain' | 'recoveries' | 'contractWallets'>> {
   readonly domain: string | undefined
   /** Fields that the host's own templates use beyond the known ones. */
   readonly extras: readonly string[]
   readonly recoveryGate: Gate
+  readonly contracts: ContractWallets | undefined
 }
 
 const KNOWN = new Set([
@@ -62,40 +69,22 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
   return value
 }
 
-function checkedInteger(name: string, value: unknown, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || (value as number) < least || (value as number) > most) {
-    const got = typeof value === 'number' ? value : typeof value
-    throw new TypeError(`${name} must be an integer of ${least} to ${most}, not ${got}`)
-  }
-  return value as number
-}
-
 /** A proof takes one or two recoveries, so a turn of 1 ms means one proof in pure JS and some 15 native ones. */
 const TURN_MS = 1
-
-function recoveryGate({
-  atOnce = 1,
-  waiting = 64,
-  waitingPerClass = Math.min(8, waiting),
-}: RecoveryLimits): Gate {
-  return createGate({
-    atOnce: checkedInteger('recoveries.atOnce', atOnce, 1, 1024),
-    waiting: checkedInteger('recoveries.waiting', waiting, 1, 65_536),
-    waitingPerClass: checkedInteger('recoveries.waitingPerClass', waitingPerClass, 1, waiting),
-    turnMs: TURN_MS,
-  })
-}
 
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option, its bounds and what came. */
 export function checkedOptions(options: VerifierOptions): CheckedOptions {
   const { nonces, clock = systemClock, recover = recoverWithViem, domain } = options
-  const { templates = [bootstrap, agentBootstrap, boundBootstrap] } = options
+  const bound = domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
+  const { templates = [bootstrap, agentBootstrap, ...bound] } = options
   if (typeof nonces?.claim !== 'function') throw new TypeError('nonces must be a NonceStorage')
   if (typeof clock?.now !== 'function') throw new TypeError('clock must have now()')
   if (typeof recover !== 'function') throw new TypeError(`recover must be a function, not ${typeof recover}`)
   if (templates.length === 0 || new Set(templates.map(template => template.name)).size !== templates.length) {
     throw new TypeError('templates must be given, each name once')
   }
+  const needy = domain === undefined && templates.find(template => template.uses.includes('domain'))
+  if (needy) throw new TypeError(`domain must be given for template "${needy.name}"`)
   return {
     service: checkedText(
       'service',
@@ -108,7 +97,8 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     windowMs: checkedInteger('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
     skewMs: checkedInteger('skewMs', options.skewMs ?? 60_000, 0, 600_000),
     ...{ nonces, clock, recover, templates },
-    recoveryGate: recoveryGate(options.recoveries ?? {}),
+    recoveryGate: checkedGate('recoveries', { atOnce: 1, ...options.recoveries }, TURN_MS),
+    contracts: options.contractWallets && contractWallets(options.contractWallets),
     extras: [...new Set(templates.flatMap(template => template.uses))].filter(field => !KNOWN.has(field)),
   }
 }

@@ -3,7 +3,7 @@ import { getAddress } from 'viem/utils'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import { parseRfc3339 } from './rfc3339.ts'
 import { parseHex } from './signature.ts'
-import { isPlainLine } from './text.ts'
+import { isPlainLine, looksLikeField } from './text.ts'
 
 /**
  * A wallet proof as it came in: every field is hostile until read. A template of the host's own may use more
@@ -56,6 +56,7 @@ function readLine(proof: WalletProof, field: string): Read<string | undefined> {
     return invalidRequest(field, `must have at most ${MAX_FIELD_LENGTH} characters`)
   }
   if (!isPlainLine(value)) return invalidRequest(field, 'must be one line without control characters')
+  if (looksLikeField(value)) return invalidRequest(field, 'must not look like another field')
   return { value }
 }
 

@@ -1,3 +1,5 @@
+import { isPlainLine } from './text.ts'
+
 /** What a signed text ties down beyond wallet, nonce and times. A proof that lacks one can be used for another. */
 export type Binding = 'chain' | 'domain' | 'request'
 
@@ -20,6 +22,8 @@ export type Reading =
       readonly binds: readonly Binding[]
       /** The chain that the text names, where it names one. */
       readonly chainId: string | undefined
+      /** The text is not valid before this instant (epoch ms). */
+      readonly notBefore?: number | undefined
     }
   /** The message is not of this template, or the template needs a field that was not sent. */
   | { readonly is: 'other'; readonly reason: string }
@@ -54,7 +58,11 @@ const BINDINGS: readonly [Binding, string][] = [
 /** Reads `Label: {field}` or `Label: {field|text when absent}`; `{service}` may stand anywhere. */
 function readLine(name: string, text: string): Line {
   const match = LINE.exec(text.replaceAll('{service}', '\u0000'))
-  if (!match) throw new TypeError(`template "${name}": one {field} per line, at its end, not "${text}"`)
+  if (!match || !isPlainLine(text)) {
+    throw new TypeError(
+      `template "${name}": one plain line with one {field} at its end, not ${JSON.stringify(text)}`,
+    )
+  }
   return { label: match[1] as string, field: match[2], absent: match[3] }
 }
 

@@ -9,3 +9,11 @@ const REFUSED = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}]|[^\P{Zs} ]|[^\P{Cf}\u200c\u200d]/u
 export function isPlainLine(text: string): boolean {
   return !REFUSED.test(text)
 }
+
+const FIELD =
+  /\b(?:Address|Nonce|Issued At|Expires At|Expiration Time|Not Before|Domain|Chain ID|URI|Version|Request|Request ID|Resources):/
+
+/** Whether free text holds the label of a signed field, and so could pass for one where a wallet wraps lines. */
+export function looksLikeField(text: string): boolean {
+  return FIELD.test(text)
+}

@@ -1,0 +1,101 @@
+import { recoverWithViem, type Recover } from './recover.ts'
+
+/** The part of `secp256k1/bindings.js` (npm `secp256k1` 5) that is used. */
+export interface Secp256k1Addon {
+  ecdsaRecover(signature: Uint8Array, recoveryId: number, hash: Uint8Array, compressed: boolean): Uint8Array
+}
+
+/** The part of an instantiated libauth `Secp256k1` (npm `@bitauth/libauth` 3) that is used. */
+export interface LibauthSecp256k1 {
+  recoverPublicKeyUncompressed(
+    signature: Uint8Array,
+    recoveryId: 0 | 1,
+    hash: Uint8Array,
+  ): Uint8Array | string
+}
+
+/**
+ * Recipe for the native addon, libsecp256k1 in C. Give it `secp256k1/bindings.js`: the package's main entry falls
+ * back to `elliptic` in silence, which is slow and has had forgeries.
+ */
+export function fromSecp256k1Addon(addon: Secp256k1Addon): Recover {
+  return (hash, compact, yParity) => {
+    try {
+      return addon.ecdsaRecover(compact, yParity, hash, false)
+    } catch {
+      // r and s are in range, so the one error left is "no such point".
+      return undefined
+    }
+  }
+}
+
+/** Recipe for libauth, libsecp256k1 in WebAssembly: `fromLibauth(await instantiateSecp256k1())`. */
+export function fromLibauth(secp256k1: LibauthSecp256k1): Recover {
+  return (hash, compact, yParity) => {
+    const publicKey = secp256k1.recoverPublicKeyUncompressed(compact, yParity, hash)
+    return typeof publicKey === 'string' ? undefined : publicKey
+  }
+}
+
+/** What `pickRecover` found. */
+export interface PickedRecover {
+  readonly name: 'native' | 'wasm' | 'viem'
+  readonly recover: Recover
+}
+
+/** Imports a module by name. The default looks from this package's folder up. */
+export type LoadModule = (specifier: string) => Promise<unknown>
+
+const CANDIDATES: readonly {
+  readonly name: 'native' | 'wasm'
+  readonly specifier: string
+  make(module: unknown): Recover | Promise<Recover>
+}[] = [
+  {
+    name: 'native',
+    specifier: 'secp256k1/bindings.js',
+    make: module => fromSecp256k1Addon((module as { default: Secp256k1Addon }).default),
+  },
+  {
+    name: 'wasm',
+    specifier: '@bitauth/libauth',
+    make: async module =>
+      fromLibauth(
+        await (module as { instantiateSecp256k1(): Promise<LibauthSecp256k1> }).instantiateSecp256k1(),
+      ),
+  },
+]
+
+/**
+ * The fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else viem. Neither is
+ * a dependency. A candidate that does not load, for example an addon without a build for this machine, or that
+ * recovers a known key wrongly, is passed over; `name` says what was picked, for the host's log.
+ * Where packages cannot see each other's modules, give `load` as `specifier => import(specifier)` of your own.
+ */
+export async function pickRecover(
+  load: LoadModule = async specifier => import(specifier),
+): Promise<PickedRecover> {
+  for (const { name, specifier, make } of CANDIDATES) {
+    try {
+      const recover = await make(await load(specifier))
+      if (await recoversKnownKey(recover)) return { name, recover }
+    } catch {
+      // Not installed, or not for this machine.
+    }
+  }
+  return { name: 'viem', recover: recoverWithViem }
+}
+
+/** A signature by the private key 1, whose public key is the generator of secp256k1. */
+const KNOWN = {
+  hash: '18c758882e756725c05d985be0645f3e9574470b8f115b4027b77364d9925ecd',
+  compact:
+    '822dc3833f97cbe30eab6417f9a595fb75ad17c59408f919a57d63e5e56a80103559d5db02d2341849ea7c665531e34183becb2fbd6017b863ec912194f1be50',
+  publicKey:
+    '0479be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798483ada7726a3c4655da4fbfc0e1108a8fd17b448a68554199c47d08ffb10d4b8',
+}
+
+async function recoversKnownKey(recover: Recover): Promise<boolean> {
+  const publicKey = await recover(Buffer.from(KNOWN.hash, 'hex'), Buffer.from(KNOWN.compact, 'hex'), 0)
+  return publicKey !== undefined && Buffer.from(publicKey).toString('hex') === KNOWN.publicKey
+}

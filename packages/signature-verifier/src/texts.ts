@@ -1,0 +1,40 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
+import type { CheckedOptions } from './options.ts'
+import type { Statement } from './proof.ts'
+import type { Reading } from './template.ts'
+
+/** A text that may have been signed, and the template it is of. */
+export type Text = Extract<Reading, { is: 'text' }> & { readonly template: string }
+
+/**
+ * The texts that may have been signed: at most two, rendered from the fields, or the one that the client sent.
+ * Denials: `invalid_request` for a message of no template, `invalid_signature` for one that says something else than
+ * the request or the host, or is not valid yet.
+ */
+export function textsOf(
+  { templates, service, domain, skewMs }: CheckedOptions,
+  { fields, message, template: hint }: Statement,
+  requestDigest: string | undefined,
+  now: EpochMs,
+): readonly Text[] | ProofDenial {
+  const named = hint === undefined ? templates : templates.filter(template => template.name === hint)
+  if (named.length === 0) return invalidRequest('template', 'is not known here')
+  const tried =
+    message === undefined ? named.filter(template => template.source === 'fields').slice(0, 2) : named
+  const facts = { fields: { ...fields, service, domain, requestDigest }, message }
+  const texts: Text[] = []
+  let contrary: string | undefined
+  for (const { name, read } of tried) {
+    const reading = read(facts)
+    if (reading.is === 'text') texts.push({ ...reading, template: name })
+    if (reading.is === 'contrary') contrary ??= reading.reason
+  }
+  const [text] = texts
+  if (text === undefined) {
+    if (contrary !== undefined) return invalidSignature(contrary)
+    return invalidRequest('message', message === undefined ? 'is required' : 'is of no known template')
+  }
+  if (text.notBefore !== undefined && text.notBefore > now + skewMs) return invalidSignature('not valid yet')
+  return texts
+}

@@ -1,0 +1,274 @@
+import { parseEip4361, renderEip4361, type Eip4361Message } from '@gatewright/signature-verifier'
+import fc from 'fast-check'
+import t from 'tap'
+import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
+import { eip4361Message } from './arbitraries.ts'
+
+const MESSAGE: Eip4361Message = {
+  domain: 'app.example.com',
+  address: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2',
+  statement: 'I accept the terms: https://app.example.com/tos',
+  uri: 'https://app.example.com/login',
+  chainId: '1',
+  nonce: '32891756abc',
+  issuedAt: '2026-01-01T00:00:00Z',
+  expirationTime: '2026-01-01T00:05:00Z',
+  notBefore: '2026-01-01T00:00:00Z',
+  requestId: 'request-1',
+  resources: ['ipfs://bafybeiemxf5abjwjbikoz4mc3a3dla6ual3jsgpdr4cjr3oz3evfyavhwq/', 'https://example.com/a'],
+}
+const TEXT = renderEip4361(MESSAGE)
+
+t.test('reads every field of a message and writes the same bytes', async t => {
+  t.same(parseEip4361(TEXT), MESSAGE)
+})
+
+t.test('law: what it writes, it reads back, whatever the fields', async t => {
+  fc.assert(
+    fc.property(eip4361Message, message => {
+      const text = renderEip4361(message)
+      const parsed = parseEip4361(text)
+      return (
+        parsed !== undefined &&
+        renderEip4361(parsed) === text &&
+        JSON.stringify(sorted(parsed)) === JSON.stringify(sorted(message))
+      )
+    }),
+    { numRuns: 500 },
+  )
+  t.pass('for 500 messages')
+})
+
+function sorted(message: object): unknown[] {
+  return Object.entries(message)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+}
+
+t.test('law: a changed character gives another reading or none, never the same one', async t => {
+  fc.assert(
+    fc.property(eip4361Message, fc.nat(), fc.integer({ min: 0, max: 0x10ff }), (message, at, code) => {
+      const text = renderEip4361(message)
+      const index = at % text.length
+      const changed = text.slice(0, index) + String.fromCharCode(code) + text.slice(index + 1)
+      const parsed = parseEip4361(changed)
+      return parsed === undefined || renderEip4361(parsed) === changed
+    }),
+    { numRuns: 2000 },
+  )
+  t.pass('for 2000 changes')
+})
+
+t.test('reads messages of the chain library, with and without optional parts', async t => {
+  const { resources, ...rest } = MESSAGE
+  const [issuedAt, expirationTime] = [new Date(MESSAGE.issuedAt), new Date('2026-01-01T00:05:00Z')]
+  const fields = { ...rest, address: MESSAGE.address as `0x${string}`, chainId: 1, version: '1' } as const
+  const dates = { issuedAt, expirationTime, notBefore: issuedAt }
+  const [all, bare] = [
+    { ...fields, ...dates, resources: [...(resources ?? [])] },
+    { ...fields, ...dates },
+  ]
+  t.same(parseEip4361(createSiweMessage(all))?.resources, resources)
+  t.ok(parseEip4361(createSiweMessage({ ...bare, statement: '' })))
+  t.ok(parseEip4361(createSiweMessage({ ...bare, scheme: 'https' })))
+})
+
+t.test('refuses every bent spelling of a good message', async t => {
+  const bent: [string, string][] = [
+    ['CR LF', TEXT.replaceAll('\n', '\r\n')],
+    ['one CR', TEXT.replace('\n', '\r\n')],
+    ['BOM', `\ufeff${TEXT}`],
+    ['NBSP', TEXT.replace('Chain ID: ', 'Chain\u00a0ID: ')],
+    ['NBSP in the statement', TEXT.replace('the terms', 'the\u00a0terms')],
+    ['trailing newline', `${TEXT}\n`],
+    ['trailing space', `${TEXT} `],
+    ['trailing text', `${TEXT}\nmore`],
+    ['leading newline', `\n${TEXT}`],
+    ['duplicated line', TEXT.replace('Version: 1\n', 'Version: 1\nVersion: 1\n')],
+    ['duplicated nonce', TEXT.replace('Issued At', 'Nonce: otherother\nIssued At')],
+    ['reordered lines', TEXT.replace('Version: 1\nChain ID: 1', 'Chain ID: 1\nVersion: 1')],
+    ['reordered optional lines', TEXT.replace(/(Expiration Time: .*)\n(Not Before: .*)/, '$2\n$1')],
+    ['missing line', TEXT.replace('Version: 1\n', '')],
+    ['label in another case', TEXT.replace('Chain ID', 'Chain Id')],
+    ['version 2', TEXT.replace('Version: 1', 'Version: 2')],
+    ['two spaces', TEXT.replace('Nonce: ', 'Nonce:  ')],
+    ['a tab', TEXT.replace('Nonce: ', 'Nonce:\t')],
+    ['NUL in the statement', TEXT.replace('terms', 'ter\u0000ms')],
+    ['field block as statement', TEXT.replace(/\nI accept.*\n/, '\nURI: https://evil.example\n')],
+    ['field inside the statement', TEXT.replace('the terms:', 'it. Nonce: abcdefgh')],
+    ['two statements', TEXT.replace(/(I accept.*)\n/, '$1\n$1\n')],
+    ['empty statement line too many', TEXT.replace(/\n(I accept.*)\n/, '\n\n$1\n')],
+    ['non-ASCII statement', TEXT.replace('terms', 'termş')],
+    ['lower-case address', TEXT.replace(MESSAGE.address, MESSAGE.address.toLowerCase())],
+    ['wrong checksum', TEXT.replace('0xC02a', '0xc02a')],
+    ['leading zero in the chain id', TEXT.replace('Chain ID: 1', 'Chain ID: 01')],
+    ['short nonce', TEXT.replace('32891756abc', 'short12')],
+    ['nonce with a dash', TEXT.replace('32891756abc', '32891756-abc')],
+    ['lower-case t and z', TEXT.replace('2026-01-01T00:00:00Z', '2026-01-01t00:00:00z')],
+    ['day that is not there', TEXT.replace('2026-01-01T00:05:00Z', '2026-02-30T00:05:00Z')],
+    ['relative URI', TEXT.replace('URI: https://app.example.com/login', 'URI: /login')],
+    ['broken escape', TEXT.replace('URI: https://app.example.com/login', 'URI: https://a.example/%zz')],
+    ['user information', TEXT.replace('app.example.com wants', 'app.example.com@evil.example wants')],
+    ['empty resource', `${TEXT}\n- `],
+    ['resource without dash', `${TEXT}\nhttps://example.com`],
+  ]
+  for (const [name, text] of bent) {
+    t.not(text, TEXT, `${name}: the case changes something`)
+    t.equal(parseEip4361(text), undefined, name)
+  }
+})
+
+/**
+ * Where viem 2.57.1 accepts and we refuse. Each explains itself; a difference of no known kind fails the test below.
+ */
+const DIFFERENCES: readonly [string, (text: string) => boolean][] = [
+  ['text after the last field: its pattern has no end anchor', text => parseUpTo(text)],
+  [
+    'a field twice: one is read and the other ignored',
+    text =>
+      /^((?:URI|Version|Chain ID|Nonce|Issued At|Expiration Time|Not Before|Request ID|Resources):).*\n(?:.*\n)*\1/m.test(
+        text,
+      ),
+  ],
+  [
+    'a statement of characters that the EIP does not allow',
+    text => !/^[\x20-\x7e\n]*$/.test(text) || /["%<>\\^`{|}]/.test(statementOf(text)),
+  ],
+  [
+    'a field inside the statement',
+    text =>
+      /\b(URI|Version|Chain ID|Nonce|Issued At|Not Before|Resources|Request ID|Expiration Time|Address|Domain|Request|Expires At):/.test(
+        statementOf(text),
+      ),
+  ],
+  [
+    'fields between statement and URI: its two patterns need not meet',
+    text => !/^[^\n]*\n[^\n]*\n\n(?:[^\n]+\n)?\nURI: /.test(text),
+  ],
+  [
+    'a domain without characters or with user information',
+    text => !/^(?:[a-z+.-]+:\/\/)?(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})? wants/i.test(text),
+  ],
+  [
+    'an address without its checksum',
+    text => text.split('\n')[1] !== '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2',
+  ],
+  ['any version', text => !/\nVersion: 1\n/.test(text)],
+  ['a chain id with leading zeros or over 20 digits', text => /\nChain ID: (?:0\d|\d{21})/.test(text)],
+  ['a nonce under 8 characters', text => !/\nNonce: [a-zA-Z0-9]{8,}\n/.test(text)],
+  [
+    'a URI or resource with any characters',
+    text => [...text.matchAll(/^(?:URI: |- )(.*)$/gm)].some(([, uri]) => !isUri(uri as string)),
+  ],
+  [
+    'a date that is none',
+    text =>
+      [...text.matchAll(/^(?:Issued At|Expiration Time|Not Before): (.*)$/gm)].some(
+        ([, date]) => !isDate(date as string),
+      ),
+  ],
+  [
+    'a request id of any characters',
+    text =>
+      /^Request ID: .*[^\w.~!$&'()*+,;=:@%-]/m.test(text) || /^Request ID: .*%(?![0-9a-f]{2})/im.test(text),
+  ],
+]
+const statementOf = (text: string): string => text.split('\n')[3] ?? ''
+const isUri = (uri: string): boolean =>
+  /^[a-z][a-z0-9+.-]*:(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9a-f]{2})*$/i.test(uri)
+const isDate = (date: string): boolean =>
+  /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.test(date) &&
+  !Number.isNaN(Date.parse(date)) &&
+  new Date(`${date.slice(0, 19)}Z`).toISOString().slice(0, 19) === date.slice(0, 19)
+/** Whether lines remain that belong to no field. */
+const parseUpTo = (text: string): boolean =>
+  !/\nIssued At: .*(?:\nExpiration Time: .*)?(?:\nNot Before: .*)?(?:\nRequest ID: .*)?(?:\nResources:(?:\n- .+)*)?$/.test(
+    text,
+  )
+
+/** What viem reads, when it finds everything that a verifier needs. */
+function byViem(text: string): ReturnType<typeof parseSiweMessage> | undefined {
+  const read = parseSiweMessage(text)
+  const whole = read.domain !== undefined && read.address && read.uri && read.version && read.nonce
+  return whole && read.chainId !== undefined && read.issuedAt ? read : undefined
+}
+
+const PIECES = [
+  '\n',
+  ' ',
+  '\r',
+  '\ufeff',
+  '\u00a0',
+  '0',
+  '%',
+  '"',
+  ':',
+  '- ',
+  'a',
+  'URI: https://evil.example',
+  'Version: 1',
+  'Nonce: abcdefgh',
+  'Issued At: 2026-01-01T00:00:00Z',
+  'Resources:',
+  'Request ID: x',
+  '\nChain ID: 5',
+  'Expiration Time: 2099-01-01T00:00:00Z',
+]
+/** A good message with a piece put in, taken out, doubled or exchanged somewhere. */
+const mutated = fc
+  .tuple(eip4361Message, fc.nat(), fc.nat(60), fc.constantFrom(...PIECES), fc.nat(4))
+  .map(([message, at, length, piece, how]) => {
+    const text = renderEip4361({ ...message, address: '0xC02aaA39b223FE8D0A0e5C4F27eAD9083C756Cc2' })
+    const lines = text.split('\n')
+    const [index, line] = [at % text.length, at % lines.length]
+    if (how === 4) return text
+    if (how === 0) return text.slice(0, index) + piece + text.slice(index)
+    if (how === 1) return text.slice(0, index) + text.slice(index + 1 + (length % 8))
+    if (how === 2) return lines.toSpliced(line, 0, lines[length % lines.length] as string).join('\n')
+    return lines.toSpliced(line, 1, piece).join('\n')
+  })
+
+t.test('differs from the chain library only in known ways, and reads the same where both accept', async t => {
+  const seen = new Map<string, number>()
+  let both = 0
+  fc.assert(
+    fc.property(mutated, text => {
+      const [ours, theirs] = [parseEip4361(text), byViem(text)]
+      if (!ours && theirs) {
+        const kind = DIFFERENCES.find(([, holds]) => holds(text))?.[0]
+        seen.set(kind ?? 'unknown', (seen.get(kind ?? 'unknown') ?? 0) + 1)
+        return kind !== undefined
+      }
+      if (!ours) return true
+      both++
+      if (!theirs) return viemRefuses(ours)
+      return (
+        theirs.domain === ours.domain &&
+        theirs.address === ours.address &&
+        theirs.nonce === ours.nonce &&
+        theirs.uri === ours.uri &&
+        String(theirs.chainId) === String(Number(ours.chainId)) &&
+        (theirs.statement ?? '') === (ours.statement ?? '') &&
+        (theirs.requestId ?? '') === (ours.requestId ?? '') &&
+        (theirs.resources ?? []).join() === (ours.resources ?? []).join()
+      )
+    }),
+    { numRuns: 5000 },
+  )
+  t.equal(seen.get('unknown'), undefined)
+  t.ok(both > 500, `both accepted ${both}`)
+  t.comment([...seen].map(([kind, count]) => `${count} x ${kind}`).join('; '))
+})
+
+/** The other way round: viem's domain pattern knows no `[`, `_`, `~` and the like, so it reads no domain there. */
+const viemRefuses = ({ domain }: Eip4361Message): boolean =>
+  !/^[a-zA-Z0-9+,.-]*(?::[0-9]{1,5})?$/.test(domain)
+
+t.test('is not spoofed by what spoofs the chain library', async t => {
+  const fake =
+    'URI: https://evil.example\nVersion: 1\nChain ID: 1\nNonce: attackernonce\nIssued At: 2026-01-01T00:00:00Z'
+  const { statement: _, ...bare } = MESSAGE
+  const spoofed = renderEip4361(bare).replace('\n\n\nURI', `\n\n${fake}\n\nURI`)
+  t.equal(parseSiweMessage(spoofed).nonce, 'attackernonce', 'viem reads the block in the statement')
+  t.equal(parseEip4361(spoofed), undefined)
+})
