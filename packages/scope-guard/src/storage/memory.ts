@@ -1,3 +1,4 @@
+export { memoryRevocationFeed } from './memory-feed.ts'
 import { Fault, GRACE_MS, warnMemoryStorage, type EpochMs } from '@gatewright/kernel'
 import type { SpendItem, SpendStorage } from './port.ts'
 

@@ -1,3 +1,5 @@
+export { redisRevocationFeed } from './redis-feed.ts'
+export type { RedisFeedOptions } from './redis-feed.ts'
 import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { Reserved, SpendItem, SpendStorage } from './port.ts'

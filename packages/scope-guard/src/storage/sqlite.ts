@@ -13,6 +13,8 @@ import {
 import type { Reserved, SpendItem, SpendStorage } from './port.ts'
 import { collectCounters, keptText, usedCounters, type SqlStorageOptions } from './statements.ts'
 
+export { sqlRevocationFeed } from './sql-feed.ts'
+export type { SqlFeedOptions } from './sql-feed.ts'
 export type { SqlStorageOptions } from './statements.ts'
 
 type Kept = readonly [counter: string, unit: SpendItem['unit'], amount: number]
