@@ -1,6 +1,10 @@
 import { fromClaims, SESSION_TOKEN_TYPE, systemClock, type Clock } from '@gatewright/kernel'
-import type { LimitOptions } from './limits/limits.ts'
+import type { FailureOptions } from './limits/failures.ts'
+import type { LimitOptions } from './limits/options.ts'
 import type { PolicySource } from './policy/chain.ts'
+import type { RevocationOptions } from './revocation/revocation.ts'
+import type { RateSource } from './spend.ts'
+import type { SpendStorage } from './storage/port.ts'
 import type { KeySource } from './token/keys.ts'
 import type { SessionReader } from './token/verify.ts'
 
@@ -16,6 +20,14 @@ export interface GuardOptions {
   readonly policies?: PolicySource
   /** Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
   readonly limits?: readonly LimitOptions[]
+  /** The budget of a client address for credentials that do not prove themselves. Default 60 a minute. */
+  readonly failedCredentials?: FailureOptions | 'off'
+  /** How revoked sessions are found out. Default `{ mode: 'off' }`: a session lives to its end. */
+  readonly revocation?: RevocationOptions
+  /** Counters of spend caps. Without a store every policy that needs one blocks, naming its rule. */
+  readonly spend?: SpendStorage
+  /** US cents per minor unit of another currency. Without a rate, a money cap blocks other currencies. */
+  readonly rates?: RateSource
   readonly clock?: Clock
   /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068); Auth0-style and Entra-style: `JWT`. */
   readonly typ?: string
@@ -38,7 +50,9 @@ export interface GuardOptions {
 }
 
 /** Options with every default filled in. */
-export type CheckedOptions = Required<GuardOptions>
+export type CheckedOptions = Required<Omit<GuardOptions, 'spend'>> & {
+  readonly spend: SpendStorage | undefined
+}
 
 /** The limit that holds unless a team names its own (`guardedPerKeyPerMinute`). */
 export const DEFAULT_LIMITS: readonly LimitOptions[] = [
@@ -70,6 +84,10 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     keys: options.keys,
     policies: options.policies ?? (async () => []),
     limits: options.limits ?? DEFAULT_LIMITS,
+    failedCredentials: options.failedCredentials ?? {},
+    revocation: options.revocation ?? { mode: 'off' },
+    spend: options.spend,
+    rates: options.rates ?? (() => undefined),
     clock: options.clock ?? systemClock,
     typ: text('typ', options.typ ?? SESSION_TOKEN_TYPE),
     readSession: options.readSession ?? fromClaims,

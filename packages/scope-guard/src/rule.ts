@@ -52,3 +52,8 @@ export function lackingScopes(rule: Rule, held: ReadonlySet<string>): string | u
   if (rule.anyOf && !rule.anyOf.some(scope => held.has(scope))) lacking += ` ${rule.anyOf.join(' ')}`
   return lacking === '' ? undefined : lacking.slice(1)
 }
+
+/** The scopes a rule asks for, for its challenge. */
+export function neededScopes({ allOf = [], anyOf = [] }: Rule): string {
+  return [...allOf, ...anyOf].join(' ')
+}

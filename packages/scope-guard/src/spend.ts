@@ -1,40 +1,170 @@
-import type { Chain } from './policy/compile.ts'
-import type { Policy } from './policy/policy.ts'
+import { randomUUID } from 'node:crypto'
+import { allow, malformedReply, orFault, type Clock, type Verdict } from '@gatewright/kernel'
+import { blocked, type Access } from './access.ts'
+import type { GuardDenial } from './codes.ts'
+import type { PlannedItem } from './policy/caps.ts'
+import type { Block } from './policy/gates.ts'
+import type { Settled, SpendStorage } from './storage/port.ts'
 
 /** The money one call moves: the server's own amount, never a number from the body where both exist. */
 export interface Spend {
-  /** Integer minor units, at least 0. */
+  /** Integer minor units of the currency, a safe integer of at least 0. */
   readonly amountCents: number
   /** ISO 4217. Caps are in US cents. */
   readonly currency: string
+  /**
+   * The id of the hold, default random. Give the operation's stable id (such as `effectId`), so that a reservation
+   * of unknown outcome can be repeated and a hold found again after a crash.
+   */
+  readonly holdId?: string
 }
 
-/** What a `reserve` held. Plain data: it may be stored with the business row and settled later. */
+/** What a `reserve` held. Plain data: it may be stored with the business row and settled days later. */
 export interface SpendHold {
   readonly id: string
   readonly accountId: string
-  /** Held US cents. */
+  /** Held US cents, at the rate of reserve time. */
   readonly amountCents: number
+  /** What was asked for, in its own currency. */
+  readonly requested: { readonly amountCents: number; readonly currency: string }
+  /** Whether any counter is held. False: no cap applies, and ending the hold does nothing. */
+  readonly held: boolean
 }
 
-/** Members that only a spend store could enforce; without one they block every money operation. */
-const COUNTED = ['dailySpendCapCents', 'dailyWithdrawalCapCents', 'limits'] as const
-/** Members under which an amount in another currency cannot be judged. */
-const MONEY: readonly (keyof Policy)[] = ['maxAuthAmountCents', ...COUNTED]
+/** US cents per minor unit of a currency, or undefined when there is no rate and a money cap must block. */
+export type RateSource = (currency: string) => number | undefined | Promise<number | undefined>
 
-/** Why the chain blocks a spend, or undefined. */
-export function spendBlock(chain: Chain, spend: Spend): { rule: string; policyId: string } | undefined {
-  for (const { id, policy } of chain.policies) {
-    const counted = COUNTED.find(member => policy[member] !== undefined)
-    if (counted) return { rule: counted, policyId: id }
-    for (const member of ['allowedIps', 'allowCardSecrets'] as const) {
-      if (policy[member] !== undefined) return { rule: member, policyId: id }
-    }
-    if (spend.currency !== 'USD' && MONEY.some(member => policy[member] !== undefined)) {
-      return { rule: 'currency', policyId: id }
-    }
-    const most = policy.maxAuthAmountCents
-    if (most !== undefined && spend.amountCents > most) return { rule: 'maxAuthAmountCents', policyId: id }
+/** What spending needs. */
+export interface SpendOptions {
+  readonly storage: SpendStorage | undefined
+  readonly rates: RateSource
+  readonly clock: Clock
+}
+
+/** A spend that was judged as far as that goes without a store. */
+interface Judged {
+  readonly cents: number
+  readonly planned: readonly PlannedItem[]
+}
+
+/** What a full counter says: what remains under its cap, and when it starts anew. */
+function overBlock({ item, rule, policyId, window }: PlannedItem, used: number): Block {
+  const { unit, cap, expiresAt } = item
+  const resetsAt = expiresAt === null ? null : new Date(expiresAt).toISOString()
+  return { rule, policyId, window, unit, remaining: Math.max(0, cap - used), resetsAt }
+}
+
+function checkedSpend({ amountCents, currency, holdId }: Spend): void {
+  if (!Number.isSafeInteger(amountCents) || amountCents < 0) {
+    throw new TypeError(`amountCents must be a safe integer of at least 0, not ${String(amountCents)}`)
   }
-  return undefined
+  if (!/^[A-Z]{3}$/.test(currency)) throw new TypeError('currency must be three capital letters')
+  if (holdId === '') throw new TypeError('holdId must not be empty')
+}
+
+/** Converts to US cents, rounded up: a cap never lets a fraction more pass. */
+async function usdCents({ amountCents, currency }: Spend, rates: RateSource): Promise<number | undefined> {
+  if (currency === 'USD') return amountCents
+  const rate = await orFault('exchange rates', async () => rates(currency))
+  if (rate === undefined) return undefined
+  const cents = Math.ceil(amountCents * rate)
+  if (!(rate > 0) || !Number.isSafeInteger(cents)) throw malformedReply('exchange rates', 'a positive number')
+  return cents
+}
+
+async function judge(access: Access, spend: Spend, options: SpendOptions): Promise<Judged | Block> {
+  const { rule, chain } = access
+  checkedSpend(spend)
+  if (rule.spends === undefined) throw new TypeError(`rule of "${rule.operation}" does not say that it spends`)
+  const plan = chain.caps(rule.operation, rule.spends)
+  if (plan.uncountable && !options.storage) return plan.uncountable
+  if (!plan.money) return { cents: 0, planned: plan.items(0, options.clock.now()) }
+  const cents = await usdCents(spend, options.rates)
+  if (cents === undefined) return plan.money
+  return plan.overOneCall(cents) ?? { cents, planned: plan.items(cents, options.clock.now()) }
+}
+
+const isBlock = (judged: Judged | Block): judged is Block => 'rule' in judged
+
+/** Reserves under every cap of the session's chain, or none. See `Guard.reserve`. */
+export async function reserveSpend(
+  access: Access,
+  spend: Spend,
+  options: SpendOptions,
+): Promise<Verdict<SpendHold, GuardDenial>> {
+  const judged = await judge(access, spend, options)
+  if (isBlock(judged)) return blocked(judged)
+  const { cents, planned } = judged
+  const { accountId } = access.session
+  const { amountCents, currency, holdId = randomUUID() } = spend
+  const held = planned.length > 0
+  if (held) {
+    const storage = options.storage as SpendStorage
+    const items = planned.map(({ item }) => item)
+    const reserved = await storage.reserve(accountId, holdId, items, options.clock.now())
+    if (reserved.outcome === 'conflict') throw new TypeError('the hold id is in use with other amounts')
+    if (reserved.outcome === 'over') {
+      return blocked(overBlock(planned[reserved.index] as PlannedItem, reserved.used))
+    }
+  }
+  return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
+}
+
+/** Says what `reserveSpend`, or without an amount `countCall`, would decide, and changes nothing. */
+export async function simulateSpend(
+  access: Access,
+  spend: Spend | undefined,
+  options: SpendOptions,
+): Promise<Verdict<undefined, GuardDenial>> {
+  const judged = spend ? await judge(access, spend, options) : judgeCall(access, options)
+  if (isBlock(judged)) return blocked(judged)
+  const { planned } = judged
+  if (planned.length === 0) return allow(undefined)
+  const counters = planned.map(({ item }) => item.counter)
+  const used = await (options.storage as SpendStorage).used(access.session.accountId, counters)
+  const index = planned.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
+  return index < 0 ? allow(undefined) : blocked(overBlock(planned[index] as PlannedItem, used[index] as number))
+}
+
+/** A call that moves no money counts against `maxCount` limits only; one that does, counts when it reserves. */
+function judgeCall({ rule, chain }: Access, { storage, clock }: SpendOptions): Judged | Block {
+  if (rule.spends !== undefined) return { cents: 0, planned: [] }
+  const plan = chain.caps(rule.operation, undefined)
+  if (plan.uncountable && !storage) return plan.uncountable
+  return { cents: 0, planned: plan.counted ? plan.items(0, clock.now()) : [] }
+}
+
+/** Counts a call of an operation that moves no money against the chain's `maxCount` limits, at once. */
+export async function countCall(access: Access, options: SpendOptions): Promise<Block | undefined> {
+  const judged = judgeCall(access, options)
+  if (isBlock(judged)) return judged
+  const { planned } = judged
+  if (planned.length === 0) return undefined
+  const items = planned.map(({ item }) => item)
+  const storage = options.storage as SpendStorage
+  const reserved = await storage.reserve(access.session.accountId, null, items, options.clock.now())
+  return reserved.outcome === 'over'
+    ? overBlock(planned[reserved.index] as PlannedItem, reserved.used)
+    : undefined
+}
+
+/** Ends a hold with what was really spent, in the currency asked for; by default all of it. */
+export async function settleSpend(
+  hold: SpendHold,
+  storage: SpendStorage,
+  actual: number = hold.requested.amountCents,
+): Promise<Settled> {
+  if (!Number.isSafeInteger(actual) || actual < 0) {
+    throw new TypeError('the actual amount must be a safe integer of at least 0')
+  }
+  const { amountCents: asked } = hold.requested
+  if (actual > asked) return 'exceeds'
+  return storage.settle(hold.accountId, hold.id, share(hold.amountCents, actual, asked))
+}
+
+/** `held * actual / asked`, rounded up, without leaving the integers. */
+function share(held: number, actual: number, asked: number): number {
+  if (asked === 0) return 0
+  const [h, a, of] = [BigInt(held), BigInt(actual), BigInt(asked)]
+  return Number((h * a + of - 1n) / of)
 }

@@ -1,99 +1,92 @@
-import { Fault, type Session } from '@gatewright/kernel'
-import { RateLimiterMemory, type RateLimiterAbstract, type RateLimiterRes } from 'rate-limiter-flexible'
+import { Fault, keyDigest, type Session } from '@gatewright/kernel'
+import { addressBucket } from '../address.ts'
 import type { Rule } from '../rule.ts'
 import { policyItem, type LimitState } from './fields.ts'
+import { createLimiter, type Limiter, type Taken } from './limiter.ts'
+import type { LimitOptions } from './options.ts'
 
-/** One rate limit: so many requests per window and bucket. Windows are fixed and start with a bucket's first request. */
-export interface LimitOptions {
-  /** Its name in header fields, evidence and store keys: letters, digits, `_`, `-`. */
-  readonly name: string
-  /** Requests per window. Across a window's edge up to twice as many can pass in one window's length. */
-  readonly points: number
-  readonly windowSeconds: number
-  /** Whose bucket a request fills. */
-  readonly per: 'key' | 'session' | 'account'
-  /** The classes of operations it binds (`Rule.limit`). Absent: every guarded request. */
-  readonly classes?: readonly string[]
-}
-
-/** A limit with its limiter. */
-interface Limit {
-  readonly options: LimitOptions
-  readonly limiter: RateLimiterAbstract
+/** What the limits of a rule say to one request. */
+export interface LimitsTaken {
+  /** The limit that refuses, the one with the longest wait where several do. */
+  readonly refused: LimitState | undefined
+  readonly states: readonly LimitState[]
 }
 
 /** The limits that bind one rule, in the order they were configured. */
 export interface RuleLimits {
   /** The `RateLimit-Policy` value, empty when no limit applies. */
   readonly policy: string
-  /** Takes one request from every bucket. The first state is of the limit that refuses, when one does. */
-  take(session: Session): Promise<{ refused: LimitState | undefined; states: LimitState[] }>
+  /**
+   * Takes one point from every bucket at once: with a shared store, one round trip. When one refuses, the others
+   * give theirs back, best effort. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   */
+  take(session: Session, address: string | undefined): Promise<LimitsTaken>
 }
 
-const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+/** Stores bound the length of a key (Postgres: 255); ids of other issuers may be longer. */
+const short = (id: string): string => (id.length <= 64 ? id : keyDigest(id))
 
-function checked(options: LimitOptions): LimitOptions {
-  const { name, points, windowSeconds } = options
-  if (!NAME.test(name)) throw new TypeError('a limit name must be 1 to 64 letters, digits, _ or -')
-  for (const [option, value] of Object.entries({ points, windowSeconds })) {
-    if (!Number.isSafeInteger(value) || value < 1 || value > 1_000_000_000) {
-      throw new TypeError(
-        `limit ${name}: ${option} must be an integer of 1 to 1000000000, not ${String(value)}`,
-      )
-    }
-  }
-  return options
+function bucketOf(
+  per: LimitOptions['per'],
+  session: Session,
+  address: string | undefined,
+): string | undefined {
+  if (per === 'key') return short(session.keyId)
+  if (per === 'session') return short(session.sessionId)
+  if (per === 'account') return short(session.accountId)
+  return address === undefined ? undefined : addressBucket(address)
 }
 
-function bucket(per: LimitOptions['per'], session: Session): string {
-  if (per === 'key') return session.keyId
-  return per === 'session' ? session.sessionId : session.accountId
-}
-
-/** Reads a limiter's result. A result without numbers would otherwise compare as "not over" and let all pass. */
-function stateOf(name: string, result: RateLimiterRes): LimitState {
-  const { remainingPoints, msBeforeNext } = result
-  if (!Number.isFinite(remainingPoints) || !Number.isFinite(msBeforeNext)) {
-    throw new Fault('ERR_STORE_REPLY', `the rate limit ${name} sent a malformed reply`)
-  }
-  return { name, remaining: remainingPoints, resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)) }
-}
-
-const isResult = (error: unknown): error is RateLimiterRes =>
-  typeof error === 'object' && error !== null && 'msBeforeNext' in error
-
-async function takeOne(limit: Limit, session: Session): Promise<{ over: boolean; state: LimitState }> {
-  const { name, per } = limit.options
+/** A store that is down may be replaced by this process's memory, except where money moves. */
+async function takeOne(limiter: Limiter, bucket: string, rule: Rule): Promise<Taken> {
   try {
-    return { over: false, state: stateOf(name, await limit.limiter.consume(bucket(per, session))) }
+    return await limiter.take(bucket)
   } catch (error) {
-    if (error instanceof Fault) throw error
-    if (isResult(error)) return { over: true, state: stateOf(name, error) }
-    throw new Fault('ERR_STORE_UNAVAILABLE', `the rate limit ${name} cannot be counted`, { cause: error })
+    if (!(error instanceof Fault) || rule.spends !== undefined || !limiter.takeLocally) throw error
+    return limiter.takeLocally(bucket)
   }
+}
+
+/** Takes from several limits at once and, unless all grant, gives back what was granted. */
+async function takeAll(takes: readonly Promise<Taken>[]): Promise<LimitsTaken> {
+  const settled = await Promise.allSettled(takes)
+  const taken = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
+  const refused = taken.filter(({ over }) => over).map(({ state }) => state)
+  const failed = settled.find(result => result.status === 'rejected')
+  if (refused.length > 0 || failed) {
+    await Promise.all(taken.filter(({ over }) => !over).map(each => each.giveBack()))
+  }
+  const states = taken.map(({ state }) => state)
+  if (refused.length > 0) {
+    return { refused: refused.reduce((a, b) => (b.resetSeconds > a.resetSeconds ? b : a)), states }
+  }
+  if (failed) throw failed.reason
+  return { refused: undefined, states }
 }
 
 /** Builds the limits once and binds them to rules. Throws a `TypeError` for a wrong or repeated limit. */
 export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => RuleLimits {
-  const names = new Set(options.map(({ name }) => name))
-  if (names.size !== options.length) throw new TypeError('limits must have different names')
-  const limits: Limit[] = options.map(entry => {
-    const { name, points, windowSeconds } = checked(entry)
-    return {
-      options: entry,
-      limiter: new RateLimiterMemory({ keyPrefix: name, points, duration: windowSeconds }),
-    }
-  })
+  if (new Set(options.map(({ name }) => name)).size !== options.length) {
+    throw new TypeError('limits must have different names')
+  }
+  const limiters = options.map(createLimiter)
   return rule => {
-    const bound = limits.filter(
+    const bound = limiters.filter(
       ({ options: { classes } }) => !classes || (rule.limit !== undefined && classes.includes(rule.limit)),
     )
     const policy = bound.map(({ options: o }) => policyItem(o.name, o.points, o.windowSeconds)).join(', ')
     return {
       policy,
-      async take(session) {
-        const taken = await Promise.all(bound.map(limit => takeOne(limit, session)))
-        return { refused: taken.find(({ over }) => over)?.state, states: taken.map(({ state }) => state) }
+      async take(session, address) {
+        const takes: Promise<Taken>[] = []
+        for (const limiter of bound) {
+          const bucket = bucketOf(limiter.options.per, session, address)
+          if (bucket !== undefined) takes.push(takeOne(limiter, bucket, rule))
+        }
+        if (takes.length === 0) return { refused: undefined, states: [] }
+        if (takes.length > 1) return takeAll(takes)
+        const { over, state } = await (takes[0] as Promise<Taken>)
+        return { refused: over ? state : undefined, states: [state] }
       },
     }
   }

@@ -1,5 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import ipaddr from 'ipaddr.js'
+import { isAddress } from '../address.ts'
 import { deny, type PolicyDenial } from '../codes.ts'
 import type { Policy, Window } from './policy.ts'
 
@@ -64,13 +65,8 @@ const pattern = must(
 const operations = listOf(pattern)
 const address = must(
   'must be an IP address or a CIDR block',
-  v => typeof v === 'string' && v.length <= 50 && (ipaddr.isValidCIDR(v) || isWholeAddress(v)),
+  v => typeof v === 'string' && v.length <= 50 && (ipaddr.isValidCIDR(v) || isAddress(v)),
 )
-
-/** `ipaddr.isValid` also takes short and octal forms such as `127.1`; those are refused. */
-function isWholeAddress(text: string): boolean {
-  return ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
-}
 
 const limitMembers = objectOf({
   operations,

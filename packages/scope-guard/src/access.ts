@@ -1,0 +1,79 @@
+import type { Session } from '@gatewright/kernel'
+import { deny, type GuardDenial, type HeaderFields } from './codes.ts'
+import type { LimitState } from './limits/fields.ts'
+import type { Chain } from './policy/compile.ts'
+import type { Block } from './policy/gates.ts'
+import type { Rule } from './rule.ts'
+
+/** What the guard looks at. Nothing here is trusted. */
+export interface GuardFacts {
+  /** The `Authorization` field as received. */
+  readonly authorization: string | undefined
+  /** The client's IP address, as the host established it. Without one, limits by address do not count. */
+  readonly address?: string
+}
+
+/** What a decision was made from, redacted: ids and counts, no credential. */
+export interface Evidence {
+  readonly operation: string
+  readonly accountId: string
+  readonly keyId: string
+  readonly sessionId: string
+  /** The policies that were asked. */
+  readonly policyIds: readonly string[]
+  /** Every limit that counted, with what is left and when it resets. */
+  readonly limits: readonly LimitState[]
+}
+
+/** A request that may pass. */
+export interface Access {
+  readonly session: Session
+  readonly rule: Rule
+  readonly evidence: Evidence
+  /** Header fields for the answer: `RateLimit-Policy` and `RateLimit`. */
+  readonly headers: HeaderFields
+  /** The session's compiled policies, for `reserve`. */
+  readonly chain: Chain
+}
+
+/** A session that was proven, with what is computed from it once. */
+export interface Proven {
+  readonly session: Session
+  readonly scopes: ReadonlySet<string>
+  readonly chain: Chain
+}
+
+/** Builds the "yes". */
+export function accessOf(
+  { session, chain }: Proven,
+  rule: Rule,
+  limits: readonly LimitState[],
+  headers: HeaderFields,
+): Access {
+  const { accountId, keyId, sessionId, policyIds } = session
+  const evidence = { operation: rule.operation, accountId, keyId, sessionId, policyIds, limits }
+  return { session, rule, evidence, headers, chain }
+}
+
+const NONE: HeaderFields = []
+
+/** A session of one surface on an operation of the other. */
+export function wrongSurface(surface: string): GuardDenial {
+  const message = `This operation takes a ${surface} session`
+  return { ...deny('wrong_surface', message, { details: { surface } }), headers: NONE }
+}
+
+/** A limit that is used up. `Retry-After` is never earlier than its reset. */
+export function rateLimited({ name, resetSeconds }: LimitState, headers: HeaderFields): GuardDenial {
+  const details = { limit: name }
+  return {
+    ...deny('rate_limited', 'Too many requests', { retryAfterSeconds: resetSeconds, details }),
+    headers: [...headers, ['Retry-After', String(resetSeconds)]],
+  }
+}
+
+/** A policy that blocks; `block` names the rule and what the caller may know. Quotas stay out of its fields. */
+export function blocked(block: Block): GuardDenial {
+  const message = `Blocked by the policy rule ${block.rule}`
+  return { ...deny('policy_blocked', message, { details: block }), headers: NONE }
+}

@@ -1,0 +1,26 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { Window } from './policy.ts'
+
+/** The window an instant falls into. */
+export interface WindowAt {
+  /** Names this window among the others of its kind: `2026-11-20`, `2026-11`, `total`. */
+  readonly label: string
+  /** The first instant after it, or null when it never ends. */
+  readonly endsAt: EpochMs | null
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * Calendar windows in UTC. A window holds its first instant and not its end: at midnight exactly the new day
+ * has begun. UTC days are all 86 400 000 ms long, as epoch time has no leap seconds.
+ */
+export function windowAt(window: Exclude<Window, 'operation'>, now: EpochMs): WindowAt {
+  if (window === 'total') return { label: 'total', endsAt: null }
+  const date = new Date(now).toISOString()
+  if (window === 'day') {
+    return { label: date.slice(0, 10), endsAt: (Math.floor(now / DAY_MS) + 1) * DAY_MS }
+  }
+  const at = new Date(now)
+  return { label: date.slice(0, 7), endsAt: Date.UTC(at.getUTCFullYear(), at.getUTCMonth() + 1, 1) }
+}

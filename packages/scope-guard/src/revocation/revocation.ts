@@ -1,0 +1,70 @@
+import { orFault, type Clock, type Session } from '@gatewright/kernel'
+import type { RevocationFeed } from '../storage/feed-port.ts'
+import { followFeed } from './follower.ts'
+
+/** Asks the truth: whether a session's key and the session itself are still good. One read of the issuer's store. */
+export type LiveCheck = (session: Session) => Promise<boolean>
+
+/**
+ * How revoked sessions are found out. `strict`: ask the store on every request, bound 0. `feed`: known in the
+ * process, no I/O, at most `boundMs` after the revoking call returned; a feed that falls behind makes every
+ * request strict. `off`: a session lives to its end.
+ */
+export type RevocationOptions =
+  | { readonly mode: 'off' }
+  | { readonly mode: 'strict'; readonly isLive: LiveCheck }
+  | {
+      readonly mode: 'feed'
+      readonly feed: RevocationFeed
+      readonly isLive: LiveCheck
+      /** 100 to 60 000, default 1000. */
+      readonly boundMs?: number
+      /** 10 to half the bound, default a quarter of it. */
+      readonly pollMs?: number
+      /** A clock that never jumps, in ms. Default `performance.now()`. */
+      readonly monotonic?: Clock
+    }
+
+/** Decides whether a session still stands. */
+export interface Revocation {
+  /** Without a promise where no I/O is needed. Fault: `ERR_STORE_UNAVAILABLE` when the store had to be asked. */
+  stands(session: Session): boolean | Promise<boolean>
+  /** Resolves when revocations up to now are known. Rejects when they cannot be had. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const done = async (): Promise<void> => undefined
+
+function integer(option: string, value: number, least: number, most: number): number {
+  if (!Number.isSafeInteger(value) || value < least || value > most) {
+    throw new TypeError(`revocation.${option} must be an integer of ${least} to ${most}, not ${String(value)}`)
+  }
+  return value
+}
+
+/** Makes the check of one mode. Throws a `TypeError` for a wrong option. */
+export function createRevocation(options: RevocationOptions, clock: Clock): Revocation {
+  if (options.mode === 'off') return { stands: () => true, start: done, stop: done }
+  const { isLive } = options
+  if (typeof isLive !== 'function') throw new TypeError('revocation.isLive must be a function')
+  const ask = (session: Session): Promise<boolean> =>
+    orFault('revocation check', async () => {
+      const live: unknown = await isLive(session)
+      if (typeof live !== 'boolean') throw new TypeError('isLive must answer true or false')
+      return live
+    })
+  if (options.mode === 'strict') return { stands: ask, start: done, stop: done }
+  const boundMs = integer('boundMs', options.boundMs ?? 1000, 100, 60_000)
+  const pollMs = integer('pollMs', options.pollMs ?? Math.floor(boundMs / 4), 10, Math.floor(boundMs / 2))
+  const monotonic = options.monotonic ?? performance
+  const follower = followFeed({ feed: options.feed, boundMs, pollMs, clock, monotonic })
+  return {
+    stands(session) {
+      if (follower.known.ends(session, clock.now())) return false
+      return follower.fresh() || ask(session)
+    },
+    start: () => follower.start(),
+    stop: () => follower.stop(),
+  }
+}

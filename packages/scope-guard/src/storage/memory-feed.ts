@@ -1,0 +1,13 @@
+import type { MemoryFeed } from '@gatewright/kernel'
+import type { RevocationFeed } from './feed-port.ts'
+
+/** Reads the feed of this process, with push. */
+export function memoryRevocationFeed(feed: MemoryFeed): RevocationFeed {
+  return {
+    after: async (position, limit) => feed.after(position, limit),
+    subscribe: async listener => {
+      const end = feed.subscribe(listener)
+      return async () => end()
+    },
+  }
+}

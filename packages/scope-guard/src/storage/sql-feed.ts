@@ -1,0 +1,51 @@
+import { orFault, sqlFeed } from '@gatewright/kernel'
+import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { checkedEntry } from './feed-entry.ts'
+import type { RevocationFeed } from './feed-port.ts'
+
+/** Options of `sqlRevocationFeed`. */
+export interface SqlFeedOptions {
+  /** Prefix of the issuer's tables. Default `gw_`. */
+  readonly prefix?: string
+  /**
+   * Subscribes a listener to a Postgres channel, for push; it needs a connection of its own. With pg:
+   * `async (channel, listener) => { own.on('notification', listener); await own.query('listen ' + channel); ... }`.
+   */
+  readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
+}
+
+const integerOrNone = (value: unknown): number | undefined =>
+  value === null ? undefined : toInteger(value)
+
+/** Reads the issuer's feed table on Postgres or SQLite, one statement per page. */
+export function sqlRevocationFeed(db: SqlQueries, options: SqlFeedOptions = {}): RevocationFeed {
+  const { table, channel } = sqlFeed(options.prefix)
+  const { subscribe } = options
+  const page = `select position, kind, id, version, at, starts_at from ${table}
+    where position > $1 order by position limit $2`
+  return {
+    async after(position, limit) {
+      const found = await rows(db, page, [position, limit])
+      return found.map(row => {
+        const version = integerOrNone(row['version'])
+        const from = integerOrNone(row['starts_at'])
+        return checkedEntry('database', toInteger(row['position']), {
+          kind: row['kind'],
+          id: row['id'],
+          at: toInteger(row['at']),
+          ...(version === undefined ? {} : { version }),
+          ...(from === undefined ? {} : { from }),
+        })
+      })
+    },
+    ...(subscribe && {
+      subscribe: listener =>
+        orFault('postgres', async () => {
+          const end = await subscribe(channel, listener)
+          return async () => {
+            await end()
+          }
+        }),
+    }),
+  }
+}

@@ -1,0 +1,163 @@
+import { failingTests } from '@gatewright/kernel/testing'
+import type { SpendStorage } from '@gatewright/scope-guard'
+import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
+import t from 'tap'
+
+const failures = (broken: SpendStorage): Promise<string[]> =>
+  failingTests(runner =>
+    spendStorageContract(runner, 'broken', async () => ({ connections: [broken], close: async () => {} })),
+  )
+const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+t.test('passes a sound adapter, so that a failure below means something', async t => {
+  t.same(await failures(memoryStorage()), [])
+})
+
+t.test('catches an adapter that looks at the counters and adds afterwards', async t => {
+  const sound = memoryStorage()
+  const broken: SpendStorage = {
+    ...sound,
+    async reserve(account, hold, items, now) {
+      const used = await sound.used(
+        account,
+        items.map(({ counter }) => counter),
+      )
+      await yieldOnce()
+      const index = items.findIndex(({ amount, cap }, n) => (used[n] as number) + amount > cap)
+      if (index >= 0) return { outcome: 'over', index, used: used[index] as number }
+      return sound.reserve(
+        account,
+        hold,
+        items.map(item => ({ ...item, cap: Number.MAX_SAFE_INTEGER })),
+        now,
+      )
+    },
+  }
+  const failed = await failures(broken)
+  for (const title of [
+    'lets exactly 20 of 100 simultaneous reservations of 1 pass a cap of 20',
+    'keeps the sum of simultaneous random amounts at or below the cap',
+    'adds to all counters or to none, also when they race in opposite order',
+    'counts at once and holds nothing without a hold id',
+  ]) {
+    t.ok(failed.includes(title), title)
+  }
+})
+
+t.test('catches an adapter that charges some counters and refuses others', async t => {
+  const sound = memoryStorage()
+  const broken: SpendStorage = {
+    ...sound,
+    async reserve(account, hold, items, now) {
+      const used: number[] = []
+      for (const [index, item] of items.entries()) {
+        const one = await sound.reserve(account, hold && `${hold}#${index}`, [item], now)
+        if (one.outcome === 'over') return { ...one, index }
+        if (one.outcome === 'held') used.push(...one.used)
+        else return one
+      }
+      return { outcome: 'held', used }
+    },
+  }
+  const title = 'adds to all counters or to none, also when they race in opposite order'
+  t.ok((await failures(broken)).includes(title))
+})
+
+t.test('catches an adapter whose holds lapse', async t => {
+  const sound = memoryStorage()
+  const holds: [string, string][] = []
+  const broken: SpendStorage = {
+    ...sound,
+    async reserve(account, hold, items, now) {
+      if (hold !== null) holds.push([account, hold])
+      return sound.reserve(account, hold, items, now)
+    },
+    async collect(limit, now) {
+      for (const [account, hold] of holds) await sound.release(account, hold)
+      return sound.collect(limit, now)
+    },
+  }
+  t.same(await failures(broken), ['keeps a hold counted however long it stays'])
+})
+
+t.test('catches an adapter that adds again when a reservation is repeated', async t => {
+  const sound = memoryStorage()
+  let n = 0
+  const broken: SpendStorage = {
+    ...sound,
+    reserve: (account, hold, items, now) => sound.reserve(account, hold && `${hold}#${n++}`, items, now),
+    settle: (account, hold, actual) => sound.settle(account, `${hold}#${n - 1}`, actual),
+    release: (account, hold) => sound.release(account, `${hold}#${n - 1}`),
+  }
+  const title = 'counts a repeated reservation once and refuses other amounts under its id'
+  t.ok((await failures(broken)).includes(title))
+})
+
+t.test('catches an adapter that gives back without looking for the hold', async t => {
+  const sound = memoryStorage()
+  const broken: SpendStorage = {
+    ...sound,
+    async settle(account, hold, actual) {
+      const outcome = await sound.settle(account, hold, actual)
+      return outcome === 'gone' ? 'settled' : outcome
+    },
+  }
+  const failed = await failures(broken)
+  t.ok(failed.includes('settles at less than was held, keeps counts whole, and settles once'))
+  t.ok(failed.includes('lets one of 40 simultaneous settlements and releases of a hold take effect'))
+})
+
+t.test('catches an adapter that settles above what was held', async t => {
+  const sound = memoryStorage()
+  const broken: SpendStorage = {
+    ...sound,
+    settle: async (account, hold, actual) => {
+      const outcome = await sound.settle(account, hold, actual)
+      return outcome === 'exceeds' ? 'settled' : outcome
+    },
+  }
+  t.same(await failures(broken), ['settles at less than was held, keeps counts whole, and settles once'])
+})
+
+t.test('catches an adapter that is off by one at the cap', async t => {
+  const sound = memoryStorage()
+  const broken: SpendStorage = {
+    ...sound,
+    reserve: (account, hold, items, now) =>
+      sound.reserve(
+        account,
+        hold,
+        items.map(item => ({ ...item, cap: item.cap - 1 })),
+        now,
+      ),
+  }
+  t.ok((await failures(broken)).includes('holds up to the cap exactly and answers what is used'))
+})
+
+t.test('catches an adapter that folds names', async t => {
+  const sound = memoryStorage()
+  const broken: SpendStorage = {
+    ...sound,
+    reserve: (account, hold, items, now) => sound.reserve(account.normalize('NFC'), hold, items, now),
+  }
+  t.same(await failures(broken), ['keeps accounts, counters and holds with hostile names apart'])
+})
+
+t.test(
+  'catches an adapter that answers instead of throwing when its store is cut or talks nonsense',
+  async t => {
+    const healthy = memoryStorage()
+    const swallowing: SpendStorage = {
+      ...healthy,
+      reserve: async (_account, _hold, items) => ({ outcome: 'held', used: items.map(() => 0) }),
+      settle: async () => 'settled',
+      used: async (_account, counters) => counters.map(() => 0),
+    }
+    const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
+    const failed = await failingTests(runner =>
+      spendStorageFaults(runner, 'broken', async () => ({ ...hurt, close: async () => {} })),
+    )
+    t.equal(failed.length, 4)
+  },
+)

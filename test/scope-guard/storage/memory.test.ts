@@ -1,0 +1,30 @@
+import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { spendStorageContract } from '@gatewright/scope-guard/testing'
+import t from 'tap'
+import { runner } from '../../harness/runner.ts'
+
+spendStorageContract(runner, 'memory', async () => ({
+  connections: [memoryStorage()],
+  close: async () => {},
+}))
+
+const item = { counter: 'c', unit: 'cents', cap: 10, amount: 1, expiresAt: 1000 } as const
+
+t.test('refuses with a fault when full, and forgets no counter and no hold', async t => {
+  const storage = memoryStorage({ capacity: 4 })
+  await storage.reserve('a', 'h', [item], 0)
+  await storage.reserve('b', 'h', [item], 0)
+  await t.rejects(storage.reserve('c', 'h', [item], 0), { name: 'Fault', code: 'ERR_STORE_FULL' })
+  t.same(await storage.used('a', ['c']), [1])
+  t.equal(await storage.release('b', 'h'), true)
+})
+
+t.test('makes room when full from counters that have ended', async t => {
+  const storage = memoryStorage({ capacity: 2 })
+  await storage.reserve('a', null, [item], 0)
+  t.match(await storage.reserve('b', null, [item], 1000 + 600_000), { outcome: 'held' })
+})
+
+t.test('refuses a capacity that is not a positive integer', async t => {
+  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryStorage({ capacity }), /capacity/)
+})

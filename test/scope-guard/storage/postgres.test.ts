@@ -1,0 +1,69 @@
+import { migrate, postgresStorage } from '@gatewright/scope-guard/postgres'
+import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
+import t from 'tap'
+import { hurtPostgres } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
+import { openPostgres } from '../../harness/stores.ts'
+
+spendStorageContract(runner, 'Postgres', async () => {
+  const { connections, close } = await openPostgres(4, migrate)
+  return { connections: connections.map(db => postgresStorage(db)), close }
+})
+
+spendStorageFaults(runner, 'Postgres', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  return {
+    healthy: postgresStorage(healthy),
+    cutBefore: postgresStorage(cutBefore),
+    cutAfter: postgresStorage(cutAfter),
+    malformed: postgresStorage(malformed),
+    close,
+  }
+})
+
+const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
+
+t.test('makes a second open transaction wait, and lets it pass when the first rolls back', async t => {
+  const { connections, close } = await openPostgres(2, migrate)
+  t.teardown(close)
+  const [one, two] = connections
+  const attempt = async (commit: boolean, account: string): Promise<string> => {
+    let waiting: Promise<string> | undefined
+    await one!
+      .transaction(async tx => {
+        await postgresStorage(tx).reserve(account, 'first', [item], 0)
+        waiting = two!.transaction(
+          async other => (await postgresStorage(other).reserve(account, 'second', [item], 0)).outcome,
+        )
+        if (!commit) throw new Error('roll back')
+      })
+      .catch(() => undefined)
+    return (await waiting) as string
+  }
+  t.equal(await attempt(false, 'a'), 'held')
+  t.equal(await attempt(true, 'b'), 'over')
+})
+
+t.test('reserves in one statement', async t => {
+  const { connections, close } = await openPostgres(1, migrate)
+  t.teardown(close)
+  let statements = 0
+  const storage = postgresStorage({
+    query: (text, values) => {
+      statements++
+      return connections[0]!.query(text, values)
+    },
+  })
+  await storage.reserve('a', 'h', [item, { ...item, counter: 'd' }], 0)
+  t.equal(statements, 1)
+  await storage.settle('a', 'h', 1)
+  t.equal(statements, 2)
+})
+
+t.test('migrates from 8 instances at once, and again', async t => {
+  const { connections, close } = await openPostgres(8, async () => {})
+  t.teardown(close)
+  await Promise.all(connections.map(db => migrate(db)))
+  await migrate(connections[0]!)
+  t.match(await postgresStorage(connections[0]!).reserve('a', 'h', [item], 0), { outcome: 'held' })
+})

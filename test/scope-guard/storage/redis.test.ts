@@ -1,0 +1,61 @@
+import { redisStorage } from '@gatewright/scope-guard/redis'
+import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
+import t from 'tap'
+import { hurtRedis } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
+import { openRedis, uniqueName } from '../../harness/stores.ts'
+
+spendStorageContract(runner, 'Redis', async () => {
+  const { connections, close } = await openRedis(4)
+  return { connections: connections.map(client => redisStorage(client)), close }
+})
+
+spendStorageFaults(runner, 'Redis', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  return {
+    healthy: redisStorage(healthy),
+    cutBefore: redisStorage(cutBefore),
+    cutAfter: redisStorage(cutAfter),
+    malformed: redisStorage(malformed),
+    close,
+  }
+})
+
+const item = { counter: 'c', unit: 'cents', cap: 10, amount: 1, expiresAt: 1000 } as const
+
+t.test('reserves several counters in one round trip, all keys in one slot', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const commands: string[] = []
+  const storage = redisStorage({
+    run: (key, command) => {
+      commands.push(command[0] as string)
+      return connections[0]!.run(key, command)
+    },
+  })
+  await storage.reserve(uniqueName(), 'h', [item], 0)
+  commands.length = 0
+  const account = uniqueName()
+  await storage.reserve(account, 'h', [item, { ...item, counter: 'd' }, { ...item, counter: 'e' }], 0)
+  t.same(commands, ['EVALSHA'])
+  const keys = (await connections[0]!.run('', ['KEYS', '*'])) as string[]
+  for (const key of keys.filter(held => held.startsWith('gw:spend:')))
+    t.match(key, /^gw:spend:\{[\w-]{43}\}:[ch]:/)
+})
+
+t.test('gives counters a time to live beyond their window, and holds none', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const [client] = connections
+  const prefix = `${uniqueName()}:`
+  await redisStorage(client!, { prefix }).reserve('a', 'h', [item], 0)
+  const keys = (await client!.run('', ['KEYS', `${prefix}*`])) as string[]
+  const lives = await Promise.all(
+    keys.map(async key => [key, await client!.run(key, ['PTTL', key])] as const),
+  )
+  for (const [key, life] of lives) {
+    if (key.includes('}:h:')) t.equal(life, -1)
+    else t.ok((life as number) > 600_000 && (life as number) <= 601_000, `${String(life)} ms`)
+  }
+  t.equal(lives.length, 2)
+})

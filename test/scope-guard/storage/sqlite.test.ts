@@ -1,0 +1,39 @@
+import { migrate, sqliteStorage } from '@gatewright/scope-guard/sqlite'
+import { spendStorageContract } from '@gatewright/scope-guard/testing'
+import t from 'tap'
+import { runner } from '../../harness/runner.ts'
+import { openSqlite } from '../../harness/stores.ts'
+
+spendStorageContract(runner, 'SQLite', async () => {
+  // One connection, as in a host: two in one thread would block each other inside a transaction.
+  const { connections, close } = await openSqlite(1, migrate)
+  return { connections: connections.map(db => sqliteStorage(db)), close }
+})
+
+const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
+
+t.test('throws a fault when the database cannot be used', async t => {
+  const { connections, close } = await openSqlite(1, async () => {})
+  t.teardown(close)
+  await t.rejects(sqliteStorage(connections[0]!).reserve('a', 'h', [item], 0), {
+    name: 'Fault',
+    code: 'ERR_STORE_UNAVAILABLE',
+  })
+})
+
+t.test("joins the caller's transaction: rolled back with it, committed with it", async t => {
+  const { connections, close } = await openSqlite(1, migrate)
+  t.teardown(close)
+  const db = connections[0]!
+  const spend = (commit: boolean): Promise<unknown> =>
+    db
+      .transaction(async tx => {
+        await sqliteStorage(tx).reserve('a', 'h', [item], 0)
+        if (!commit) throw new Error('roll back')
+      })
+      .catch(() => undefined)
+  await spend(false)
+  t.same(await sqliteStorage(db).used('a', ['c']), [0])
+  await spend(true)
+  t.same(await sqliteStorage(db).used('a', ['c']), [6])
+})
