@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost } from '@gatewright/reference-host'
+import { Conformance } from './conformance.ts'
 import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
@@ -22,7 +23,7 @@ export interface RequestOptions {
   readonly body?: unknown
 }
 
-/** Sends one request. Every answer of the host must be JSON. */
+/** Sends one request. Every answer of the host with a body must be JSON. */
 export async function request(url: string, path: string, options: RequestOptions = {}): Promise<Answer> {
   const { body } = options
   const response = await fetch(url + path, {
@@ -31,7 +32,7 @@ export async function request(url: string, path: string, options: RequestOptions
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer['body'] }
+  return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as Answer['body'] }
 }
 
 /** A host in this process on a free port, with a data folder of its own. */
@@ -40,25 +41,39 @@ export interface TestHost {
   readonly partnerKey: string
   /** Failures the host reported: faults and unexpected errors. */
   readonly failures: unknown[]
+  /** Sends a request, and holds the answer against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<Answer>
   close(): Promise<void>
 }
 
+/** Limits that the many bootstraps of a test do not meet. */
+const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
+
 /** Starts a host in this process. `env` adds to the configuration; `clock` replaces the wall clock. */
 export async function startTestHost(env: Record<string, string> = {}, clock?: Clock): Promise<TestHost> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-host-'))
-  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, ...env })
+  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, RATE_LIMITS: ROOMY, ...env })
   if (!config.ok) throw new Error(config.problems.join('; '))
   const failures: unknown[] = []
   const host = await startHost(config.value, {
-    report: ({ error }) => failures.push(error),
+    observe: ({ failure }) => {
+      if (failure !== undefined) failures.push(failure)
+    },
+    report: error => failures.push(error),
     ...(clock ? { clock } : {}),
   })
+  const conformance = new Conformance(host.url)
   return {
     url: host.url,
     partnerKey: host.partnerKey as string,
     failures,
-    send: (path, options) => request(host.url, path, options),
+    async send(path, options = {}) {
+      const answer = await request(host.url, path, options)
+      const { method = options.body === undefined ? 'GET' : 'POST', headers = {} } = options
+      const wrapped = headers['x-open-responses'] !== undefined
+      if (!wrapped) await conformance.check(method, path, answer.status, answer.body)
+      return answer
+    },
     close: async () => {
       await host.close()
       rmSync(dataDir, { recursive: true, force: true })

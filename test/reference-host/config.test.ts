@@ -34,7 +34,16 @@ t.test('takes every variable as given', async t => {
       { id: 'old', secret: 'b'.repeat(40) },
     ],
     signingKeyEncryptionKey: key,
-    rateLimits: { guardedPerKeyPerMinute: 5 },
+    rateLimits: {
+      guardedPerKeyPerMinute: 5,
+      writesPerSessionPerMinute: 120,
+      bootstrapPerAddressPerMinute: 30,
+      failedCredentialsPerAddressPerMinute: 60,
+      mintsPerKeyPerMinute: 60,
+    },
+    databaseUrl: undefined,
+    redis: undefined,
+    logLevel: 'info',
   })
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })
 })

@@ -37,10 +37,16 @@ export function requestFacts({ req }: KoaContext): RequestFacts {
   }
 }
 
-/** Sends an answer through Koa, as JSON; a header of the answer may name a more exact media type. */
+/**
+ * Sends an answer through Koa: as JSON, a text as it is, nothing for undefined. A header of the answer may name a more
+ * exact media type.
+ */
 export function send(ctx: KoaContext, answer: Answer): void {
+  const { body } = answer
   ctx.status = answer.status
-  ctx.body = JSON.stringify(answer.body)
-  ctx.set('Content-Type', 'application/json; charset=utf-8')
+  ctx.body = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
+  // Koa turns a null body into 204.
+  ctx.status = answer.status
+  if (body !== undefined) ctx.set('Content-Type', 'application/json; charset=utf-8')
   for (const [name, value] of answer.headers) ctx.set(name, value)
 }

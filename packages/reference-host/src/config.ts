@@ -1,11 +1,13 @@
+import type { RedisTarget } from './storage/redis.ts'
+
 /** One named secret; the newest signs, the others still verify. */
 export interface NamedSecret {
   readonly id: string
   readonly secret: string
 }
 
-/** Limits of contract section 11 that this host enforces. `off` is for the sandbox. */
-export type RateLimits = 'off' | { readonly guardedPerKeyPerMinute: number }
+/** Limits of contract section 11, per minute. `off` is for the sandbox. */
+export type RateLimits = 'off' | Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>
 
 /** Everything the environment decides. Read once, here only. */
 export interface Config {
@@ -24,6 +26,11 @@ export interface Config {
   /** 32 bytes that encrypt signing keys at rest. Unset: generated into `dataDir` on the first start. */
   readonly signingKeyEncryptionKey: Uint8Array | undefined
   readonly rateLimits: RateLimits
+  /** Postgres. Unset: the embedded database. */
+  readonly databaseUrl: string | undefined
+  /** Redis for nonces and rate limits. Unset: the database and this process. */
+  readonly redis: RedisTarget | undefined
+  readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
 /** The configuration, or every problem with it: one line each, starting with the variable's name. */
@@ -31,10 +38,18 @@ export type ConfigResult =
   | { readonly ok: true; readonly value: Config }
   | { readonly ok: false; readonly problems: readonly string[] }
 
+const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug'] as const
+
 type Env = Readonly<Record<string, string | undefined>>
 type Read<T> = (text: string) => T | string
 
-const DEFAULT_LIMITS = { guardedPerKeyPerMinute: 600 }
+const DEFAULT_LIMITS = {
+  guardedPerKeyPerMinute: 600,
+  writesPerSessionPerMinute: 120,
+  bootstrapPerAddressPerMinute: 30,
+  failedCredentialsPerAddressPerMinute: 60,
+  mintsPerKeyPerMinute: 60,
+}
 /** Chosen by design, but served by no adapter of this version; starting without them would mislead. */
 const UNSUPPORTED = [
   'DATABASE_URL',
@@ -67,7 +82,7 @@ const httpUrl: Read<{ value: string }> = text => {
 const sandbox: Read<{ value: 'sandbox' }> = text => {
   if (text === 'sandbox') return { value: text }
   return text === 'live'
-    ? 'live refuses the embedded database, and this version has no other: use sandbox'
+    ? 'live needs a trusted proxy for HTTPS, which this version cannot be told of: use sandbox'
     : 'must be sandbox or live'
 }
 
@@ -104,6 +119,26 @@ const limits: Read<{ value: RateLimits }> = text => {
   return { value: { ...DEFAULT_LIMITS, ...given } }
 }
 
+const urlOf =
+  (...protocols: string[]): Read<{ value: string }> =>
+  text =>
+    URL.canParse(text) && protocols.includes(new URL(text).protocol)
+      ? { value: text }
+      : `must be a URL that starts with ${protocols.join('// or ')}//`
+
+const redisUrl = urlOf('redis:', 'rediss:')
+
+const redisUrls: Read<{ value: readonly string[] }> = text => {
+  const urls = text.split(',').map(url => url.trim())
+  const wrong = urls.map(redisUrl).find(read => typeof read === 'string')
+  return typeof wrong === 'string' ? `${wrong}, several joined by commas` : { value: urls }
+}
+
+const logLevel: Read<{ value: Config['logLevel'] }> = text => {
+  const level = LOG_LEVELS.find(name => name === text)
+  return level ? { value: level } : `must be one of ${LOG_LEVELS.join(', ')}`
+}
+
 /** Reads the configuration from environment variables. An empty variable counts as unset. */
 export function readConfig(env: Env): ConfigResult {
   const problems: string[] = []
@@ -126,9 +161,37 @@ export function readConfig(env: Env): ConfigResult {
     keyPeppers: read('KEY_PEPPERS', undefined, peppers),
     signingKeyEncryptionKey: read('SIGNING_KEY_ENCRYPTION_KEY', undefined, bytes32),
     rateLimits: read('RATE_LIMITS', DEFAULT_LIMITS, limits),
+    databaseUrl: read('DATABASE_URL', undefined, urlOf('postgres:', 'postgresql:')),
+    redis: redisTarget(
+      read('REDIS_URL', undefined, redisUrl),
+      read('REDIS_CLUSTER_URLS', undefined, redisUrls),
+    ),
+    logLevel: read('LOG_LEVEL', 'info', logLevel),
   }
-  for (const name of UNSUPPORTED) {
-    if (env[name]) problems.push(`${name} is not supported by this version: unset it`)
-  }
+  problems.push(...conflicts(env))
   return problems.length === 0 ? { ok: true, value } : { ok: false, problems }
+}
+
+function redisTarget(
+  url: string | undefined,
+  clusterUrls: readonly string[] | undefined,
+): RedisTarget | undefined {
+  if (url !== undefined) return { url }
+  return clusterUrls && { clusterUrls }
+}
+
+/** Problems that no variable has by itself. */
+function conflicts(env: Env): string[] {
+  const problems = UNSUPPORTED.filter(name => env[name]).map(
+    name => `${name} does nothing in this version: unset it`,
+  )
+  if (env['REDIS_URL'] && env['REDIS_CLUSTER_URLS']) {
+    problems.push('REDIS_CLUSTER_URLS must be unset when REDIS_URL is set')
+  }
+  if (env['DATABASE_URL']) {
+    for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+      if (!env[name]) problems.push(`${name} must be set with DATABASE_URL: hosts on one database share it`)
+    }
+  }
+  return problems
 }

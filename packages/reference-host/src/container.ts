@@ -1,12 +1,9 @@
 import { systemClock } from '@gatewright/kernel'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
-import { sqliteStorage as idempotencyStorage } from '@gatewright/idempotency-store/sqlite'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import { createGuard, type LimitOptions } from '@gatewright/scope-guard'
+import { createGuard } from '@gatewright/scope-guard'
 import { createIssuer } from '@gatewright/session-issuer'
-import { sqliteStorage as issuerStorage } from '@gatewright/session-issuer/sqlite'
 import { createVerifier } from '@gatewright/signature-verifier'
-import { sqliteStorage as nonceStorage } from '@gatewright/signature-verifier/sqlite'
 import { ContainerInstance } from 'typedi'
 import type { Config } from './config.ts'
 import { cardStore } from './modules/cards/store.ts'
@@ -14,6 +11,7 @@ import { partnerStore } from './modules/partners/store.ts'
 import { payinStore } from './modules/subscriptions/store.ts'
 import { userStore } from './modules/users/store.ts'
 import { aliasTable } from './product/aliases.ts'
+import { entryLimits, guardLimits } from './limits.ts'
 import * as token from './tokens.ts'
 
 /** The application's container: typed tokens over typedi. A token is bound once and made on its first `get`. */
@@ -40,27 +38,20 @@ function audience({ publicUrl, environment }: Config): string {
   return publicUrl ?? `urn:gatewright:${environment}`
 }
 
-/** The limits of contract section 11, by the names that header fields show. */
-function limitsOf({ rateLimits }: Config): LimitOptions[] {
-  if (rateLimits === 'off') return []
-  const points = rateLimits.guardedPerKeyPerMinute
-  return [{ name: 'guardedPerKeyPerMinute', points, windowSeconds: 60, per: 'key' }]
-}
-
-/** Binds everything the host is made of. CONFIG, DATABASE and SECRETS are for the caller to bind. */
+/** Binds everything the host is made of. CONFIG, BACKEND and SECRETS are for the caller to bind. */
 export function createContainer(): Container {
   const container = emptyContainer()
   const { bind } = container
   bind(token.CLOCK, () => systemClock)
   bind(token.ALIASES, () => createAliases(aliasTable))
-  bind(token.USERS, get => userStore(get(token.DATABASE)))
-  bind(token.PARTNERS, get => partnerStore(get(token.DATABASE)))
-  bind(token.CARDS, get => cardStore(get(token.DATABASE)))
+  bind(token.USERS, get => userStore(get(token.BACKEND).sql))
+  bind(token.PARTNERS, get => partnerStore(get(token.BACKEND).sql))
+  bind(token.CARDS, get => cardStore(get(token.BACKEND).sql))
   bind(token.PAYINS, () => payinStore)
   bind(token.VERIFIER, get =>
     createVerifier({
       service: get(token.CONFIG).serviceName,
-      nonces: nonceStorage(get(token.DATABASE)),
+      nonces: get(token.BACKEND).nonces,
       clock: get(token.CLOCK),
       // Many clients can share one address; a full queue is about a third of a second of pure JS.
       recoveries: { waiting: 128, waitingPerClass: 32 },
@@ -68,35 +59,34 @@ export function createContainer(): Container {
   )
   bind(token.ISSUER, get => {
     const config = get(token.CONFIG)
-    const db = get(token.DATABASE)
-    const { keyPeppers, signingKeyEncryptionKey } = get(token.SECRETS)
     return createIssuer({
       issuer: audience(config),
       audience: audience(config),
       environment: config.environment,
-      peppers: keyPeppers,
+      peppers: get(token.SECRETS).keyPeppers,
       clock: get(token.CLOCK),
-      ...issuerStorage(db, { encryptionKey: signingKeyEncryptionKey }),
+      ...get(token.BACKEND).issuer,
     })
   })
   bind(token.GUARD, get => {
     const config = get(token.CONFIG)
     const issuer = get(token.ISSUER)
+    const backend = get(token.BACKEND)
     return createGuard({
       issuer: audience(config),
       audience: audience(config),
       clock: get(token.CLOCK),
       keys: issuer.verificationKey,
       policies: issuer.policies,
-      limits: limitsOf(config),
+      revocation: { mode: 'feed', feed: backend.feed, isLive: issuer.isCurrent },
+      spend: backend.spend(backend.sql),
+      ...guardLimits(config, backend),
     })
   })
-  bind(token.IDEMPOTENCY, get =>
-    createTransactionalIdempotency({
-      db: get(token.DATABASE),
-      storage: tx => idempotencyStorage(tx),
-      clock: get(token.CLOCK),
-    }),
-  )
+  bind(token.LIMITS, get => entryLimits(get(token.CONFIG), get(token.BACKEND)))
+  bind(token.IDEMPOTENCY, get => {
+    const { sql, idempotency } = get(token.BACKEND)
+    return createTransactionalIdempotency({ db: sql, storage: idempotency, clock: get(token.CLOCK) })
+  })
   return container
 }

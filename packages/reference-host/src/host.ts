@@ -3,12 +3,14 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '@gatewright/kernel'
 import type { Config } from './config.ts'
 import { createContainer, type Container } from './container.ts'
+import { startMaintenance } from './maintenance.ts'
+import { createMetrics } from './observability/metrics.ts'
 import { operations } from './operations.ts'
+import { aliasTable } from './product/aliases.ts'
 import { firstPartnerKey } from './sandbox.ts'
-import { createApp, type ReportFailure } from './server/app.ts'
-import { openDatabase } from './storage/database.ts'
-import { migrate } from './storage/migrate.ts'
-import { loadSecrets } from './storage/secrets.ts'
+import { createApp } from './server/app.ts'
+import type { Observe } from './server/decision.ts'
+import { openStores } from './storage/open.ts'
 import * as token from './tokens.ts'
 
 /** A host that listens. */
@@ -17,13 +19,16 @@ export interface RunningHost {
   readonly url: string
   /** The sandbox's first partner key, only on the start that made it. */
   readonly partnerKey: string | undefined
-  /** Stops taking connections, lets running requests finish (10 s at most), then closes the database. */
+  /** Stops taking connections, lets running requests finish (10 s at most), then closes the stores. */
   close(): Promise<void>
 }
 
 /** What a caller brings. */
 export interface StartOptions {
-  readonly report: ReportFailure
+  /** Takes one decision event per request. */
+  readonly observe: Observe
+  /** Takes failures outside requests. */
+  readonly report: (error: unknown) => void
   /** Default: the wall clock. */
   readonly clock?: Clock
 }
@@ -31,55 +36,87 @@ export interface StartOptions {
 const REQUEST_TIMEOUT_MS = 30_000
 const DRAIN_MS = 10_000
 
-/** Opens the data folder, brings its tables up to date and listens. Throws `DataDirInUse` when another host has it. */
-export async function startHost(config: Config, { report, clock }: StartOptions): Promise<RunningHost> {
-  const database = openDatabase(config.dataDir)
+/**
+ * Opens the stores, brings their tables up to date, loads revocations and listens. Throws `DataDirInUse` when another
+ * host has the data folder.
+ */
+export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
+  const { backend, secrets, close: closeStores } = await openStores(config)
+  const container = createContainer()
+  container.bind(token.CONFIG, () => config)
+  container.bind(token.BACKEND, () => backend)
+  container.bind(token.SECRETS, () => secrets)
+  const { clock } = options
+  if (clock) container.bind(token.CLOCK, () => clock)
+  const guard = container.get(token.GUARD)
   try {
-    await migrate(database.sql)
-    const container = createContainer()
-    const secrets = loadSecrets(config)
-    container.bind(token.CONFIG, () => config)
-    container.bind(token.DATABASE, () => database.sql)
-    container.bind(token.SECRETS, () => secrets)
-    if (clock) container.bind(token.CLOCK, () => clock)
-
-    const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, appOf(container, report).callback())
+    await guard.start()
     const partnerKey = await firstPartnerKey(
       container.get(token.PARTNERS),
       container.get(token.ISSUER),
       container.get(token.CLOCK),
     )
+    const app = appOf(container, options.observe)
+    const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, app.callback())
     const url = await listen(server, config)
+    const stopMaintenance = maintain(container, options.report)
     return {
       url,
       partnerKey,
       close: async () => {
         await drain(server)
         await container.get(token.IDEMPOTENCY).drained()
+        await stopMaintenance()
         await container.get(token.ISSUER).flush()
-        database.close()
+        await guard.stop()
+        await closeStores()
       },
     }
   } catch (error) {
-    database.close()
+    await guard.stop()
+    await closeStores()
     throw error
   }
 }
 
 /** Resolves every service once; nothing below knows the container. */
-function appOf(container: Container, report: ReportFailure): ReturnType<typeof createApp> {
+function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {
+  const { serviceName, publicUrl } = container.get(token.CONFIG)
+  const backend = container.get(token.BACKEND)
+  const metrics = createMetrics()
   const services = {
     clock: container.get(token.CLOCK),
     aliases: container.get(token.ALIASES),
     verifier: container.get(token.VERIFIER),
     issuer: container.get(token.ISSUER),
     guard: container.get(token.GUARD),
+    limits: container.get(token.LIMITS),
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
+    checks: backend.checks,
+    spendStorage: backend.spend,
+    serviceName,
+    metrics,
+    observe: (decision: Parameters<Observe>[0]) => {
+      metrics.observe(decision)
+      observe(decision)
+    },
   }
-  return createApp(operations(services), services, report)
+  const table = operations(services, { serviceName, url: publicUrl ?? '/', aliases: aliasTable })
+  return createApp(table, services)
+}
+
+function maintain(container: Container, report: (error: unknown) => void): () => Promise<void> {
+  const { nonces, sql, idempotency, spend } = container.get(token.BACKEND)
+  const collected = {
+    nonces,
+    records: idempotency(sql),
+    spend: spend(sql),
+    issuer: container.get(token.ISSUER),
+  }
+  return startMaintenance(collected, container.get(token.CLOCK), report)
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<string> {

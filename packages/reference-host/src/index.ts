@@ -1,4 +1,5 @@
 export { readConfig } from './config.ts'
 export { startHost } from './host.ts'
 export type { Config, ConfigResult, NamedSecret, RateLimits } from './config.ts'
+export type { Decision, Observe } from './server/decision.ts'
 export type { RunningHost, StartOptions } from './host.ts'

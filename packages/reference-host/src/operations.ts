@@ -4,20 +4,25 @@ import type { ModuleServices } from './modules/services.ts'
 import { createPartnerSession } from './modules/sessions/partner.ts'
 import { createUserSession } from './modules/sessions/user.ts'
 import { createPayin } from './modules/subscriptions/payin.ts'
-import { healthz, jwks } from './modules/system/operations.ts'
+import { systemOperations, type SystemServices } from './modules/system/operations.ts'
 import { resolveUser } from './modules/users/resolve.ts'
+import { openApiDocument, type DescribedHost } from './openapi/document.ts'
 import type { Operation } from './server/operation.ts'
 
-/** The operation table: everything the host serves. Routes and rules are made from it. */
-export function operations(services: ModuleServices): readonly Operation[] {
-  return [
+/** The operation table: everything the host serves. Routes, rules and the API description are made from it. */
+export function operations(
+  services: ModuleServices & Omit<SystemServices, 'description'>,
+  host: DescribedHost,
+): readonly Operation[] {
+  let described: object | undefined
+  const table: readonly Operation[] = [
     bootstrap(services),
     createUserSession(services),
     resolveUser(services),
     createPartnerSession(services),
     createPayin(services),
     listCards(services),
-    jwks(services),
-    healthz(),
+    ...systemOperations({ ...services, description: () => (described ??= openApiDocument(table, host)) }),
   ]
+  return table
 }

@@ -1,8 +1,10 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from './modules/partners/store.ts'
 import { partnerScopes } from './product/scopes.ts'
+
+/** One id, so that hosts which start at once on one database agree who was first. */
+const SANDBOX_PARTNER = 'ptn_sandbox'
 
 /**
  * On the first start of a sandbox: makes a partner and returns its key, which is nowhere else. Later: undefined.
@@ -14,17 +16,16 @@ export async function firstPartnerKey(
   clock: Clock,
 ): Promise<string | undefined> {
   if (await partners.any()) return undefined
-  const partnerId = `ptn_${randomUUID().replaceAll('-', '')}`
   const created = await issuer.createKey({
     surface: 'partner',
-    accountId: partnerId,
+    accountId: SANDBOX_PARTNER,
     userId: null,
     walletAddress: null,
     scopes: partnerScopes.names,
   })
   if (!created.ok) throw new Error(`the sandbox partner key could not be made: ${created.message}`)
-  await partners.add(partnerId, 'Sandbox partner', clock.now())
-  return created.value.text
+  const first = await partners.add(SANDBOX_PARTNER, 'Sandbox partner', clock.now())
+  return first ? created.value.text : undefined
 }
 
 /** Lines to paste into a shell: resolve a user, open a session, list cards. */

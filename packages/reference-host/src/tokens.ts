@@ -1,5 +1,4 @@
 import type { Clock } from '@gatewright/kernel'
-import type { SqlClient } from '@gatewright/kernel/sql'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Guard } from '@gatewright/scope-guard'
@@ -7,10 +6,12 @@ import type { Issuer } from '@gatewright/session-issuer'
 import type { Verifier } from '@gatewright/signature-verifier'
 import { Token } from 'typedi'
 import type { Config } from './config.ts'
+import type { EntryLimits } from './limits.ts'
 import type { CardStore } from './modules/cards/store.ts'
 import type { PartnerStore } from './modules/partners/store.ts'
 import type { PayinStore } from './modules/subscriptions/store.ts'
 import type { UserStore } from './modules/users/store.ts'
+import type { Backend } from './storage/backend.ts'
 import type { Secrets } from './storage/secrets.ts'
 
 /** A token that carries its type both ways, so that a `Key<string>` is not a `Key<number>`. */
@@ -21,7 +22,7 @@ export class Key<T> extends Token<T> {
 /** What a process brings: opened and closed outside the container. */
 export const CONFIG: Key<Config> = new Key('config')
 export const CLOCK: Key<Clock> = new Key('clock')
-export const DATABASE: Key<SqlClient> = new Key('database')
+export const BACKEND: Key<Backend> = new Key('backend')
 export const SECRETS: Key<Secrets> = new Key('secrets')
 
 /** What the container makes from it. */
@@ -29,6 +30,7 @@ export const ALIASES: Key<Aliases> = new Key('aliases')
 export const VERIFIER: Key<Verifier> = new Key('verifier')
 export const ISSUER: Key<Issuer> = new Key('issuer')
 export const GUARD: Key<Guard> = new Key('guard')
+export const LIMITS: Key<EntryLimits> = new Key('limits')
 export const IDEMPOTENCY: Key<TransactionalIdempotency> = new Key('idempotency')
 export const USERS: Key<UserStore> = new Key('users')
 export const PARTNERS: Key<PartnerStore> = new Key('partners')

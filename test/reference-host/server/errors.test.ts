@@ -72,7 +72,7 @@ t.test(
     })
     const wrong = await host.send(PAYIN)
     t.match(wrong, { status: 405, body: { error: 'method_not_allowed' } })
-    t.equal(wrong.headers.get('allow'), 'POST')
+    t.equal(wrong.headers.get('allow'), 'POST, OPTIONS')
     t.match(await host.send('/partner/v1/cards', { method: 'DELETE' }), { status: 405, body: { ok: false } })
   },
 )

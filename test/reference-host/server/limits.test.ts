@@ -15,7 +15,7 @@ t.test('lets 5 of 6 requests of a key pass when its limit is 5, whatever session
     const answer = await pay(user.token, n % 2 ? '/user/v1' : '/consumer/v1')
     t.equal(answer.status, 200)
     t.match(answer.headers.get('ratelimit'), `"guardedPerKeyPerMinute";r=${5 - n};t=`)
-    t.equal(answer.headers.get('ratelimit-policy'), '"guardedPerKeyPerMinute";q=5;w=60')
+    t.match(answer.headers.get('ratelimit-policy'), /^"guardedPerKeyPerMinute";q=5;w=60/)
   }
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
   for (const token of [user.token, minted.body['sessionToken'] as string]) {

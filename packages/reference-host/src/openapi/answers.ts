@@ -19,7 +19,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 /** Every answer that an operation documents, by status. The refusals follow from its rule. */
 export function answers(operation: Operation): Json {
   const schema = operation.document ? operation.answer : envelope(operation)
-  const refusals = new Set<number>([500, 503, ...(operation.refuses ?? [])])
+  const refusals = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.refuses ?? [])])
   const add = (when: boolean, ...statuses: number[]): void => {
     if (when) for (const status of statuses) refusals.add(status)
   }
@@ -32,6 +32,7 @@ export function answers(operation: Operation): Json {
   const refusal = { $ref: `#/components/schemas/${error}` }
   return Object.fromEntries([
     [200, answer('Success', schema, 'write' in operation ? replayed : {})],
+    ...(operation.id === 'system.readyz' ? [[503, answer('A dependency is down', schema)] as const] : []),
     ...[...refusals].sort().map(status => [status, answer(MEANINGS[status] as string, refusal)]),
   ])
 }

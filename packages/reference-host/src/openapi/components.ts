@@ -1,6 +1,16 @@
 const text = { type: 'string' } as const
-const bearer = (description: string): object => ({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description })
-const key = (name: string, description: string): object => ({ type: 'apiKey', in: 'header', name, description })
+const bearer = (description: string): object => ({
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'JWT',
+  description,
+})
+const key = (name: string, description: string): object => ({
+  type: 'apiKey',
+  in: 'header',
+  name,
+  description,
+})
 
 /** How callers prove who they are. The consumer names stay declared for existing clients. */
 export const securitySchemes: Readonly<Record<string, object>> = {

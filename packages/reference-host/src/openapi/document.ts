@@ -7,6 +7,7 @@ import { schemas, securitySchemes } from './components.ts'
 /** What the API description says about the host as a whole. */
 export interface DescribedHost {
   readonly serviceName: string
+  /** Where clients reach it; `/` stands for where the description came from. */
   readonly url: string
   readonly aliases: AliasTable
 }
@@ -82,7 +83,12 @@ function parameters(operation: Operation): Json[] {
   return [...path, ...query, ...headers]
 }
 
-const header = (name: string, schema: Json, required = false): Json => ({ name, in: 'header', required, schema })
+const header = (name: string, schema: Json, required = false): Json => ({
+  name,
+  in: 'header',
+  required,
+  schema,
+})
 const headerParameters: Readonly<Record<string, Json>> = {
   IdempotencyKey: header('idempotency-key', { type: 'string', minLength: 8, maxLength: 255 }, true),
   OpenResponses: header('X-Open-Responses', { type: 'string', enum: ['1', 'true'] }),
@@ -95,5 +101,7 @@ function security({ credential, surface }: Operation): Record<string, string[]>[
   if (credential === 'none') return []
   if (credential === 'user-key') return either('UserKey', 'ConsumerKey')
   if (credential === 'partner-key') return either('PartnerKey')
-  return surface === 'partner' ? either('PartnerSessionBearer') : either('UserSessionBearer', 'ConsumerSessionBearer')
+  return surface === 'partner'
+    ? either('PartnerSessionBearer')
+    : either('UserSessionBearer', 'ConsumerSessionBearer')
 }

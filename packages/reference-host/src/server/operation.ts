@@ -1,7 +1,7 @@
 import type { Surface, Verdict } from '@gatewright/kernel'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Access, Spend } from '@gatewright/scope-guard'
+import type { Access, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox'
 
@@ -33,7 +33,10 @@ export interface Success {
 
 /** An answer that is a document of its own, such as a JWKS. */
 export interface Document {
+  /** Sent as JSON; a text is sent as it is. */
   readonly document: unknown
+  /** Default 200. */
+  readonly status?: number
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
@@ -43,8 +46,8 @@ export interface Effect {
   readonly tx: SqlQueries
   /** Stable id of the effect: the same on every retry of the same idempotency key. */
   readonly effectId: string
-  /** What `spends` said, already allowed by every policy of the caller. */
-  readonly spend: Spend
+  /** The spend that every policy of the caller allowed, held in the same transaction. */
+  readonly hold: SpendHold
 }
 
 interface Rule<C extends Credential, S extends TObject> {
@@ -57,6 +60,8 @@ interface Rule<C extends Credential, S extends TObject> {
   /** Canonical paths with `{name}` parameters; the first is the one documents show. */
   readonly paths: readonly [string, ...string[]]
   readonly credential: C
+  /** A limit on an operation that no session guards: by client address, or by the key that was proven. */
+  readonly limit?: 'bootstrap' | 'mint'
   /** Scopes a session needs, all of them. Sessions only. */
   readonly scopes?: readonly string[]
   /** Query parameters, for the API description; the handler reads them. */

@@ -2,8 +2,10 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { parseJsonObject, type HeaderField } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
-import type { Access, Guard, Rule } from '@gatewright/scope-guard'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { addressBucket, type Access, type Guard, type Rule, type SpendStorage } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import type { EntryLimits } from '../limits.ts'
 import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
 import { bodyCheck } from './validate.ts'
 
@@ -12,6 +14,9 @@ export interface PerformServices {
   readonly guard: Guard
   readonly issuer: Issuer
   readonly idempotency: TransactionalIdempotency
+  readonly limits: EntryLimits
+  /** Spend counters in the transaction of a financial write. */
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
 
 /** A request with its raw body still to be read, and headers under their canonical names. */
@@ -25,6 +30,15 @@ export interface Incoming {
 export interface Performed {
   readonly verdict: Verdict<Success | Document>
   readonly headers: readonly HeaderField[]
+  /** Whose credential was proven. */
+  readonly who?: Who
+}
+
+/** The ids behind a proven credential. */
+export interface Who {
+  readonly accountId: string
+  readonly keyId: string
+  readonly sessionId: string | undefined
 }
 
 /** Performs one operation on a request. */
@@ -41,19 +55,44 @@ export function compile(operation: Operation, services: PerformServices): Perfor
   return async incoming => {
     const caller = await prove(incoming.facts)
     if (!caller.ok) return { verdict: caller, headers: [] }
-    const headers = operation.credential === 'session' ? (caller.value as Access).headers : []
+    const limited = await enter(operation, incoming.facts, caller.value, services)
+    if (!limited.ok) return { verdict: limited, headers: [], ...whoIs(caller.value) }
+    const headers = limited.value
+    const known = { headers, ...whoIs(caller.value) }
 
     const raw = operation.method === 'GET' ? allow(new Uint8Array()) : await incoming.readBody()
-    if (!raw.ok) return { verdict: raw, headers }
+    if (!raw.ok) return { ...known, verdict: raw }
     const parsed = parseJsonObject(raw.value, incoming.facts.header('content-type'))
     const body = parsed.ok && check ? check(parsed.value) : parsed
-    if (!body.ok) return { verdict: body, headers }
+    if (!body.ok) return { ...known, verdict: body }
 
-    const call = { facts: incoming.facts, params: incoming.params, caller: caller.value, body: body.value }
-    if ('handle' in operation) return { verdict: await operation.handle(call), headers }
+    const { facts, params } = incoming
+    const call = { facts, params, caller: caller.value, body: body.value }
+    if ('handle' in operation) return { ...known, verdict: await operation.handle(call as never) }
     const written = await commit(operation, call as Call<'session', never>, raw.value, services)
-    return { verdict: written.verdict, headers: [...headers, ...written.headers] }
+    return { ...known, verdict: written.verdict, headers: [...headers, ...written.headers] }
   }
+}
+
+/** The limits of operations that no session guards; a guarded one brings its fields along. */
+async function enter(
+  { limit, credential }: Operation,
+  { address }: RequestFacts,
+  caller: Callers[keyof Callers],
+  { limits }: PerformServices,
+): Promise<Verdict<readonly HeaderField[]>> {
+  if (credential === 'session') return allow((caller as Access).headers)
+  if (limit === 'bootstrap') return limits.bootstrap(addressBucket(address))
+  return limit === 'mint' ? limits.mint((caller as ApiKey).id) : allow([])
+}
+
+function whoIs(caller: Callers[keyof Callers]): { who?: Who } {
+  if (caller === undefined) return {}
+  if ('session' in caller) {
+    const { accountId, keyId, sessionId } = caller.session
+    return { who: { accountId, keyId, sessionId } }
+  }
+  return { who: { accountId: caller.accountId, keyId: caller.id, sessionId: undefined } }
 }
 
 /** Proves the credential that the operation names; no other is looked at. */
@@ -68,6 +107,7 @@ function prover(
       operation: id,
       ...(surface === 'public' ? {} : { surface }),
       ...(scopes ? { allOf: scopes } : {}),
+      ...(operation.method === 'GET' ? {} : { limit: 'write' }),
       ...('write' in operation ? { spends: 'spend' } : {}),
     }
     guard.prepare(rule)
@@ -84,7 +124,7 @@ async function commit(
   operation: LedgerOperation,
   call: Call<'session', never>,
   body: Uint8Array,
-  { guard, idempotency }: PerformServices,
+  { guard, idempotency, spendStorage }: PerformServices,
 ): Promise<Performed> {
   const { caller } = call
   let refusal: Verdict<Success> | undefined
@@ -105,8 +145,8 @@ async function commit(
       async function spendAndWrite(): Promise<Verdict<Success>> {
         const spend = operation.spends(call)
         if (!spend.ok) return spend
-        const allowed = await guard.reserve(caller, spend.value)
-        return allowed.ok ? operation.write(call, { tx, effectId, spend: spend.value }) : allowed
+        const held = await guard.reserve(caller, { ...spend.value, holdId: effectId }, spendStorage(tx))
+        return held.ok ? operation.write(call, { tx, effectId, hold: held.value }) : held
       }
     },
   )

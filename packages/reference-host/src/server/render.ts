@@ -21,7 +21,7 @@ export function render(
   }
   const { value } = verdict
   if ('document' in value) {
-    return { status: 200, headers: [...headers, ...value.headers], body: value.document }
+    return { status: value.status ?? 200, headers: [...headers, ...value.headers], body: value.document }
   }
   const data = aliases.withTwins(value.data)
   const body = {

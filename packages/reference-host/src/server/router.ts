@@ -1,10 +1,10 @@
-import { denialAnswer, type Answer, type ErrorShape } from '@gatewright/http'
-import { requestFacts, send, type RequestFacts } from '@gatewright/http/koa'
-import { readRawBody } from '@gatewright/http'
+import { denialAnswer, readRawBody, type Answer } from '@gatewright/http'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import { Router, type RouterMiddleware } from '@koa/router'
 import type { Middleware } from 'koa'
 import { deny } from './codes.ts'
+import { optionsAnswer } from './cors.ts'
+import { shapeOfPath, type ExchangeState } from './exchange.ts'
 import type { Operation } from './operation.ts'
 import { compile, type PerformServices } from './perform.ts'
 import { errorShape, render } from './render.ts'
@@ -12,76 +12,72 @@ import { errorShape, render } from './render.ts'
 /** Bytes a request body may have (contract section 11). */
 const BODY_LIMIT_BYTES = 256 * 1024
 
-/** A request as the alias stage left it: canonical path, headers under canonical names. */
-export interface RoutedState {
-  facts: RequestFacts
-}
-
 /** Routes canonical requests to their operations; what no operation serves is 404, or 405 with `Allow`. */
 export function operationRoutes(
   table: readonly Operation[],
   services: PerformServices & { readonly aliases: Aliases },
-): Middleware<RoutedState> {
-  const router = new Router<RoutedState>({ strict: true, sensitive: true })
-  const methods = new Map<string, { allow: string[]; shape: ErrorShape }>()
+): Middleware<ExchangeState> {
+  const router = new Router<ExchangeState>({ strict: true, sensitive: true })
   for (const operation of table) {
     const perform = compile(operation, services)
-    const respond: RouterMiddleware<RoutedState> = async ctx => {
-      const { verdict, headers } = await perform({
-        facts: ctx.state.facts,
+    const respond: RouterMiddleware<ExchangeState> = async ctx => {
+      const { exchange } = ctx.state
+      exchange.operation = operation
+      const performed = await perform({
+        facts: exchange.facts,
         params: ctx.params,
         readBody: () => readRawBody(ctx.req, BODY_LIMIT_BYTES),
       })
-      send(ctx, render(operation, verdict, headers, services.aliases))
+      exchange.performed = performed
+      exchange.answer = render(operation, performed.verdict, performed.headers, services.aliases)
     }
     for (const path of operation.paths) {
       router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [operation.method], respond)
-      const entry = methods.get(path) ?? { allow: [], shape: errorShape(operation.surface) }
-      entry.allow.push(operation.method)
-      methods.set(path, entry)
     }
   }
-  const routes = router.routes() as unknown as Middleware<RoutedState>
+  const routes = router.routes() as unknown as Middleware<ExchangeState>
   return (ctx, next) =>
     routes(ctx, async () => {
-      const known = methods.get(ctx.path)
-      send(ctx, known ? wrongMethod(known) : unknownPath(ctx.path))
+      const layers = router.match(ctx.path, ctx.method).path
+      const methods = new Set(layers.flatMap(layer => layer.methods))
+      ctx.state.exchange.answer = unrouted(ctx.path, ctx.method, [...methods].sort())
       await next()
     })
 }
 
-function wrongMethod({ allow, shape }: { allow: string[]; shape: ErrorShape }): Answer {
-  const names = allow.join(', ')
-  const refusal = deny('method_not_allowed', `this path takes ${names}`)
-  return denialAnswer({ ...refusal, headers: [['Allow', names]] }, shape)
-}
-
-function unknownPath(path: string): Answer {
-  return denialAnswer(
-    deny('not_found', 'no operation has this path'),
-    path.startsWith('/partner/') ? 'partner' : 'plain',
-  )
+/** The answer where no operation has the path and the method. */
+function unrouted(path: string, method: string, methods: readonly string[]): Answer {
+  if (methods.length === 0)
+    return denialAnswer(deny('not_found', 'no operation has this path'), shapeOfPath(path))
+  const all = [...methods, 'OPTIONS']
+  if (method === 'OPTIONS') return optionsAnswer(all)
+  const refusal = deny('method_not_allowed', `this path takes ${all.join(', ')}`)
+  const operationShape = path === '/users/resolve' ? errorShape('partner') : shapeOfPath(path)
+  return denialAnswer({ ...refusal, headers: [['Allow', all.join(', ')]] }, operationShape)
 }
 
 /**
- * Turns old names into canonical ones before routing, for Koa. `originalUrl` keeps what came. A request target that
- * is not a path (absolute form, `*`) is refused: it would carry a foreign host into links and keys.
+ * Turns old names into canonical ones before routing. `originalUrl` keeps what came. A request target that is not
+ * a path (absolute form, `*`) is refused: it would carry a foreign host into links and keys.
  */
-export function aliasStage(aliases: Aliases): Middleware<RoutedState> {
+export function aliasStage(aliases: Aliases): Middleware<ExchangeState> {
   return async (ctx, next) => {
-    const received = requestFacts(ctx)
+    const { exchange } = ctx.state
+    const received = exchange.facts
     if (!received.path.startsWith('/')) {
-      return send(ctx, denialAnswer(deny('invalid_request', 'the request target must be a path'), 'plain'))
+      exchange.answer = denialAnswer(deny('invalid_request', 'the request target must be a path'), 'plain')
+      return
     }
     const resolved = aliases.resolve(received)
     if (!resolved.ok) {
-      const shape = received.path.startsWith('/partner/') ? 'partner' : 'plain'
-      return send(ctx, denialAnswer(resolved, shape))
+      exchange.answer = denialAnswer(resolved, shapeOfPath(received.path))
+      return
     }
-    const { path, headers, answerHeaders } = resolved.value
+    const { path, headers, answerHeaders, used } = resolved.value
     for (const [name, value] of answerHeaders) ctx.set(name, value)
     ctx.path = path
-    ctx.state.facts = { ...received, path, header: name => headers[name] ?? received.header(name) }
+    exchange.aliases = used
+    exchange.facts = { ...received, path, header: name => headers[name] ?? received.header(name) }
     await next()
   }
 }

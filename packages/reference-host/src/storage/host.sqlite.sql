@@ -45,6 +45,7 @@ create table {prefix}payins (
   method text not null check (method in ('onchain', 'balance')),
   status text not null,
   properties text not null,
+  hold text not null,
   created_at integer not null,
   expires_at integer not null
 );

@@ -5,7 +5,8 @@ import { rows, type SqlClient } from '@gatewright/kernel/sql'
 export interface PartnerStore {
   /** Whether any partner is known. */
   any(): Promise<boolean>
-  add(id: string, name: string, now: EpochMs): Promise<void>
+  /** Adds a partner. False when the id is taken: of two hosts that add it at once, one gets true. */
+  add(id: string, name: string, now: EpochMs): Promise<boolean>
 }
 
 /** Partner records in SQL. */
@@ -13,7 +14,12 @@ export function partnerStore(db: SqlClient): PartnerStore {
   return {
     any: async () => (await rows(db, 'select 1 from gw_partners limit 1')).length > 0,
     async add(id, name, now) {
-      await rows(db, 'insert into gw_partners (id, name, created_at) values ($1, $2, $3)', [id, name, now])
+      const added = await rows(
+        db,
+        'insert into gw_partners (id, name, created_at) values ($1, $2, $3) on conflict do nothing returning id',
+        [id, name, now],
+      )
+      return added.length === 1
     },
   }
 }

@@ -21,6 +21,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     method: 'POST',
     paths: ['/partner/v1/sessions'],
     credential: 'partner-key',
+    limit: 'mint',
     body: Body,
     answer: Type.Object({ ...sessionShape, userId: Type.String() }),
     refuses: [404, 409],

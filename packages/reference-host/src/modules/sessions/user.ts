@@ -19,6 +19,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     method: 'POST',
     paths: ['/user/v1/sessions'],
     credential: 'user-key',
+    limit: 'mint',
     topLevel: true,
     body: Body,
     answer: Type.Object(sessionShape),

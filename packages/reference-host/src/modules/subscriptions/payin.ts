@@ -45,11 +45,18 @@ export function createPayin({ payins, clock }: ModuleServices): Operation {
       if (!amount.ok) return amount
       return allow({ amountCents: amount.value, currency: 'USD' })
     },
-    async write({ caller, body }, { tx, effectId, spend }) {
+    async write({ caller, body }, { tx, effectId, hold }) {
       const { amountCents: _amount, currency = 'USD', method = 'onchain', ...properties } = body
       const { accountId, userId } = caller.session
-      const payin = { accountId, userId, amountCents: spend.amountCents, currency, method, properties }
-      const stored = await payins.insert(tx, effectId, payin, clock.now())
+      const payin = {
+        accountId,
+        userId,
+        amountCents: hold.requested.amountCents,
+        currency,
+        method,
+        properties,
+      }
+      const stored = await payins.insert(tx, { effectId, hold }, payin, clock.now())
       return allow({ data: { payin: wirePayin(stored) }, summary: 'The pay-in awaits its payment.' })
     },
   })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
+import type { SpendHold } from '@gatewright/scope-guard'
 import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 
 /** What a pay-in request asks for. */
@@ -22,13 +23,20 @@ export interface Payin extends NewPayin {
   readonly expiresAt: EpochMs
 }
 
+/** What ties a pay-in to its request: the effect's id, and the spend that its policies hold for it. */
+export interface PayinEffect {
+  readonly effectId: string
+  /** Kept with the pay-in: it counts against the caps until the pay-in ends. */
+  readonly hold: SpendHold
+}
+
 /** The host's pay-in records. */
 export interface PayinStore {
   /**
    * Adds a pay-in in the caller's transaction, once per effect id: when the idempotency record has ended and the
    * same request comes again, the pay-in that it made then is returned.
    */
-  insert(tx: SqlQueries, effectId: string, payin: NewPayin, now: EpochMs): Promise<Payin>
+  insert(tx: SqlQueries, effect: PayinEffect, payin: NewPayin, now: EpochMs): Promise<Payin>
 }
 
 /** How long a pay-in waits for its payment, in ms (24 hours). */
@@ -36,17 +44,18 @@ const OPEN_MS = 86_400_000
 
 /** Pay-in records in SQL. */
 export const payinStore: PayinStore = {
-  async insert(tx, effectId, payin, now) {
+  async insert(tx, { effectId, hold }, payin, now) {
     const id = `payin_${randomUUID().replaceAll('-', '')}`
     const { accountId, userId, amountCents, currency, method, properties } = payin
     await rows(
       tx,
       `insert into gw_payins (id, account_id, user_id, effect_id, amount_cents, currency, method, status,
-        properties, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, 'awaiting_payment', $8, $9, $10)
+        properties, hold, created_at, expires_at)
+        values ($1, $2, $3, $4, $5, $6, $7, 'awaiting_payment', $8, $9, $10, $11)
         on conflict (effect_id) do nothing`,
       [
         ...[id, accountId, userId, effectId, amountCents, currency, method, JSON.stringify(properties)],
-        ...[now, now + OPEN_MS],
+        ...[JSON.stringify(hold), now, now + OPEN_MS],
       ],
     )
     const [row] = await rows(tx, 'select * from gw_payins where effect_id = $1', [effectId])

@@ -1,37 +1,93 @@
 import { allow } from '@gatewright/kernel'
-import Type from 'typebox'
-import { operation, type Operation } from '../../server/operation.ts'
-import type { ModuleServices } from '../services.ts'
+import type { Issuer } from '@gatewright/session-issuer'
+import Type, { type TObject } from 'typebox'
+import type { Metrics } from '../../observability/metrics.ts'
+import { operation, type Document, type Operation } from '../../server/operation.ts'
+import type { DependencyCheck } from '../../storage/backend.ts'
 
-/** `GET /.well-known/jwks.json`: the keys that verify session tokens. */
-export function jwks({ issuer }: ModuleServices): Operation {
-  return operation({
-    id: 'system.jwks',
-    title: 'The keys that verify session tokens',
-    surface: 'public',
-    method: 'GET',
-    paths: ['/.well-known/jwks.json'],
-    document: true,
-    answer: Type.Object({ keys: Type.Array(Type.Object({ kid: Type.String(), kty: Type.String() })) }),
-    credential: 'none',
-    async handle() {
+/** What the host says about itself. */
+export interface SystemServices {
+  readonly issuer: Issuer
+  readonly metrics: Metrics
+  readonly checks: Readonly<Record<string, DependencyCheck>>
+  /** The API description of the whole table, this module included. */
+  readonly description: () => object
+}
+
+/** How long one dependency may take to answer a readiness check, in ms. */
+const CHECK_TIMEOUT_MS = 2000
+
+/** Operations that anyone may call and that speak for the host: keys, description, health, metrics. */
+export function systemOperations({ issuer, metrics, checks, description }: SystemServices): Operation[] {
+  return [
+    document('jwks', 'The keys that verify session tokens', '/.well-known/jwks.json', Jwks, async () => {
       const { keys, headers } = await issuer.jwks()
-      return allow({ document: { keys }, headers })
-    },
+      return { document: { keys }, headers }
+    }),
+    document(
+      'openapi',
+      'This description',
+      '/openapi.json',
+      Type.Object({ openapi: Type.String() }),
+      async () => ({
+        document: description(),
+        headers: [['Cache-Control', 'public, max-age=300']],
+      }),
+    ),
+    document('healthz', 'The process answers', '/healthz', Health, async () => ({
+      document: { status: 'ok' },
+      headers: [],
+    })),
+    document('readyz', 'Every dependency answers', '/readyz', Readiness, () => readiness(checks)),
+    document('metrics', 'Prometheus metrics', '/metrics', Type.Object({}), async () => {
+      const { contentType, body } = await metrics.text()
+      return { document: body, headers: [['Content-Type', contentType]] }
+    }),
+  ]
+}
+
+const Jwks = Type.Object({ keys: Type.Array(Type.Object({ kid: Type.String(), kty: Type.String() })) })
+const Health = Type.Object({ status: Type.Enum(['ok']) })
+const Readiness = Type.Object({
+  status: Type.Enum(['ready', 'not_ready']),
+  dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
+})
+
+function document(
+  verb: string,
+  title: string,
+  path: string,
+  answer: TObject,
+  make: () => Promise<Document>,
+): Operation {
+  return operation({
+    ...{ id: `system.${verb}`, title, surface: 'public', method: 'GET', paths: [path], credential: 'none' },
+    ...{ document: true, answer },
+    handle: async () => allow(await make()),
   })
 }
 
-/** `GET /healthz`: the process answers. It asks no dependency, so an outage elsewhere restarts nothing. */
-export function healthz(): Operation {
-  return operation({
-    id: 'system.healthz',
-    title: 'The process answers',
-    surface: 'public',
-    method: 'GET',
-    paths: ['/healthz'],
-    document: true,
-    answer: Type.Object({ status: Type.Enum(['ok']) }),
-    credential: 'none',
-    handle: async () => allow({ document: { status: 'ok' }, headers: [['Cache-Control', 'no-store']] }),
+/** Asks every dependency at once. Why one is down is for the operator's log, not for strangers. */
+async function readiness(checks: SystemServices['checks']): Promise<Document> {
+  const states = await Promise.all(
+    Object.entries(checks).map(
+      async ([name, check]) => [name, (await answers(check)) ? 'ok' : 'down'] as const,
+    ),
+  )
+  const ready = states.every(([, state]) => state === 'ok')
+  const status = ready ? 'ready' : 'not_ready'
+  const body = { status, dependencies: Object.fromEntries(states) }
+  return { document: body, headers: [], ...(ready ? {} : { status: 503 }) }
+}
+
+async function answers(check: DependencyCheck): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<boolean>(resolve => {
+    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, false)
   })
+  const answered = check().then(
+    () => true,
+    () => false,
+  )
+  return Promise.race([answered, late]).finally(() => clearTimeout(timer))
 }

@@ -63,19 +63,22 @@ const FIND = 'select * from gw_users where partner_id = $1 and external_id = $2'
 
 /** User records in SQL. */
 export function userStore(db: SqlClient): UserStore {
-  /** Stores the wallet of a user who has none; refuses another one. */
+  /** Stores the wallet of a user who has none, in one step with the check; refuses another one. */
   const withWallet = async (
     tx: SqlQueries,
     user: User,
     { walletAddress }: PartnerUserRequest,
   ): Promise<Verdict<User, HostDenial>> => {
     if (walletAddress === undefined || walletAddress === user.walletAddress) return allow(user)
-    if (user.walletAddress !== null) {
-      const message = 'the user has another walletAddress: resolve without it, or use another userId'
-      return deny('invalid_state', message, { field: 'walletAddress' })
-    }
-    await rows(tx, 'update gw_users set wallet_address = $1 where id = $2', [walletAddress, user.id])
-    return allow({ ...user, walletAddress })
+    const [updated] = await rows(
+      tx,
+      `update gw_users set wallet_address = $1
+        where id = $2 and (wallet_address is null or wallet_address = $1) returning *`,
+      [walletAddress, user.id],
+    )
+    if (updated) return allow(toUser(updated))
+    const message = 'the user has another walletAddress: resolve without it, or use another userId'
+    return deny('invalid_state', message, { field: 'walletAddress' })
   }
 
   return {

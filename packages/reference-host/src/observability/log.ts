@@ -1,0 +1,43 @@
+import { Fault } from '@gatewright/kernel'
+import { pino, type Logger } from 'pino'
+import type { Decision } from '../server/decision.ts'
+
+/**
+ * Structured logs on stderr: one JSON line a request at `info`, faults at `error`. A decision holds no credential by
+ * construction; the paths below are a second net under whatever a later change adds.
+ */
+export function createLogger(level: string): Logger {
+  const secrets = ['token', 'key', 'signature', 'authorization', 'secret', 'password', 'text']
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      redact: { paths: secrets.flatMap(name => [name, `*.${name}`]), censor: '[redacted]' },
+    },
+    pino.destination({ dest: 2, sync: true }),
+  )
+}
+
+/** Writes a decision. A refusal is a normal outcome and stays at `info`; a fault or an error is logged with its cause. */
+export function logDecision(logger: Logger, { failure, ...decision }: Decision): void {
+  const line = { ...decision, durationMs: Math.round(decision.durationMs * 100) / 100 }
+  if (failure === undefined) logger.info(line, 'request')
+  else
+    logger.error(
+      { ...line, failure: describe(failure) },
+      failure instanceof Fault ? 'fault' : 'unexpected error',
+    )
+}
+
+/** What an error says of itself. Enumerable extras of drivers are left out: they can hold statement values. */
+export function describe(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const { name, message, stack, cause } = error
+  return {
+    name,
+    message,
+    stack,
+    ...(cause instanceof Error ? { cause: `${cause.name}: ${cause.message}` } : {}),
+  }
+}

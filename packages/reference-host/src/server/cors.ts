@@ -1,0 +1,38 @@
+import type { Answer, HeaderField } from '@gatewright/http'
+
+/** Header fields of ours that a page in a browser may read. */
+const EXPOSED = [
+  ...['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'],
+  ...['Idempotency-Replayed', 'Deprecation', 'Link', 'Allow'],
+].join(', ')
+
+/** What a page may send. The partner key is missing on purpose: it never belongs into a browser. */
+const ACCEPTED = [
+  ...['authorization', 'content-type', 'idempotency-key', 'x-user-key', 'x-consumer-key'],
+  ...['x-open-responses', 'x-open-responses-call-id', 'traceparent'],
+].join(', ')
+
+/** Fields on every answer: CORS without cookies, no caching, no sniffing. */
+export const commonHeaders: readonly HeaderField[] = [
+  ['Access-Control-Allow-Origin', '*'],
+  ['Access-Control-Expose-Headers', EXPOSED],
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+]
+
+/** The answer to `OPTIONS` on a known path: what it takes, for people and for CORS preflights. */
+export function optionsAnswer(methods: readonly string[]): Answer {
+  const names = methods.join(', ')
+  return {
+    status: 204,
+    headers: [
+      ['Allow', names],
+      ['Access-Control-Allow-Methods', names],
+      ['Access-Control-Allow-Headers', ACCEPTED],
+      ['Access-Control-Max-Age', '600'],
+    ],
+    body: undefined,
+  }
+}

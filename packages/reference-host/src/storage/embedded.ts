@@ -1,0 +1,76 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  migrate as migrateIdempotency,
+  sqliteStorage as idempotency,
+} from '@gatewright/idempotency-store/sqlite'
+import { fromSqlite, rows } from '@gatewright/kernel/sql'
+import {
+  migrate as migrateSpend,
+  sqliteStorage as spend,
+  sqlRevocationFeed,
+} from '@gatewright/scope-guard/sqlite'
+import { migrate as migrateKeys, sqliteStorage as issuer } from '@gatewright/session-issuer/sqlite'
+import { migrate as migrateNonces, sqliteStorage as nonces } from '@gatewright/signature-verifier/sqlite'
+import Database from 'libsql'
+import type { Backend } from './backend.ts'
+import { migrateHost } from './migrate.ts'
+import type { Secrets } from './secrets.ts'
+
+/** Another process holds the data folder. Shown to the operator as it is. */
+export class DataDirInUse extends Error {
+  constructor(dataDir: string) {
+    super(`DATA_DIR ${dataDir} is in use by another host: stop it, or set DATA_DIR to another folder`)
+  }
+}
+
+/**
+ * Takes the folder for this process: an exclusive transaction on a file of its own, held until the end. The
+ * operating system drops it when the process dies, kill -9 included, so no stale lock can keep a host out.
+ */
+export function lockDataDir(dataDir: string): { release(): void } {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const held = new Database(join(dataDir, 'host.lock'))
+  try {
+    held.exec('pragma busy_timeout = 0')
+    held.exec('begin exclusive')
+  } catch {
+    held.close()
+    throw new DataDirInUse(dataDir)
+  }
+  return { release: () => held.close() }
+}
+
+/**
+ * Opens the embedded SQLite in `dataDir`, which must be locked, and brings its tables up to date. A commit is on
+ * disk when it returns (WAL, full sync).
+ */
+export async function embeddedBackend(dataDir: string, secrets: Secrets): Promise<Backend> {
+  const connect = (pragmas: string): Database.Database => {
+    const connection = new Database(join(dataDir, 'host.sqlite'))
+    connection.exec(pragmas)
+    return connection
+  }
+  const writer = connect('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
+  const reader = connect('pragma query_only = on; pragma busy_timeout = 1000')
+  const sql = fromSqlite(writer, reader)
+  for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend]) await migrate(sql)
+  await migrateHost(sql, 'sqlite')
+  return {
+    sql,
+    nonces: nonces(sql),
+    issuer: issuer(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
+    feed: sqlRevocationFeed(sql),
+    idempotency: tx => idempotency(tx),
+    spend: tx => spend(tx),
+    checks: {
+      database: async () => {
+        await rows(sql, 'select 1')
+      },
+    },
+    close: async () => {
+      reader.close()
+      writer.close()
+    },
+  }
+}

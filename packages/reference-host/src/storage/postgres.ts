@@ -1,0 +1,63 @@
+import {
+  migrate as migrateIdempotency,
+  postgresTransactionStorage as idempotency,
+} from '@gatewright/idempotency-store/postgres'
+import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
+import {
+  migrate as migrateSpend,
+  postgresStorage as spend,
+  sqlRevocationFeed,
+} from '@gatewright/scope-guard/postgres'
+import { migrate as migrateKeys, postgresStorage as issuer } from '@gatewright/session-issuer/postgres'
+import { migrate as migrateNonces, postgresStorage as nonces } from '@gatewright/signature-verifier/postgres'
+import pg from 'pg'
+import type { Backend } from './backend.ts'
+import { migrateHost } from './migrate.ts'
+import type { Secrets } from './secrets.ts'
+
+/** Connections per host. Two cores of Postgres gain nothing from more. */
+const POOL_SIZE = 10
+/** A host further off its store's clock than this is not ready (design, storage rules). */
+const MAX_SKEW_MS = 2000
+
+/** Connects to Postgres and brings the tables up to date, safely from many hosts at once. */
+export async function postgresBackend(url: string, secrets: Secrets): Promise<Backend> {
+  const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 })
+  // An idle connection that dies is replaced; without a listener it would end the process.
+  pool.on('error', () => {})
+  const sql = fromPgPool(pool)
+  try {
+    for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend]) await migrate(sql)
+    await migrateHost(sql, 'postgres')
+  } catch (error) {
+    await pool.end()
+    throw error
+  }
+  return {
+    sql,
+    nonces: nonces(sql),
+    issuer: issuer(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
+    feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
+    idempotency: tx => idempotency(tx),
+    spend: tx => spend(tx),
+    checks: { database: () => checkClock(sql) },
+    close: () => pool.end(),
+  }
+}
+
+async function checkClock(sql: SqlClient): Promise<void> {
+  const text = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now'
+  const [row] = await rows(sql, text)
+  const skewMs = Math.abs(toInteger(row?.['now']) - Date.now())
+  if (skewMs > MAX_SKEW_MS) throw new Error(`this host's clock is ${skewMs} ms off its database's`)
+}
+
+/** LISTEN on a connection of its own. A lost connection only loses wake-ups: the feed is polled behind it. */
+async function listen(url: string, channel: string, listener: () => void): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  client.on('notification', listener)
+  await client.connect()
+  await client.query(`listen ${channel}`)
+  return () => client.end()
+}

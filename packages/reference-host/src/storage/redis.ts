@@ -1,0 +1,67 @@
+import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
+import { redisStorage as nonces } from '@gatewright/signature-verifier/redis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { createClient, createCluster } from 'redis'
+import type { Backend } from './backend.ts'
+
+/** Where Redis is: one server, or a cluster by some of its nodes. */
+export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
+
+interface Connected {
+  readonly client: RedisClient
+  /** What rate-limiter-flexible takes. */
+  readonly storeClient: unknown
+  close(): Promise<void>
+}
+
+/**
+ * Puts replay memory and rate limits of a backend into Redis. The ledger's idempotency records and spend counters stay in
+ * the ledger's database. Refuses a `maxmemory-policy` other than `noeviction`: an evicted nonce could be used again.
+ */
+export async function withRedis(backend: Backend, target: RedisTarget): Promise<Backend> {
+  const { client, storeClient, close } = await ('url' in target
+    ? single(target.url)
+    : cluster(target.clusterUrls))
+  const check = async (): Promise<void> => {
+    const info = String(await client.run('gw', ['INFO', 'memory']))
+    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
+    if (policy !== 'noeviction') {
+      throw new Error(`Redis has maxmemory-policy ${policy ?? 'unknown'}: set it to noeviction`)
+    }
+  }
+  try {
+    await check()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return {
+    ...backend,
+    nonces: nonces(client),
+    limiter: settings =>
+      new RateLimiterRedis({ ...settings, storeClient, useRedisPackage: true, rejectIfRedisNotReady: true }),
+    checks: { ...backend.checks, redis: check },
+    close: async () => {
+      await close()
+      await backend.close()
+    },
+  }
+}
+
+/** `disableOfflineQueue`: an outage is an error at once, not a wait. The client reconnects by itself. */
+async function single(url: string): Promise<Connected> {
+  const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5000 } })
+  redis.on('error', () => {})
+  await redis.connect()
+  return { client: fromNodeRedis(redis), storeClient: redis, close: async () => redis.destroy() }
+}
+
+async function cluster(urls: readonly string[]): Promise<Connected> {
+  const redis = createCluster({
+    rootNodes: urls.map(url => ({ url })),
+    defaults: { disableOfflineQueue: true, socket: { connectTimeout: 5000 } },
+  })
+  redis.on('error', () => {})
+  await redis.connect()
+  return { client: fromNodeRedisCluster(redis), storeClient: redis, close: async () => redis.destroy() }
+}

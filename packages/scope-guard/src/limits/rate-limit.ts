@@ -1,0 +1,32 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { rateLimited } from '../access.ts'
+import type { GuardDenial, HeaderFields } from '../codes.ts'
+import { policyItem, rateLimitFields } from './fields.ts'
+import { createLimiter } from './limiter.ts'
+import type { LimitOptions } from './options.ts'
+
+/** One rate limit outside a guarded request, such as on sign-in by address or on minting by key. */
+export interface RateLimit {
+  /**
+   * Takes one point from a bucket; the value is the header fields of the answer. Denial: `rate_limited`. Faults:
+   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. With `localPoints` this process counts
+   * while the store is down.
+   */
+  take(bucket: string): Promise<Verdict<HeaderFields, GuardDenial>>
+}
+
+/** Builds one limit. Throws a `TypeError` for a wrong option. */
+export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>): RateLimit {
+  const limiter = createLimiter({ ...options, per: 'key' })
+  const policy = policyItem(options.name, options.points, options.windowSeconds)
+  return {
+    async take(bucket) {
+      const { over, state } = await limiter.take(bucket).catch(error => {
+        if (!limiter.takeLocally) throw error
+        return limiter.takeLocally(bucket)
+      })
+      const headers = rateLimitFields(policy, [state])
+      return over ? rateLimited(state, headers) : allow(headers)
+    },
+  }
+}
