@@ -32,7 +32,11 @@ export async function request(url: string, path: string, options: RequestOptions
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
-  return { status: response.status, headers: response.headers, body: (text === '' ? {} : JSON.parse(text)) as Answer['body'] }
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: (text === '' ? {} : JSON.parse(text)) as Answer['body'],
+  }
 }
 
 /** A host in this process on a free port, with a data folder of its own. */

@@ -43,6 +43,7 @@ t.test('takes every variable as given', async t => {
     },
     databaseUrl: undefined,
     redis: undefined,
+    directUserKey: false,
     logLevel: 'info',
   })
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })

@@ -30,6 +30,8 @@ export interface Config {
   readonly databaseUrl: string | undefined
   /** Redis for nonces and rate limits. Unset: the database and this process. */
   readonly redis: RedisTarget | undefined
+  /** Existing clients send the user key itself on user operations; off by default. */
+  readonly directUserKey: boolean
   readonly logLevel: (typeof LOG_LEVELS)[number]
 }
 
@@ -134,6 +136,9 @@ const redisUrls: Read<{ value: readonly string[] }> = text => {
   return typeof wrong === 'string' ? `${wrong}, several joined by commas` : { value: urls }
 }
 
+const onOff: Read<{ value: boolean }> = text =>
+  text === 'on' || text === 'off' ? { value: text === 'on' } : 'must be on or off'
+
 const logLevel: Read<{ value: Config['logLevel'] }> = text => {
   const level = LOG_LEVELS.find(name => name === text)
   return level ? { value: level } : `must be one of ${LOG_LEVELS.join(', ')}`
@@ -166,6 +171,7 @@ export function readConfig(env: Env): ConfigResult {
       read('REDIS_URL', undefined, redisUrl),
       read('REDIS_CLUSTER_URLS', undefined, redisUrls),
     ),
+    directUserKey: read('DIRECT_USER_KEY', false, onOff),
     logLevel: read('LOG_LEVEL', 'info', logLevel),
   }
   problems.push(...conflicts(env))

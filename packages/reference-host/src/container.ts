@@ -12,6 +12,7 @@ import { payinStore } from './modules/subscriptions/store.ts'
 import { userStore } from './modules/users/store.ts'
 import { aliasTable } from './product/aliases.ts'
 import { entryLimits, guardLimits } from './limits.ts'
+import { isDirectKey } from './server/prove.ts'
 import * as token from './tokens.ts'
 
 /** The application's container: typed tokens over typedi. A token is bound once and made on its first `get`. */
@@ -78,7 +79,12 @@ export function createContainer(): Container {
       clock: get(token.CLOCK),
       keys: issuer.verificationKey,
       policies: issuer.policies,
-      revocation: { mode: 'feed', feed: backend.feed, isLive: issuer.isCurrent },
+      revocation: {
+        mode: 'feed',
+        feed: backend.feed,
+        // A key that was presented directly has just been looked up; there is no session row to ask for.
+        isLive: async session => isDirectKey(session) || issuer.isCurrent(session),
+      },
       spend: backend.spend(backend.sql),
       ...guardLimits(config, backend),
     })

@@ -81,7 +81,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
 
 /** Resolves every service once; nothing below knows the container. */
 function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {
-  const { serviceName, publicUrl } = container.get(token.CONFIG)
+  const { serviceName, publicUrl, directUserKey } = container.get(token.CONFIG)
   const backend = container.get(token.BACKEND)
   const metrics = createMetrics()
   const services = {
@@ -97,6 +97,7 @@ function appOf(container: Container, observe: Observe): ReturnType<typeof create
     payins: container.get(token.PAYINS),
     checks: backend.checks,
     spendStorage: backend.spend,
+    directUserKey,
     serviceName,
     metrics,
     observe: (decision: Parameters<Observe>[0]) => {

@@ -1,6 +1,8 @@
 import { bootstrap } from './modules/auth/bootstrap.ts'
 import { listCards } from './modules/cards/list.ts'
+import { keyOperations } from './modules/keys/operations.ts'
 import type { ModuleServices } from './modules/services.ts'
+import { sessionOperations } from './modules/sessions/manage.ts'
 import { createPartnerSession } from './modules/sessions/partner.ts'
 import { createUserSession } from './modules/sessions/user.ts'
 import { createPayin } from './modules/subscriptions/payin.ts'
@@ -17,7 +19,9 @@ export function operations(
   let described: object | undefined
   const table: readonly Operation[] = [
     bootstrap(services),
+    ...keyOperations(services),
     createUserSession(services),
+    ...sessionOperations(services),
     resolveUser(services),
     createPartnerSession(services),
     createPayin(services),

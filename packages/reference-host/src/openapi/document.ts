@@ -21,9 +21,9 @@ const VERSION = '1.0.0'
 export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
   const paths: Record<string, Record<string, Json>> = {}
   for (const operation of table) {
-    for (const [path, legacy] of everyPath(operation, host.aliases)) {
+    for (const [index, [path, legacy]] of everyPath(operation, host.aliases).entries()) {
       const item = (paths[path] ??= {})
-      item[operation.method.toLowerCase()] = describe(operation, path, legacy)
+      item[operation.method.toLowerCase()] = describe(operation, index, legacy)
     }
   }
   return {
@@ -46,11 +46,10 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
   ])
 }
 
-function describe(operation: Operation, path: string, legacy: boolean): Json {
-  const { id, title, paths, body } = operation
-  const suffix = path === paths[0] ? '' : `_${paths.indexOf(path) + 1 || 'legacy'}`
+function describe(operation: Operation, spelling: number, legacy: boolean): Json {
+  const { id, title, body } = operation
   return {
-    operationId: `${id.replace('.', '_')}${suffix}`,
+    operationId: id.replace('.', '_') + (spelling === 0 ? '' : `_${spelling + 1}`),
     tags: [tagOf(id)],
     summary: title,
     ...(legacy ? { deprecated: true } : {}),
@@ -100,6 +99,9 @@ function security({ credential, surface }: Operation): Record<string, string[]>[
   const either = (...names: string[]): Record<string, string[]>[] => names.map(name => ({ [name]: [] }))
   if (credential === 'none') return []
   if (credential === 'user-key') return either('UserKey', 'ConsumerKey')
+  if (credential === 'user-key-or-session') {
+    return either('UserKey', 'ConsumerKey', 'UserSessionBearer', 'ConsumerSessionBearer')
+  }
   if (credential === 'partner-key') return either('PartnerKey')
   return surface === 'partner'
     ? either('PartnerSessionBearer')

@@ -1,4 +1,4 @@
-import type { Surface, Verdict } from '@gatewright/kernel'
+import type { Session, Surface, Verdict } from '@gatewright/kernel'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Access, Spend, SpendHold } from '@gatewright/scope-guard'
@@ -10,6 +10,8 @@ export interface Callers {
   readonly none: undefined
   readonly 'user-key': ApiKey
   readonly 'partner-key': ApiKey
+  /** The user key where `X-User-Key` came, else the session with the operation's scopes. */
+  readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
 }
 export type Credential = keyof Callers
@@ -102,4 +104,9 @@ export function operation<C extends Credential, S extends TObject>(rule: PlainOp
 /** Declares a financial write. */
 export function ledgerWrite<S extends TObject>(rule: LedgerOperation<S>): Operation {
   return rule
+}
+
+/** Who calls, as the issuer takes it: the key, or the session. */
+export function callerOf(caller: ApiKey | Access): ApiKey | Session {
+  return 'session' in caller ? caller.session : caller
 }

@@ -3,10 +3,11 @@ import { parseJsonObject, type HeaderField } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { addressBucket, type Access, type Guard, type Rule, type SpendStorage } from '@gatewright/scope-guard'
-import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import { addressBucket, type Guard, type SpendStorage } from '@gatewright/scope-guard'
+import type { Issuer } from '@gatewright/session-issuer'
 import type { EntryLimits } from '../limits.ts'
 import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
+import { prover } from './prove.ts'
 import { bodyCheck } from './validate.ts'
 
 /** What performing an operation needs. */
@@ -15,6 +16,8 @@ export interface PerformServices {
   readonly issuer: Issuer
   readonly idempotency: TransactionalIdempotency
   readonly limits: EntryLimits
+  /** Also accept a user key in the place of a session on user operations. */
+  readonly directUserKey: boolean
   /** Spend counters in the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -74,16 +77,28 @@ export function compile(operation: Operation, services: PerformServices): Perfor
   }
 }
 
-/** The limits of operations that no session guards; a guarded one brings its fields along. */
+/** Joins `RateLimit` lists (structured-field lists) of two decisions. */
+function joinLimits(one: readonly HeaderField[], other: readonly HeaderField[]): readonly HeaderField[] {
+  if (one.length === 0 || other.length === 0) return [...one, ...other]
+  return one.map(([name, value]) => {
+    const more = other.find(([held]) => held === name)
+    return [name, more ? `${value}, ${more[1]}` : value]
+  })
+}
+
+/** The limits beside those of the guard; a guarded request brings its fields along. */
 async function enter(
-  { limit, credential }: Operation,
+  { limit }: Operation,
   { address }: RequestFacts,
   caller: Callers[keyof Callers],
   { limits }: PerformServices,
 ): Promise<Verdict<readonly HeaderField[]>> {
-  if (credential === 'session') return allow((caller as Access).headers)
   if (limit === 'bootstrap') return limits.bootstrap(addressBucket(address))
-  return limit === 'mint' ? limits.mint((caller as ApiKey).id) : allow([])
+  if (caller === undefined) return allow([])
+  const keyId = 'session' in caller ? caller.session.keyId : caller.id
+  const minted = limit === 'mint' ? await limits.mint(keyId) : allow([])
+  if (!minted.ok || !('session' in caller)) return minted
+  return allow(joinLimits(caller.headers, minted.value))
 }
 
 function whoIs(caller: Callers[keyof Callers]): { who?: Who } {
@@ -93,30 +108,6 @@ function whoIs(caller: Callers[keyof Callers]): { who?: Who } {
     return { who: { accountId, keyId, sessionId } }
   }
   return { who: { accountId: caller.accountId, keyId: caller.id, sessionId: undefined } }
-}
-
-/** Proves the credential that the operation names; no other is looked at. */
-function prover(
-  operation: Operation,
-  { guard, issuer }: PerformServices,
-): (facts: RequestFacts) => Promise<Verdict<Callers[keyof Callers]>> {
-  const { id, surface, credential, scopes } = operation
-  if (credential === 'none') return async () => allow(undefined)
-  if (credential === 'session') {
-    const rule: Rule = {
-      operation: id,
-      ...(surface === 'public' ? {} : { surface }),
-      ...(scopes ? { allOf: scopes } : {}),
-      ...(operation.method === 'GET' ? {} : { limit: 'write' }),
-      ...('write' in operation ? { spends: 'spend' } : {}),
-    }
-    guard.prepare(rule)
-    return facts =>
-      guard.check({ authorization: facts.header('authorization'), address: facts.address }, rule)
-  }
-  const side = credential === 'user-key' ? 'user' : 'partner'
-  return async (facts): Promise<Verdict<ApiKey>> =>
-    issuer.authenticateKey(facts.header(`x-${side}-key`), side)
 }
 
 /** Runs a financial write: its answer is stored with its rows, and a repeat gets the stored answer. */

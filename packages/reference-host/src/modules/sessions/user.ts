@@ -1,6 +1,6 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
-import { operation, type Operation } from '../../server/operation.ts'
+import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import { checkedPolicy, grantable, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -10,20 +10,22 @@ const Body = Type.Object({
   ttlSeconds: Type.Optional(ttlSeconds),
 })
 
-/** `POST /user/v1/sessions`: a user key becomes a session that holds no more than the key (contract section 4). */
+/** `POST /user/v1/sessions`: a user key, or a session, becomes a session that holds no more (contract section 4). */
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
   return operation({
     id: 'sessions.create',
-    title: 'Mint a session from a user key',
+    title: 'Mint a session from a user key, or from a session',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/sessions'],
-    credential: 'user-key',
+    credential: 'user-key-or-session',
+    scopes: ['sessions.write'],
     limit: 'mint',
     topLevel: true,
     body: Body,
     answer: Type.Object(sessionShape),
-    async handle({ caller, body }) {
+    async handle({ caller: proven, body }) {
+      const caller = callerOf(proven)
       const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', aliases)
       if (!scopes.ok) return scopes
       const policy = checkedPolicy(body.policy, 'policy')

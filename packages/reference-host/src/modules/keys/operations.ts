@@ -1,0 +1,161 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { ApiKey } from '@gatewright/session-issuer'
+import Type from 'typebox'
+import { deny } from '../../server/codes.ts'
+import { callerOf, operation, type Operation, type Success } from '../../server/operation.ts'
+import { checkedPolicy, grantable, keyFields, keyShape } from '../credentials.ts'
+import type { ModuleServices } from '../services.ts'
+import { keyItem, keyItemShape, keyPaths } from './fields.ts'
+
+const Item = Type.Object(keyItemShape)
+const NewKey = Type.Object({
+  ...keyShape,
+  walletAddress: Type.Union([Type.String(), Type.Null()]),
+  userId: Type.Union([Type.String(), Type.Null()]),
+  scopes: Type.Array(Type.String()),
+  ignoredScopes: Type.Optional(Type.Array(Type.String())),
+})
+const Rights = {
+  scopes: Type.Optional(Type.Array(Type.String())),
+  policy: Type.Optional(Type.Unknown()),
+}
+const common = { surface: 'user', credential: 'session', topLevel: true } as const
+
+/** Operations on API keys (contract section 4). What a caller may do to which key is the issuer's decision. */
+export function keyOperations(services: ModuleServices): Operation[] {
+  return [
+    createKey(services),
+    listKeys(services),
+    changeKey(services),
+    rotateKey(services),
+    revokeKey(services),
+  ]
+}
+
+function createKey({ issuer, aliases }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'keys.create',
+    title: 'Make an API key below the calling one',
+    method: 'POST',
+    paths: keyPaths(''),
+    scopes: ['keys.write'],
+    body: Type.Object(Rights),
+    answer: NewKey,
+    async handle({ caller: { session }, body }) {
+      const scopes = grantable('user', body.scopes ?? session.scopes, 'scopes', aliases)
+      if (!scopes.ok) return scopes
+      const policy = checkedPolicy(body.policy, 'policy')
+      if (!policy.ok) return policy
+      const { accountId, userId, walletAddress } = session
+      const owner = { surface: 'user', accountId, userId, walletAddress } as const
+      const request = { ...owner, parent: session, scopes: scopes.value.scopes, ...policy.value }
+      return shownOnce(await issuer.createKey(request), scopes.value.ignored)
+    },
+  })
+}
+
+function listKeys({ issuer }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'keys.list',
+    title: 'List the API keys that the caller may see',
+    method: 'GET',
+    paths: keyPaths(''),
+    scopes: ['keys.read'],
+    answer: Type.Object({ keys: Type.Array(Item) }),
+    async handle({ caller }) {
+      const found = await issuer.listKeys(caller.session)
+      if (!found.ok) return found
+      const keys = found.value.map(({ key, policies }) => keyItem(key, policies))
+      return allow({ data: { keys }, summary: `${keys.length} keys.` })
+    },
+  })
+}
+
+function changeKey(services: ModuleServices): Operation {
+  const { issuer, aliases } = services
+  return operation({
+    ...common,
+    id: 'keys.change',
+    title: 'Change the scopes or policy of a key, or revoke it',
+    method: 'PATCH',
+    paths: keyPaths('/{keyId}'),
+    scopes: ['keys.write'],
+    body: Type.Object({ ...Rights, revoke: Type.Optional(Type.Boolean()) }),
+    answer: Item,
+    refuses: [404],
+    async handle({ caller: { session }, body, params }) {
+      const scopes = body.scopes && grantable('user', body.scopes, 'scopes', aliases)
+      if (scopes && !scopes.ok) return scopes
+      const policy = checkedPolicy(body.policy, 'policy')
+      if (!policy.ok) return policy
+      const keyId = params['keyId'] as string
+      if (body.scopes === undefined && body.policy === undefined && body.revoke !== true) {
+        return deny('invalid_request', 'scopes, policy or revoke: true is required', { field: 'scopes' })
+      }
+      if (body.revoke === true) return shown(services, await issuer.revokeKey(session, keyId))
+      const change = { ...(scopes ? { scopes: scopes.value.scopes } : {}), ...policy.value }
+      return shown(services, await issuer.changeKey(session, keyId, change))
+    },
+  })
+}
+
+function rotateKey({ issuer }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'keys.rotate',
+    title: 'Replace a key by a successor; the old one works until the overlap ends',
+    method: 'POST',
+    paths: keyPaths('/{keyId}/rotate'),
+    credential: 'user-key-or-session',
+    scopes: ['keys.write'],
+    body: Type.Object({ overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })) }),
+    answer: NewKey,
+    refuses: [404],
+    async handle({ caller, body, params }) {
+      const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
+      return shownOnce(await issuer.rotateKey(callerOf(caller), params['keyId'] as string, rotation), [])
+    },
+  })
+}
+
+function revokeKey(services: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'keys.revoke',
+    title: 'Revoke a key and end its sessions',
+    method: 'DELETE',
+    paths: keyPaths('/{keyId}'),
+    scopes: ['keys.write'],
+    answer: Item,
+    refuses: [404],
+    handle: async ({ caller, params }) =>
+      shown(services, await services.issuer.revokeKey(caller.session, params['keyId'] as string)),
+  })
+}
+
+/** A new key with its text, which is nowhere else. */
+function shownOnce(
+  created: Verdict<{ readonly key: ApiKey; readonly text: string }>,
+  ignored: readonly string[],
+): Verdict<Success> {
+  if (!created.ok) return created
+  const { walletAddress, userId, scopes } = created.value.key
+  return allow({
+    data: {
+      ...{ ...keyFields(created.value), walletAddress, userId, scopes },
+      ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
+    },
+    summary: 'Keep the key: it is shown this once.',
+  })
+}
+
+async function shown({ issuer }: ModuleServices, changed: Verdict<ApiKey>): Promise<Verdict<Success>> {
+  if (!changed.ok) return changed
+  const key = changed.value
+  const policies = await issuer.policies(key.policyIds.slice(key.inheritedPolicies))
+  const summary =
+    key.revokedAt === null ? 'The key is changed; its sessions have ended.' : 'The key is revoked.'
+  return allow({ data: keyItem(key, policies), summary })
+}

@@ -1,0 +1,88 @@
+import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import type { RequestFacts } from '@gatewright/http/koa'
+import type { Guard, GuardFacts, Rule } from '@gatewright/scope-guard'
+import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import { deny } from './codes.ts'
+import type { Callers, Operation } from './operation.ts'
+
+/** What proving a credential needs. */
+export interface ProveServices {
+  readonly guard: Guard
+  readonly issuer: Issuer
+  readonly directUserKey: boolean
+}
+
+/** Proves the credential of a request. */
+export type Prove = (facts: RequestFacts) => Promise<Verdict<Callers[keyof Callers]>>
+
+/** Compiles how an operation's callers prove themselves: only the credential that its rule names is looked at. */
+export function prover(operation: Operation, services: ProveServices): Prove {
+  const { guard, issuer, directUserKey } = services
+  const { credential, surface } = operation
+  if (credential === 'none') return async () => allow(undefined)
+  const byKey = (side: Surface) => (facts: RequestFacts) =>
+    issuer.authenticateKey(facts.header(`x-${side}-key`), side)
+  if (credential === 'user-key') return byKey('user')
+  if (credential === 'partner-key') return byKey('partner')
+
+  const rule = ruleOf(operation)
+  guard.prepare(rule)
+  const bySession: Prove = facts => guard.check(guardFacts(facts), rule)
+  if (credential === 'user-key-or-session') {
+    const byUserKey = byKey('user')
+    return facts => (facts.header('x-user-key') === undefined ? bySession(facts) : byUserKey(facts))
+  }
+  return directUserKey && surface === 'user' ? orDirectKey(bySession, rule, services) : bySession
+}
+
+const guardFacts = (facts: RequestFacts): GuardFacts => ({
+  authorization: facts.header('authorization'),
+  address: facts.address,
+})
+
+function ruleOf(operation: Operation): Rule {
+  const { id, surface, scopes, method } = operation
+  return {
+    operation: id,
+    ...(surface === 'public' ? {} : { surface }),
+    ...(scopes ? { allOf: scopes } : {}),
+    ...(method === 'GET' ? {} : { limit: 'write' }),
+    ...('write' in operation ? { spends: 'spend' } : {}),
+  }
+}
+
+/**
+ * `DIRECT_USER_KEY`: a user key in `X-User-Key`, or as the bearer, stands in for a session with all its rights. The guard
+ * decides as if it had been exchanged a moment ago; both spellings at once and different are refused.
+ */
+function orDirectKey(bySession: Prove, rule: Rule, { guard, issuer }: ProveServices): Prove {
+  return async facts => {
+    const named = facts.header('x-user-key')
+    const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
+    if (named === undefined && bearer === undefined) return bySession(facts)
+    if (named !== undefined && bearer !== undefined && named !== bearer) {
+      return deny('invalid_request', 'X-User-Key and Authorization hold different keys', {
+        field: 'x-user-key',
+      })
+    }
+    const key = await issuer.authenticateKey(named ?? bearer, 'user')
+    return key.ok ? guard.authorize(asSession(key.value), guardFacts(facts), rule) : key
+  }
+}
+
+/** Ids of real sessions have no colon. */
+const DIRECT = 'key:'
+
+/** Whether a session stands for a key that was presented directly. */
+export function isDirectKey({ sessionId }: Session): boolean {
+  return sessionId.startsWith(DIRECT)
+}
+
+/** The session that a key presented directly stands for: it lives for this request. */
+function asSession(key: ApiKey): Session {
+  const { id, accountId, userId, walletAddress, surface, version, policyIds, scopes } = key
+  return {
+    ...{ sessionId: DIRECT + id, accountId, userId, walletAddress, surface, policyIds, scopes },
+    ...{ keyId: id, keyVersion: version, issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER },
+  }
+}

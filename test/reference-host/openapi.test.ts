@@ -1,0 +1,45 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import t from 'tap'
+import { startTestHost } from '../harness/host.ts'
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+interface Described {
+  readonly operationId: string
+  readonly deprecated?: boolean
+  readonly responses: object
+}
+const { body } = await host.send('/openapi.json')
+const paths = body['paths'] as Record<string, Record<string, Described>>
+const all = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, described]) => ({ path, method, ...described })),
+)
+
+t.test('is valid OpenAPI 3.1 by an independent validator', async t => {
+  const result = await new Validator().validate(structuredClone(body))
+  t.same(result, { valid: true })
+  t.match(body, { openapi: '3.1.0', info: { version: '1.0.0', title: 'Gatewright Sandbox' } })
+})
+
+t.test('names every operation once, and keeps the legacy names of schemes and paths', async t => {
+  const ids = all.map(({ operationId }) => operationId)
+  t.equal(new Set(ids).size, ids.length)
+  const schemes = (body['components'] as { securitySchemes: object }).securitySchemes
+  t.match(schemes, { UserSessionBearer: { scheme: 'bearer' }, ConsumerSessionBearer: { scheme: 'bearer' } })
+  for (const { path, deprecated } of all) {
+    t.equal(deprecated ?? false, /consumer/.test(path), path)
+  }
+  for (const path of ['/consumer/v1/bootstrap', '/identity/consumer-api-keys', '/users/resolve'])
+    t.ok(paths[path], path)
+})
+
+t.test('lets user operations answer only the statuses that their surface documents', async t => {
+  const allowed = new Set(['200', '400', '401', '403', '404', '413', '415', '429', '500', '503'])
+  for (const { path, responses } of all.filter(({ path }) => /^\/(user|identity)\//.test(path))) {
+    t.same(
+      Object.keys(responses).filter(status => !allowed.has(status)),
+      [],
+      path,
+    )
+  }
+})
