@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost } from '@gatewright/reference-host'
 import { Conformance } from './conformance.ts'
+import { hostStoresEnv } from './host-stores.ts'
 import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
@@ -53,10 +54,11 @@ export interface TestHost {
 /** Limits that the many bootstraps of a test do not meet. */
 const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
 
-/** Starts a host in this process. `env` adds to the configuration; `clock` replaces the wall clock. */
+/** Starts a host in this process, on the stores that `TEST_HOST_STORES` names. `env` adds to the configuration; `clock` replaces the wall clock. */
 export async function startTestHost(env: Record<string, string> = {}, clock?: Clock): Promise<TestHost> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-host-'))
-  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, RATE_LIMITS: ROOMY, ...env })
+  const stores = await hostStoresEnv()
+  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, RATE_LIMITS: ROOMY, ...stores.env, ...env })
   if (!config.ok) throw new Error(config.problems.join('; '))
   const failures: unknown[] = []
   const host = await startHost(config.value, {
@@ -80,6 +82,7 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     },
     close: async () => {
       await host.close()
+      await stores.drop()
       rmSync(dataDir, { recursive: true, force: true })
     },
   }

@@ -42,6 +42,8 @@ t.test('takes every variable as given', async t => {
       mintsPerKeyPerMinute: 60,
     },
     databaseUrl: undefined,
+    trustProxy: [],
+    requireHttps: false,
     redis: undefined,
     directUserKey: false,
     logLevel: 'info',
@@ -52,13 +54,18 @@ t.test('takes every variable as given', async t => {
 t.test('reports every problem at once, each by its variable, and no secret', async t => {
   const wrong = {
     PORT: '70000',
-    SERVICE_NAME: 'two\nlines',
-    GATEWRIGHT_ENV: 'live',
     PUBLIC_URL: 'https://api.example.com/path',
+    SERVICE_NAME: 'two\nlines',
+    GATEWRIGHT_ENV: 'production',
+    DATABASE_URL: 'mysql://user:hunter2@db/x',
+    REDIS_URL: 'hunter2',
     KEY_PEPPERS: 'id:hunter2',
     SIGNING_KEY_ENCRYPTION_KEY: 'hunter2',
+    REQUIRE_HTTPS: 'yes',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":0}',
-    DATABASE_URL: 'postgres://user:hunter2@db/x',
+    DIRECT_USER_KEY: 'yes',
+    LOG_LEVEL: 'loud',
+    PLANS_FILE: 'plans.json',
   }
   const config = readConfig(wrong)
   t.notOk(config.ok)
@@ -75,3 +82,49 @@ t.test('refuses limits that are no object of known limits', async t => {
     t.notOk(readConfig({ RATE_LIMITS }).ok, RATE_LIMITS)
   }
 })
+
+t.test('wants the secrets that hosts on one database share, and one kind of Redis', async t => {
+  const shared = readConfig({
+    DATABASE_URL: 'postgres://db/x',
+    REDIS_URL: 'redis://r',
+    REDIS_CLUSTER_URLS: 'redis://c',
+  })
+  t.match(shared.ok ? [] : shared.problems, [
+    /^REDIS_CLUSTER_URLS/,
+    /^KEY_PEPPERS/,
+    /^SIGNING_KEY_ENCRYPTION_KEY/,
+  ])
+})
+
+const LIVE = {
+  GATEWRIGHT_ENV: 'live',
+  DATABASE_URL: 'postgres://db/x',
+  KEY_PEPPERS: `p:${'s'.repeat(32)}`,
+  SIGNING_KEY_ENCRYPTION_KEY: 'ab'.repeat(32),
+  TRUST_PROXY: '10.0.0.0/8',
+  PUBLIC_URL: 'https://api.example.com',
+}
+
+t.test(
+  'starts live with everything it needs, under another service name and with HTTPS required',
+  async t => {
+    t.match(readConfig(LIVE), { ok: true, value: { serviceName: 'Gatewright', requireHttps: true } })
+  },
+)
+
+for (const [name, value] of [
+  ['DATABASE_URL', undefined],
+  ['KEY_PEPPERS', undefined],
+  ['SIGNING_KEY_ENCRYPTION_KEY', undefined],
+  ['TRUST_PROXY', undefined],
+  ['PUBLIC_URL', undefined],
+  ['PUBLIC_URL', 'http://api.example.com'],
+  ['REQUIRE_HTTPS', 'off'],
+  ['RATE_LIMITS', 'off'],
+] as const) {
+  t.test(`refuses live with ${name} ${value ?? 'unset'}, and says which`, async t => {
+    const config = readConfig({ ...LIVE, [name]: value })
+    t.notOk(config.ok)
+    t.ok(!config.ok && config.problems.some(problem => problem.startsWith(`${name} must`)))
+  })
+}

@@ -1,15 +1,15 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '@gatewright/kernel'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
 import { startMaintenance } from './maintenance.ts'
-import { createMetrics } from './observability/metrics.ts'
 import { operations } from './operations.ts'
 import { aliasTable } from './product/aliases.ts'
 import { firstPartnerKey } from './sandbox.ts'
 import { createApp } from './server/app.ts'
 import type { Observe } from './server/decision.ts'
+import { appServices } from './services.ts'
 import { openStores } from './storage/open.ts'
 import * as token from './tokens.ts'
 
@@ -79,34 +79,10 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   }
 }
 
-/** Resolves every service once; nothing below knows the container. */
 function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {
-  const { serviceName, publicUrl, directUserKey } = container.get(token.CONFIG)
-  const backend = container.get(token.BACKEND)
-  const metrics = createMetrics()
-  const services = {
-    clock: container.get(token.CLOCK),
-    aliases: container.get(token.ALIASES),
-    verifier: container.get(token.VERIFIER),
-    issuer: container.get(token.ISSUER),
-    guard: container.get(token.GUARD),
-    limits: container.get(token.LIMITS),
-    idempotency: container.get(token.IDEMPOTENCY),
-    users: container.get(token.USERS),
-    cards: container.get(token.CARDS),
-    payins: container.get(token.PAYINS),
-    checks: backend.checks,
-    spendStorage: backend.spend,
-    directUserKey,
-    serviceName,
-    metrics,
-    observe: (decision: Parameters<Observe>[0]) => {
-      metrics.observe(decision)
-      observe(decision)
-    },
-  }
-  const table = operations(services, { serviceName, url: publicUrl ?? '/', aliases: aliasTable })
-  return createApp(table, services)
+  const services = appServices(container, observe)
+  const { publicUrl = '/', serviceName } = container.get(token.CONFIG)
+  return createApp(operations(services, { serviceName, url: publicUrl, aliases: aliasTable }), services)
 }
 
 function maintain(container: Container, report: (error: unknown) => void): () => Promise<void> {

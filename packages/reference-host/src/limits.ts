@@ -1,7 +1,7 @@
 import type { HeaderField } from '@gatewright/http'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { createRateLimit, type GuardOptions, type LimiterStore } from '@gatewright/scope-guard'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 /** Limits on operations that no session guards. Each takes one request of a bucket. */
 export interface EntryLimits {

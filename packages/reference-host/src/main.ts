@@ -1,6 +1,6 @@
 // The process: configuration in, address out, signals down.
 import { Fault } from '@gatewright/kernel'
-import { readConfig, type Config } from './config.ts'
+import { readConfig, type Config } from './config/config.ts'
 import { startHost } from './host.ts'
 import { createLogger, describe, logDecision } from './observability/log.ts'
 import { curlLines } from './sandbox.ts'

@@ -5,6 +5,11 @@ create table {prefix}partners (
   created_at integer not null
 );
 
+create table {prefix}validated_keys (
+  key_id text primary key,
+  validated_at integer not null
+);
+
 create table {prefix}users (
   id text primary key,
   account_id text not null unique,

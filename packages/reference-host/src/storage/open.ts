@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
 import { embeddedBackend, lockDataDir } from './embedded.ts'
 import { postgresBackend } from './postgres.ts'

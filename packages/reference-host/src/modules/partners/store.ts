@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
 
 /** The host's partner records. Their keys are the issuer's. */
 export interface PartnerStore {
@@ -7,6 +7,17 @@ export interface PartnerStore {
   any(): Promise<boolean>
   /** Adds a partner. False when the id is taken: of two hosts that add it at once, one gets true. */
   add(id: string, name: string, now: EpochMs): Promise<boolean>
+  list(): Promise<readonly Partner[]>
+  /** Marks a key as one that a live host accepts. Again: no change. */
+  validate(keyId: string, now: EpochMs): Promise<void>
+  /** Which of these keys are marked. */
+  validatedKeys(keyIds: readonly string[]): Promise<ReadonlySet<string>>
+}
+
+/** A partner's record. */
+export interface Partner {
+  readonly id: string
+  readonly name: string
 }
 
 /** Partner records in SQL. */
@@ -20,6 +31,23 @@ export function partnerStore(db: SqlClient): PartnerStore {
         [id, name, now],
       )
       return added.length === 1
+    },
+    async list() {
+      const found = await rows(db, 'select id, name from gw_partners order by created_at, id')
+      return found.map(row => ({ id: toText(row['id']), name: toText(row['name']) }))
+    },
+    async validate(keyId, now) {
+      await rows(
+        db,
+        'insert into gw_validated_keys (key_id, validated_at) values ($1, $2) on conflict do nothing',
+        [keyId, now],
+      )
+    },
+    async validatedKeys(keyIds) {
+      if (keyIds.length === 0) return new Set()
+      const places = keyIds.map((_, index) => `$${index + 1}`).join(', ')
+      const found = await rows(db, `select key_id from gw_validated_keys where key_id in (${places})`, keyIds)
+      return new Set(found.map(row => toText(row['key_id'])))
     },
   }
 }

@@ -1,0 +1,56 @@
+import { Misuse, tableLines, type Command } from './command.ts'
+import { accepted, revoked } from './partner-keys.ts'
+
+/** Commands on user keys, sessions and signing keys. */
+export const credentialCommands: readonly Command[] = [
+  {
+    name: 'keys revoke',
+    takes: ['KEY_ID'],
+    summary: 'Revoke any API key, and end its sessions',
+    confirm: 'Whoever uses the key is locked out at once.',
+    run: async ({ issuer }, { positional: [keyId = ''] }) =>
+      revoked(await issuer.revokeKey('operator', keyId)),
+  },
+  {
+    name: 'sessions revoke',
+    takes: ['SESSION_ID'],
+    summary: 'End a session and those minted from it',
+    confirm: 'Whoever uses the session is locked out at once.',
+    async run({ issuer }, { positional: [sessionId = ''] }) {
+      const ended = accepted(await issuer.endSession('operator', sessionId))
+      return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
+    },
+  },
+  {
+    name: 'signing-keys list',
+    takes: [],
+    summary: 'List the keys that sign sessions, and where each stands',
+    async run({ issuer }) {
+      const keys = await issuer.listSigningKeys()
+      const rows = keys.map(key => [key.kid, key.state])
+      return { data: keys, lines: tableLines([['KID', 'STATE'], ...rows]) }
+    },
+  },
+  {
+    name: 'signing-keys rotate',
+    takes: [],
+    summary: 'Announce the next signing key; hosts take it up by themselves',
+    async run({ issuer }) {
+      const announced = await issuer.rotateSigningKey()
+      return {
+        data: { announced },
+        lines: [announced ? 'A successor is announced.' : 'One is announced already.'],
+      }
+    },
+  },
+  {
+    name: 'signing-keys revoke',
+    takes: ['KID'],
+    summary: 'Drop a leaked signing key at once',
+    confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
+    async run({ issuer }, { positional: [kid = ''] }) {
+      if (!(await issuer.dropSigningKey(kid))) throw new Misuse(`no signing key ${kid}`)
+      return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
+    },
+  },
+]

@@ -1,0 +1,111 @@
+#!/usr/bin/env node
+// The operator command `gatewright`: works on the stores that the environment names, as the host does.
+import { createInterface } from 'node:readline/promises'
+import { parseArgs } from 'node:util'
+import { Fault } from '@gatewright/kernel'
+import { readConfig } from '../config/config.ts'
+import { createContainer } from '../container.ts'
+import { DataDirInUse } from '../storage/embedded.ts'
+import { openStores } from '../storage/open.ts'
+import * as token from '../tokens.ts'
+import { Misuse, tableLines, type Args, type Command } from './command.ts'
+import { credentialCommands } from './credentials.ts'
+import { hostCommands } from './host-commands.ts'
+import { partnerKeyCommands } from './partner-keys.ts'
+
+const COMMANDS: readonly Command[] = [...partnerKeyCommands, ...credentialCommands, ...hostCommands]
+
+function help(): string {
+  const usage = COMMANDS.map(({ name, takes, summary }) => [`  ${[name, ...takes].join(' ')}`, summary])
+  const options = COMMANDS.flatMap(({ name, options = {} }) =>
+    Object.entries(options).map(([option, meaning]) => [`  ${name} --${option} VALUE`, meaning]),
+  )
+  const common = [
+    ['  --json', 'print data instead of lines'],
+    ['  --yes', 'do not ask before what cannot be taken back'],
+  ]
+  const head = 'gatewright COMMAND [--json] [--yes]\n\nThe environment names the stores, as for the host.\n'
+  return [head, ...tableLines([...usage, ...options, ...common])].join('\n')
+}
+
+function parse(
+  argv: readonly string[],
+): { command: Command; args: Args; json: boolean; yes: boolean } | undefined {
+  const known = [...new Set(COMMANDS.flatMap(({ options = {} }) => Object.keys(options)))]
+  const { values, positionals } = parseArgs({
+    args: [...argv],
+    allowPositionals: true,
+    options: {
+      ...Object.fromEntries(known.map(name => [name, { type: 'string' } as const])),
+      json: { type: 'boolean' },
+      yes: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
+  })
+  if (values['help'] === true || positionals.length === 0) return undefined
+  const command = COMMANDS.find(({ name }) => {
+    const words = name.split(' ')
+    return words.every((word, index) => positionals[index] === word)
+  })
+  if (!command)
+    throw new Misuse(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
+  const positional = positionals.slice(command.name.split(' ').length)
+  if (positional.length !== command.takes.length) {
+    throw new Misuse(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
+  }
+  const options = values as Args['options']
+  return {
+    command,
+    args: { positional, options },
+    json: values['json'] === true,
+    yes: values['yes'] === true,
+  }
+}
+
+/** Asks on the terminal; without one there is nobody to say yes. */
+async function confirmed({ confirm, name }: Command): Promise<boolean> {
+  if (confirm === undefined) return true
+  if (!process.stdin.isTTY) throw new Misuse(`${name} needs --yes where nobody can be asked. ${confirm}`)
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await terminal.question(`${confirm} Go on? [y/N] `)
+  terminal.close()
+  return /^y(?:es)?$/i.test(answer.trim())
+}
+
+async function main(): Promise<void> {
+  const parsed = parse(process.argv.slice(2))
+  if (!parsed) return console.log(help())
+  const { command, args, json, yes } = parsed
+  if (!yes && !(await confirmed(command))) return console.log('Nothing was done.')
+  const config = readConfig(process.env)
+  if (!config.ok) throw new Misuse(config.problems.join('\n'))
+  const { backend, secrets, close } = await openStores(config.value)
+  try {
+    const container = createContainer()
+    container.bind(token.CONFIG, () => config.value)
+    container.bind(token.BACKEND, () => backend)
+    container.bind(token.SECRETS, () => secrets)
+    const issuer = container.get(token.ISSUER)
+    const bench = {
+      ...{ backend, container, issuer },
+      partners: container.get(token.PARTNERS),
+      clock: container.get(token.CLOCK),
+    }
+    const { data, lines } = await command.run(bench, args)
+    await issuer.flush()
+    console.log(json ? JSON.stringify(data, null, 2) : lines.join('\n'))
+  } finally {
+    await close()
+  }
+}
+
+await main().catch((error: unknown) => {
+  const { message, code, cause } = error as NodeJS.ErrnoException
+  const expected =
+    error instanceof Misuse || error instanceof DataDirInUse || code?.startsWith('ERR_PARSE_ARGS')
+  if (expected) console.error(message)
+  else if (error instanceof Fault)
+    console.error(`${message}: ${cause instanceof Error ? cause.message : code}`)
+  else console.error(error)
+  process.exitCode = 1
+})

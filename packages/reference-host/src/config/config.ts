@@ -1,0 +1,103 @@
+import type { RedisTarget } from '../storage/redis.ts'
+import type { RateLimits } from './rate-limits.ts'
+import type { NamedSecret } from './readers.ts'
+import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
+
+/** Everything the environment decides. Read once, here only. `variables.ts` says what each variable means. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly serviceName: string
+  readonly environment: 'sandbox' | 'live'
+  readonly publicUrl: string | undefined
+  readonly dataDir: string
+  readonly keyPeppers: readonly NamedSecret[] | undefined
+  readonly signingKeyEncryptionKey: Uint8Array | undefined
+  readonly databaseUrl: string | undefined
+  readonly redis: RedisTarget | undefined
+  readonly trustProxy: readonly string[]
+  readonly requireHttps: boolean
+  readonly rateLimits: RateLimits
+  readonly directUserKey: boolean
+  readonly logLevel: Values['LOG_LEVEL']
+}
+
+/** The configuration, or every problem with it: one line each, starting with the variable's name. */
+export type ConfigResult =
+  | { readonly ok: true; readonly value: Config }
+  | { readonly ok: false; readonly problems: readonly string[] }
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** Reads the configuration from environment variables. An empty variable counts as unset. */
+export function readConfig(env: Env): ConfigResult {
+  const problems: string[] = []
+  const values = {} as Record<string, unknown>
+  for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
+    const text = env[name]
+    const result = text === undefined || text === '' ? { value: variable.fallback } : variable.read(text)
+    if ('expected' in result) problems.push(`${name} ${result.expected}`)
+    else values[name] = result.value
+  }
+  problems.push(...conflicts(env))
+  if (env['GATEWRIGHT_ENV'] === 'live') problems.push(...unsafeForLive(env))
+  return problems.length === 0
+    ? { ok: true, value: toConfig(values as Values, env) }
+    : { ok: false, problems }
+}
+
+function toConfig(values: Values, env: Env): Config {
+  const { REDIS_URL: url, REDIS_CLUSTER_URLS: clusterUrls, GATEWRIGHT_ENV: environment } = values
+  const live = environment === 'live'
+  return {
+    host: values.HOST,
+    port: values.PORT,
+    serviceName: values.SERVICE_NAME ?? (live ? 'Gatewright' : 'Gatewright Sandbox'),
+    environment,
+    publicUrl: values.PUBLIC_URL,
+    dataDir: values.DATA_DIR,
+    keyPeppers: values.KEY_PEPPERS,
+    signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,
+    databaseUrl: values.DATABASE_URL,
+    redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
+    trustProxy: values.TRUST_PROXY,
+    requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,
+    rateLimits: values.RATE_LIMITS,
+    directUserKey: values.DIRECT_USER_KEY,
+    logLevel: values.LOG_LEVEL,
+  }
+}
+
+/** Problems that no variable has by itself. */
+function conflicts(env: Env): string[] {
+  const problems = UNSUPPORTED.filter(name => env[name]).map(
+    name => `${name} does nothing in this version: unset it`,
+  )
+  if (env['REDIS_URL'] && env['REDIS_CLUSTER_URLS']) {
+    problems.push('REDIS_CLUSTER_URLS must be unset when REDIS_URL is set')
+  }
+  if (env['DATABASE_URL']) {
+    for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+      if (!env[name]) problems.push(`${name} must be set with DATABASE_URL: hosts on one database share it`)
+    }
+  }
+  return problems
+}
+
+/** What a sandbox may leave open and a live host may not. */
+function unsafeForLive(env: Env): string[] {
+  const problems: string[] = []
+  if (!env['DATABASE_URL'])
+    problems.push('DATABASE_URL must name Postgres: live refuses the embedded database')
+  for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+    if (!env[name] && !env['DATABASE_URL']) problems.push(`${name} must be set: live generates no secrets`)
+  }
+  if (!env['TRUST_PROXY'])
+    problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
+  if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')
+  if (env['RATE_LIMITS'] === 'off') problems.push('RATE_LIMITS must not be off: that is for the sandbox')
+  if (!env['PUBLIC_URL']?.startsWith('https://')) {
+    problems.push('PUBLIC_URL must be the https origin of the API: it names the issuer of tokens')
+  }
+  return problems
+}

@@ -1,0 +1,33 @@
+import type { Read } from './readers.ts'
+
+/** Limits of contract section 11, per minute. */
+export const DEFAULT_LIMITS = {
+  guardedPerKeyPerMinute: 600,
+  writesPerSessionPerMinute: 120,
+  bootstrapPerAddressPerMinute: 30,
+  failedCredentialsPerAddressPerMinute: 60,
+  mintsPerKeyPerMinute: 60,
+} as const
+
+/** The limits in force. `off` is for the sandbox. */
+export type RateLimits = 'off' | Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>
+
+/** `off`, or a JSON object over the defaults. */
+export const rateLimits: Read<RateLimits> = text => {
+  if (text === 'off') return { value: 'off' }
+  const names = Object.keys(DEFAULT_LIMITS)
+  let given: unknown
+  try {
+    given = JSON.parse(text)
+  } catch {}
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    return { expected: `must be off or a JSON object of ${names.join(', ')}` }
+  }
+  for (const [name, limit] of Object.entries(given)) {
+    if (!names.includes(name)) return { expected: `has no limit "${name}": known are ${names.join(', ')}` }
+    if (!Number.isSafeInteger(limit) || limit < 1) {
+      return { expected: `${name} must be an integer of at least 1` }
+    }
+  }
+  return { value: { ...DEFAULT_LIMITS, ...given } }
+}

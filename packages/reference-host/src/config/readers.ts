@@ -1,0 +1,87 @@
+/** What a reader makes of a variable's text: a value, or what the text must be instead (after the variable's name). */
+export type Read<T> = (text: string) => { readonly value: T } | { readonly expected: string }
+
+const expected = (text: string): { readonly expected: string } => ({ expected: text })
+
+/** Any text. */
+export const anyText: Read<string> = value => ({ value })
+
+/** A TCP port; 0 takes a free one. */
+export const port: Read<number> = text =>
+  /^\d{1,5}$/.test(text) && Number(text) <= 65_535
+    ? { value: Number(text) }
+    : expected('must be an integer from 0 to 65535')
+
+/** One line that wallets can show: 1 to 64 characters. */
+export const serviceName: Read<string> = text =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  text.trim() === text && text.length <= 64 && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
+    ? { value: text }
+    : expected('must be one line of 1 to 64 characters without surrounding spaces')
+
+/** An origin without a path. */
+export const origin: Read<string> = text => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash
+    ? { value: url.origin }
+    : expected('must be an http or https origin, such as https://api.example.com')
+}
+
+/** One of a list of words. */
+export function oneOf<const W extends string>(...words: readonly W[]): Read<W> {
+  return text => {
+    const word = words.find(each => each === text)
+    return word === undefined ? expected(`must be one of ${words.join(', ')}`) : { value: word }
+  }
+}
+
+/** `on` or `off`. */
+export const onOff: Read<boolean> = text =>
+  text === 'on' || text === 'off' ? { value: text === 'on' } : expected('must be on or off')
+
+/** A URL of one of some schemes. */
+export function urlOf(...schemes: readonly string[]): Read<string> {
+  return text =>
+    URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1))
+      ? { value: text }
+      : expected(`must be a URL that starts with ${schemes.join(':// or ')}://`)
+}
+
+/** Entries joined by commas, each read alone. */
+export function listOf<T>(read: Read<T>): Read<readonly T[]> {
+  return text => {
+    const values: T[] = []
+    for (const entry of text.split(',')) {
+      const result = read(entry.trim())
+      if ('expected' in result) return expected(`${result.expected}, several joined by commas`)
+      values.push(result.value)
+    }
+    return { value: values }
+  }
+}
+
+/** One named secret; the newest signs, the others still verify. */
+export interface NamedSecret {
+  readonly id: string
+  readonly secret: string
+}
+
+/** `id:secret` pairs, newest first. The text is never shown again, not even in a problem. */
+export const namedSecrets: Read<readonly NamedSecret[]> = text => {
+  const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
+  const named = matches.flatMap(match =>
+    match ? [{ id: match[1] as string, secret: match[2] as string }] : [],
+  )
+  const distinct = new Set(named.map(({ id }) => id)).size === matches.length
+  return named.length === matches.length && distinct
+    ? { value: named }
+    : expected(
+        'must be id:secret pairs joined by commas, newest first, each id once, each secret at least 32 characters',
+      )
+}
+
+/** 32 bytes as hex or base64. */
+export const bytes32: Read<Uint8Array> = text => {
+  const bytes = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
+  return bytes.length === 32 ? { value: bytes } : expected('must be 32 bytes, as 64 hex digits or base64')
+}

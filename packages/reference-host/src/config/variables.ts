@@ -1,0 +1,126 @@
+import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
+import {
+  anyText,
+  bytes32,
+  listOf,
+  namedSecrets,
+  onOff,
+  oneOf,
+  origin,
+  port,
+  serviceName,
+  urlOf,
+  type NamedSecret,
+  type Read,
+} from './readers.ts'
+
+/** One environment variable. */
+export interface Variable<T> {
+  readonly read: Read<T>
+  readonly fallback: T
+  /** The default as documents show it. */
+  readonly shown: string
+  readonly meaning: string
+}
+
+function variable<T>(read: Read<T>, fallback: T, shown: string, meaning: string): Variable<T> {
+  return { read, fallback, shown, meaning }
+}
+
+/** A variable whose absence is an answer too. */
+function optional<T>(read: Read<T>, shown: string, meaning: string): Variable<T | undefined> {
+  return { read, fallback: undefined, shown, meaning }
+}
+
+const redisUrl = urlOf('redis', 'rediss')
+
+/** Every variable that the host reads, in the order documents list them. */
+export const variables = {
+  PORT: variable(port, 3000, '`3000`', '0 to 65535; 0 takes a free port'),
+  HOST: variable(anyText, '127.0.0.1', '`127.0.0.1`', 'Address to listen on'),
+  PUBLIC_URL: optional(
+    origin,
+    'none',
+    'The origin clients use; issuer and audience of session tokens. Changing it ends all sessions',
+  ),
+  SERVICE_NAME: optional(
+    serviceName,
+    '`Gatewright Sandbox`, live `Gatewright`',
+    'One line of 1 to 64 characters; part of the statements that wallets sign',
+  ),
+  GATEWRIGHT_ENV: variable(
+    oneOf('sandbox', 'live'),
+    'sandbox',
+    '`sandbox`',
+    '`sandbox` or `live`. Keys of one are refused by the other. `live` refuses every unsafe default',
+  ),
+  DATA_DIR: variable(
+    anyText,
+    '.data',
+    '`.data`',
+    'Embedded database, its lock and generated secrets; one process at a time',
+  ),
+  DATABASE_URL: optional(
+    urlOf('postgres', 'postgresql'),
+    'none: embedded SQLite',
+    'Postgres, shared by any number of hosts. `KEY_PEPPERS` and `SIGNING_KEY_ENCRYPTION_KEY` must be set with it',
+  ),
+  REDIS_URL: optional(
+    redisUrl,
+    'none',
+    'Redis for nonces and rate limits; without it the database and each process serve. Must run with `maxmemory-policy noeviction`',
+  ),
+  REDIS_CLUSTER_URLS: optional(
+    listOf(redisUrl),
+    'none',
+    'Some nodes of a Redis Cluster, joined by commas; instead of `REDIS_URL`',
+  ),
+  KEY_PEPPERS: optional<readonly NamedSecret[]>(
+    namedSecrets,
+    'generated in a sandbox',
+    '`id:secret` pairs joined by commas, newest first, secrets of at least 32 characters. API keys stored under a pepper that is no longer listed stop working',
+  ),
+  SIGNING_KEY_ENCRYPTION_KEY: optional<Uint8Array>(
+    bytes32,
+    'generated in a sandbox',
+    '32 bytes as 64 hex digits or base64; encrypts signing keys at rest',
+  ),
+  TRUST_PROXY: variable<readonly string[]>(
+    listOf(anyText),
+    [],
+    'none',
+    'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count, joined by commas',
+  ),
+  REQUIRE_HTTPS: variable(
+    onOff,
+    false,
+    '`off`, live `on`',
+    '`on` answers 403 `https_required` to requests that did not come by HTTPS',
+  ),
+  RATE_LIMITS: variable<RateLimits>(
+    rateLimits,
+    DEFAULT_LIMITS,
+    `\`${JSON.stringify(DEFAULT_LIMITS)}\``,
+    'JSON over the default, or `off` in a sandbox',
+  ),
+  DIRECT_USER_KEY: variable(
+    onOff,
+    false,
+    '`off`',
+    '`on` also accepts a user API key in the place of a session on user operations, as some existing clients send it',
+  ),
+  LOG_LEVEL: variable(
+    oneOf('silent', 'fatal', 'error', 'warn', 'info', 'debug'),
+    'info',
+    '`info`',
+    '`silent`, `fatal`, `error`, `warn`, `info` (one line a request) or `debug`; logs are JSON on stderr',
+  ),
+} as const
+
+/** The values of all variables, by name. */
+export type Values = {
+  readonly [N in keyof typeof variables]: (typeof variables)[N] extends Variable<infer T> ? T : never
+}
+
+/** Chosen by design, but this version does nothing with them; starting as if it did would mislead. */
+export const UNSUPPORTED = ['SIGNING_KEYS', 'RPC_URLS', 'PAYIN_RECEIVERS', 'PLANS_FILE'] as const

@@ -1,0 +1,35 @@
+import type { Container } from './container.ts'
+import type { ModuleServices } from './modules/services.ts'
+import type { SystemServices } from './modules/system/operations.ts'
+import { createMetrics } from './observability/metrics.ts'
+import type { AppServices } from './server/app.ts'
+import type { Observe } from './server/decision.ts'
+import * as token from './tokens.ts'
+
+/** Resolves every service once; nothing below knows the container. */
+export function appServices(
+  container: Container,
+  observe: Observe,
+): AppServices & ModuleServices & Omit<SystemServices, 'description'> {
+  const { serviceName, directUserKey } = container.get(token.CONFIG)
+  const { checks, spend } = container.get(token.BACKEND)
+  const metrics = createMetrics()
+  return {
+    clock: container.get(token.CLOCK),
+    aliases: container.get(token.ALIASES),
+    verifier: container.get(token.VERIFIER),
+    issuer: container.get(token.ISSUER),
+    guard: container.get(token.GUARD),
+    limits: container.get(token.LIMITS),
+    idempotency: container.get(token.IDEMPOTENCY),
+    users: container.get(token.USERS),
+    cards: container.get(token.CARDS),
+    payins: container.get(token.PAYINS),
+    spendStorage: spend,
+    ...{ checks, metrics, serviceName, directUserKey },
+    observe(decision) {
+      metrics.observe(decision)
+      observe(decision)
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { uniqueName } from './stores.ts'
+
+/** Which stores a test host runs on. */
+export type HostStores = 'embedded' | 'postgres' | 'postgres+redis' | 'embedded+redis'
+
+/** The stores that this process's test hosts run on: `TEST_HOST_STORES`, by default the embedded database. */
+export function hostStores(): HostStores {
+  return (process.env['TEST_HOST_STORES'] as HostStores | undefined) ?? 'embedded'
+}
+
+/** Environment of a host on the given stores, in a Postgres schema of its own, and what drops it again. */
+export async function hostStoresEnv(
+  stores: HostStores = hostStores(),
+): Promise<{ env: Record<string, string>; drop(): Promise<void> }> {
+  const redis = stores.endsWith('redis') ? { REDIS_URL: process.env['TEST_REDIS_URL'] as string } : {}
+  if (stores.startsWith('embedded')) return { env: redis, drop: async () => {} }
+  const schema = uniqueName()
+  await administer(`create schema ${schema}`)
+  const url = new URL(process.env['TEST_POSTGRES_URL'] as string)
+  url.searchParams.set('options', `-c search_path=${schema}`)
+  const env = {
+    ...redis,
+    DATABASE_URL: url.href,
+    KEY_PEPPERS: `test:${randomBytes(24).toString('hex')}`,
+    SIGNING_KEY_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+  }
+  return { env, drop: () => administer(`drop schema ${schema} cascade`) }
+}
+
+async function administer(statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: process.env['TEST_POSTGRES_URL'] })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}
