@@ -22,10 +22,13 @@ export function capturedAnswer(
   }
 }
 
+/** Fields that belong to one message or one client, and never to a repeat of its answer. */
+const OWN = /^(?:connection|content-length|date|etag|keep-alive|set-cookie|transfer-encoding)$/i
+
 /** Header fields as one pair each, for storage. */
 export function fieldPairs(headers: Readonly<Record<string, unknown>>): HeaderField[] {
   return Object.entries(headers).flatMap(([name, value]): HeaderField[] => {
-    if (value === undefined || value === null) return []
+    if (value === undefined || value === null || OWN.test(name)) return []
     return (Array.isArray(value) ? value : [value]).map(each => [name, String(each)] as const)
   })
 }
@@ -35,6 +38,13 @@ export function streamRefusal(operation: string, stream: object): TypeError {
   const name = stream.constructor?.name ?? 'object'
   return new TypeError(
     `${operation} answered with a stream (${name}): an idempotent operation must answer with a value that can be kept`,
+  )
+}
+
+/** The mistake of writing a long answer in pieces: it would have to be held in memory. */
+export function longAnswer(operation: string, limitBytes: number): TypeError {
+  return new TypeError(
+    `${operation} wrote more than ${limitBytes} bytes in pieces: an idempotent operation must answer at once`,
   )
 }
 

@@ -84,16 +84,10 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
     guard: route => (request, response, next) => {
       const readBody = route.idempotent ? () => read.forHandler(request) : noBody
       const incoming = { request, facts: facts(request), readBody, signal: goneSignal(response) }
-      void admit(gate, route, incoming)
-        .then(admitted => {
-          if (!admitted.ok) return sendWire(response, admitted.answer)
-          const { call, fields, ...ending } = admitted.value
-          setFields(response, fields)
-          calls.set(request, { route, call })
-          if (route.idempotent) captureNode(response, route.operation, ending, gate.settings.answerLimitBytes)
-          next()
-        })
-        .catch(next)
+      void pass(gate, route, incoming, response, call => {
+        calls.set(request, { route, call })
+        next()
+      })
     },
 
     call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
@@ -102,5 +96,30 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
         throw new TypeError(`${route.operation}: mount guard(route) before its handler`)
       return held.call as C
     },
+  }
+}
+
+/**
+ * Lets a request through to `next`, or answers it. An error never reaches `next`: a plain node http server may take
+ * any call of it for a yes. What `next` throws at once ends the run.
+ */
+async function pass<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  incoming: Incoming,
+  response: NodeResponse,
+  next: (call: C) => void,
+): Promise<void> {
+  const admitted = await admit(gate, route, incoming)
+  if (!admitted.ok) return sendWire(response, admitted.answer)
+  const { call, fields, ...ending } = admitted.value
+  setFields(response, fields)
+  const refuse = route.idempotent
+    ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes)
+    : async (error: unknown) => sendWire(response, await ending.fail(error))
+  try {
+    next(call)
+  } catch (error) {
+    await refuse(error)
   }
 }

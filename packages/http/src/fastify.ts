@@ -176,7 +176,7 @@ async function capture(
   const text = typeof payload === 'string' || payload instanceof Uint8Array
   const stream = !text && payload !== null && payload !== undefined
   const answer = stream
-    ? await fail(streamRefusal(operation, payload as object))
+    ? await fail(streamRefusal(operation, payload))
     : await settle(
         capturedAnswer(status, fieldPairs({ ...reply.getHeaders() }), text ? payload : '', limitBytes),
       )

@@ -70,7 +70,7 @@ export function gate(
   checkPart('guard', guard, ['check', 'prepare'])
   checkPart('idempotency', idempotency, ['begin', 'complete'])
   if (idempotency && !guard) throw new TypeError('idempotency needs a guard: a replay must be authorised too')
-  const scopes = 'scopes' in options ? options.scopes : undefined
+  const scopes: ScopeCatalogue<string> | undefined = 'scopes' in options ? options.scopes : undefined
   checkPart('scopes', scopes, ['has'])
   if (guard && !scopes)
     throw new TypeError('scopes must be the catalogue of scopes (scopeCatalogue), not undefined')
@@ -82,7 +82,7 @@ export function gate(
   const guarded = (rule: GuardedRule): Pick<Works, 'check'> => {
     if (!guard || !scopes) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
     for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
-      if (!scopes.has(scope))
+      if (!scopes.names.includes(scope))
         throw new TypeError(`${rule.operation}: ${scope} is not in the catalogue of scopes`)
     }
     guard.prepare(rule)

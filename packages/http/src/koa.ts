@@ -141,17 +141,13 @@ async function capture(
   }
   const { body } = ctx
   if (isStream(body) || body instanceof Blob || body instanceof Response || ctx.respond === false) {
-    const error = streamRefusal(operation, (body ?? ctx.res) as object)
+    const error = streamRefusal(operation, body ?? ctx.res)
     ctx.body = null
     return sendText(ctx, await fail(error))
   }
-  const value = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body ?? '')
-  const given = capturedAnswer(
-    ctx.status,
-    fieldPairs({ ...ctx.response.headers }),
-    body == null ? '' : value,
-    limitBytes,
-  )
+  const text = typeof body === 'string' || body instanceof Uint8Array
+  const value = body === null || body === undefined ? '' : text ? body : JSON.stringify(body)
+  const given = capturedAnswer(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
   const answer = await settle(given)
   if (answer.status !== given.status) sendText(ctx, answer)
 }

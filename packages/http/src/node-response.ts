@@ -6,12 +6,13 @@ export interface NodeResponse {
   statusCode: number
   readonly headersSent: boolean
   readonly writableEnded: boolean
-  setHeader(name: string, value: string): unknown
+  setHeader(name: string, value: string | number | readonly string[]): unknown
+  removeHeader(name: string): void
   getHeaders(): OutgoingHttpHeaders
   write(...args: never[]): boolean
   end(...args: never[]): unknown
   writeHead(...args: never[]): unknown
-  flushHeaders(): void
+  flushHeaders?: () => void
   on(event: string, listener: (...args: never[]) => void): unknown
 }
 
@@ -36,4 +37,12 @@ export function goneSignal(response: NodeResponse): AbortSignal {
     if (!response.writableEnded) controller.abort()
   })
   return controller.signal
+}
+
+/** Sends another answer than the one whose header fields have been set already. */
+export function sendInstead(response: NodeResponse, answer: WireAnswer): void {
+  for (const name of Object.keys(response.getHeaders())) {
+    if (name === 'etag' || name.startsWith('content-')) response.removeHeader(name)
+  }
+  sendWire(response, answer)
 }

@@ -61,7 +61,8 @@ export function byAccept(usual: ErrorShape): (facts: RequestFacts) => ErrorShape
 /** A line for the operator: no stack, no cause, because a driver's error may quote values. */
 function print({ operation, error }: Failure): void {
   const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
-  console.error(`gatewright ${operation}: ${error instanceof Fault ? error.code : name} ${message}`)
+  const code = error instanceof Fault ? error.code : name
+  process.stderr.write(`gatewright ${operation}: ${code} ${message}\n`)
 }
 
 /** Checks options once. Throws a `TypeError` that names the option, its bounds and what was given. */

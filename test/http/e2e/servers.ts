@@ -23,8 +23,7 @@ import {
   type World,
 } from './world.ts'
 
-const every = (world: World): Mounted<OpenCall>[] =>
-  Object.values(world.routes) as unknown as Mounted<OpenCall>[]
+const every = (world: World): Mounted<OpenCall>[] => Object.values(world.routes) as Mounted<OpenCall>[]
 
 const writes = (
   world: World,
@@ -59,6 +58,7 @@ export const startExpress: Start = async world => {
     app[method === 'GET' ? 'get' : 'post'](path, gw.handle(route, handler))
   }
   for (const { path, kind, route } of writes(world)) {
+    // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 takes the promise
     app.post(path, gw.guard(route), async (request, response) => {
       const call = gw.call(route, request)
       await effect(world, call)
