@@ -1,4 +1,5 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { parse as parseContentType } from 'content-type'
 import getRawBody from 'raw-body'
@@ -10,7 +11,7 @@ import { deny, type RequestDenial } from './codes.ts'
  * ends early or its length is not the announced one.
  */
 export async function readRawBody(
-  request: IncomingMessage,
+  request: Readable & { readonly headers: IncomingHttpHeaders },
   limitBytes: number,
 ): Promise<Verdict<Uint8Array, RequestDenial>> {
   try {

@@ -1,52 +1,165 @@
-import type { IncomingMessage } from 'node:http'
-import type { Answer } from './answer.ts'
+import { wire, type Answer } from './answer.ts'
+import { capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
+import { nodeFacts, type NodeRequest, type RequestFacts } from './facts.ts'
+import type { OpenGate } from './gate.ts'
+import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
+import { goneSignal, type NodeResponse } from './node-response.ts'
+import type { WireAnswer } from './parts.ts'
+import { admit, noBody, perform, type Handler, type Incoming } from './perform.ts'
+import type { Admitted, OpenCall, Route } from './stages.ts'
+
+export type { RequestFacts } from './facts.ts'
+export type { BodyChoice } from './node-body.ts'
 
 /** The part of a Koa context that is used. Koa itself is not imported. */
 export interface KoaContext {
-  readonly req: IncomingMessage
+  readonly req: NodeRequest
+  readonly res: NodeResponse
+  /** What a body parser left: `body`, and from koa-bodyparser the text in `rawBody`. */
+  readonly request: object
+  readonly response: { readonly headers: object }
+  path: string
   status: number
   body: unknown
+  /** False where a handler writes to `res` itself. */
+  respond?: boolean | undefined
   set(name: string, value: string): void
 }
 
-/** Plain facts of a request, read without a framework's own parsing. */
-export interface RequestFacts {
-  readonly method: string
-  /** The path as received: undecoded, without the query. */
-  readonly path: string
-  readonly query: URLSearchParams
-  /** A header by lower-case name; undefined when absent. Repeated headers are joined by `, `. */
-  header(name: string): string | undefined
-  /** The peer's address. */
-  readonly address: string
+/** A Koa middleware. */
+export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>
+
+/** Mounts a gate's operations. */
+export interface KoaGate {
+  /** Translates old names. Mount it before the router; `ctx.originalUrl` keeps what came. */
+  readonly aliases: KoaMiddleware
+  /** An operation whose handler returns its answer. */
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
+  /** Guards what comes after it; of an idempotent route `ctx.body` is captured. */
+  guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
+  /** The call of a request that `guard(route)` let pass. Throws a `TypeError` for any other. */
+  call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C
 }
 
 /** Reads the facts. The path is not decoded, so two spellings of one resource stay two. */
-export function requestFacts({ req }: KoaContext): RequestFacts {
-  const target = req.url ?? ''
-  const mark = target.indexOf('?')
-  return {
-    method: req.method ?? '',
-    path: mark === -1 ? target : target.slice(0, mark),
-    query: new URLSearchParams(mark === -1 ? '' : target.slice(mark + 1)),
-    header: name => {
-      const value = req.headers[name]
-      return Array.isArray(value) ? value.join(', ') : value
-    },
-    address: req.socket.remoteAddress ?? '',
-  }
+export function requestFacts({ req }: Pick<KoaContext, 'req'>): RequestFacts {
+  return nodeFacts(req)
 }
 
 /**
  * Sends an answer through Koa: as JSON, a text as it is, nothing for undefined. A header of the answer may name a more
  * exact media type.
  */
-export function send(ctx: KoaContext, answer: Answer): void {
-  const { body } = answer
-  ctx.status = answer.status
-  ctx.body = body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body)
-  // Koa turns a null body into 204.
-  ctx.status = answer.status
-  if (body !== undefined) ctx.set('Content-Type', 'application/json; charset=utf-8')
-  for (const [name, value] of answer.headers) ctx.set(name, value)
+export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, answer: Answer): void {
+  sendText(ctx, wire(answer))
+}
+
+function sendText(
+  ctx: Pick<KoaContext, 'status' | 'body' | 'set'>,
+  { status, headers, body }: WireAnswer,
+): void {
+  ctx.status = status
+  ctx.body = body === '' ? null : body
+  // Koa turns an empty answer into 204.
+  ctx.status = status
+  for (const [name, value] of headers) ctx.set(name, value)
+}
+
+interface ParsedRequest {
+  body?: unknown
+  readonly rawBody?: unknown
+}
+
+const access: BodyAccess<KoaContext> = {
+  node: ctx => ctx.req,
+  kept(ctx) {
+    const { rawBody } = ctx.request as ParsedRequest
+    return typeof rawBody === 'string' ? Buffer.from(rawBody) : undefined
+  },
+  hint: 'a parser that sets ctx.request.rawBody (koa-bodyparser) must run before',
+  parsed: ctx => (ctx.request as ParsedRequest).body,
+  assign(ctx, value) {
+    ;(ctx.request as ParsedRequest).body = value
+  },
+}
+
+/** Binds a gate to Koa. Throws a `TypeError` without `body`. */
+export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice }): KoaGate {
+  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
+  const calls = new WeakMap<object, { route: object; call: OpenCall }>()
+  const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
+
+  return {
+    async aliases(ctx, next) {
+      const entered = gate.enter(ctx.req, facts(ctx))
+      if (!entered.ok) return sendText(ctx, entered.answer)
+      for (const [name, value] of entered.value.fields) ctx.set(name, value)
+      ctx.path = entered.value.facts.path
+      await next()
+    },
+
+    handle: (route, handler) => async ctx => {
+      const readBody: Incoming['readBody'] = () => read.bytes(ctx)
+      const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
+      sendText(ctx, await perform(gate, route, incoming, handler))
+    },
+
+    guard: route => async (ctx, next) => {
+      const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
+      const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
+      const admitted = await admit(gate, route, incoming)
+      if (!admitted.ok) return sendText(ctx, admitted.answer)
+      const { call, fields } = admitted.value
+      for (const [name, value] of fields) ctx.set(name, value)
+      calls.set(ctx.req, { route, call })
+      if (!route.idempotent) return void (await next())
+      await capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+    },
+
+    call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C {
+      const held = calls.get(ctx.req)
+      if (held?.route !== route)
+        throw new TypeError(`${route.operation}: mount guard(route) before its handler`)
+      return held.call as C
+    },
+  }
+}
+
+/** Ends the run by what the handlers after this one left in the context, before Koa sends it. */
+async function capture(
+  ctx: KoaContext,
+  next: () => Promise<unknown>,
+  operation: string,
+  { settle, fail }: Pick<Admitted<never>, 'settle' | 'fail'>,
+  limitBytes: number,
+): Promise<void> {
+  try {
+    await next()
+  } catch (error) {
+    await settle(thrownAnswer(error))
+    throw error
+  }
+  const { body } = ctx
+  if (isStream(body) || body instanceof Blob || body instanceof Response || ctx.respond === false) {
+    const error = streamRefusal(operation, body ?? ctx.res)
+    ctx.body = null
+    return sendText(ctx, await fail(error))
+  }
+  const text = typeof body === 'string' || body instanceof Uint8Array
+  const value = body === null || body === undefined ? '' : text ? body : JSON.stringify(body)
+  const given = capturedAnswer(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
+  const answer = await settle(given)
+  if (answer.status !== given.status) sendText(ctx, answer)
+}
+
+/** What Koa will answer for an error: its own status and message when they may be shown, else 500. */
+function thrownAnswer(error: unknown): WireAnswer {
+  const { status, expose, message } = (error ?? {}) as {
+    status?: unknown
+    expose?: unknown
+    message?: unknown
+  }
+  const shown = expose === true && typeof status === 'number' && typeof message === 'string'
+  const headers = [['Content-Type', 'text/plain; charset=utf-8']] as const
+  return shown ? { status, headers, body: message } : { status: 500, headers, body: '' }
 }

@@ -1,0 +1,21 @@
+import type { HeaderField } from './answer.ts'
+import type { RequestFacts } from './facts.ts'
+
+/** The answer fields we send that a browser script may read only when they are exposed: for a CORS middleware. */
+export const exposedHeaders: readonly string[] = [
+  'Deprecation',
+  'Idempotency-Replayed',
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'X-Request-Id',
+]
+
+const FIELD: HeaderField = ['Access-Control-Expose-Headers', exposedHeaders.join(', ')]
+
+/** The exposure field for a request of another origin. Whether that origin may call at all is not decided here. */
+export function exposure(facts: RequestFacts): readonly HeaderField[] {
+  return facts.header('origin') === undefined ? [] : [FIELD]
+}

@@ -1,0 +1,125 @@
+import { captureNode } from './capture.ts'
+import { nodeFacts, splitTarget, type NodeRequest } from './facts.ts'
+import type { OpenGate } from './gate.ts'
+import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
+import { goneSignal, sendWire, setFields, type NodeResponse } from './node-response.ts'
+import { admit, noBody, perform, type Handler, type Incoming } from './perform.ts'
+import type { OpenCall, Route } from './stages.ts'
+
+/** A request of Express, Connect or plain node http. `body` is what a parser made of it. */
+export interface ConnectRequest extends NodeRequest {
+  body?: unknown
+  originalUrl?: string
+}
+
+export type { BodyChoice } from './node-body.ts'
+
+/** Connect's middleware shape. */
+export type ConnectMiddleware = (
+  request: ConnectRequest,
+  response: NodeResponse,
+  next: (error?: unknown) => void,
+) => void
+
+/** A middleware that also serves as a plain node http listener. */
+export type ConnectListener = (request: ConnectRequest, response: NodeResponse) => void
+
+/** Mounts a gate's operations. */
+export interface ConnectGate {
+  /** Translates old names. Mount it before the router. */
+  readonly aliases: ConnectMiddleware
+  /** An operation whose handler returns its answer. */
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): ConnectListener
+  /** Guards an existing handler; of an idempotent route its answer is captured. */
+  guard<C extends OpenCall>(route: Route<C>): ConnectMiddleware
+  /** The call of a request that `guard(route)` let pass. Throws a `TypeError` for any other. */
+  call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C
+}
+
+const kept = new WeakMap<object, Uint8Array>()
+
+/** For `express.json({ verify: keepRawBody })`: keeps the bytes that the parser read. */
+export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
+  kept.set(request, bytes)
+}
+
+const access: BodyAccess<ConnectRequest> = {
+  node: request => request,
+  kept: request => kept.get(request),
+  hint: 'use express.json({ verify: keepRawBody })',
+  parsed: request => request.body,
+  assign(request, value) {
+    request.body = value
+  },
+}
+
+/** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without `body`. */
+export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoice }): ConnectGate {
+  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
+  const calls = new WeakMap<object, { route: object; call: OpenCall }>()
+  const facts =
+    (request: ConnectRequest): Incoming['facts'] =>
+    () =>
+      nodeFacts(request, gate.settings.trusted)
+
+  return {
+    aliases(request, response, next) {
+      const entered = gate.enter(request, facts(request))
+      if (!entered.ok) return sendWire(response, entered.answer)
+      setFields(response, entered.value.fields)
+      const [path, search] = splitTarget(request.url ?? '')
+      if (entered.value.facts.path !== path) {
+        request.originalUrl ??= request.url ?? ''
+        request.url = entered.value.facts.path + search
+      }
+      next()
+    },
+
+    handle: (route, handler) => (request, response) => {
+      const readBody: Incoming['readBody'] = () => read.bytes(request)
+      const incoming = { request, facts: facts(request), readBody, signal: goneSignal(response) }
+      void perform(gate, route, incoming, handler).then(answer => sendWire(response, answer))
+    },
+
+    guard: route => (request, response, next) => {
+      const readBody = route.idempotent ? () => read.forHandler(request) : noBody
+      const incoming = { request, facts: facts(request), readBody, signal: goneSignal(response) }
+      void pass(gate, route, incoming, response, call => {
+        calls.set(request, { route, call })
+        next()
+      })
+    },
+
+    call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
+      const held = calls.get(request)
+      if (held?.route !== route)
+        throw new TypeError(`${route.operation}: mount guard(route) before its handler`)
+      return held.call as C
+    },
+  }
+}
+
+/**
+ * Lets a request through to `next`, or answers it. An error never reaches `next`: a plain node http server may take
+ * any call of it for a yes. What `next` throws at once ends the run.
+ */
+async function pass<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  incoming: Incoming,
+  response: NodeResponse,
+  next: (call: C) => void,
+): Promise<void> {
+  const admitted = await admit(gate, route, incoming)
+  if (!admitted.ok) return sendWire(response, admitted.answer)
+  const { call, fields, ...ending } = admitted.value
+  setFields(response, fields)
+  const refuse = route.idempotent
+    ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes)
+    : async (error: unknown) => sendWire(response, await ending.fail(error))
+  try {
+    next(call)
+  } catch (error) {
+    await refuse(error)
+  }
+}

@@ -1,0 +1,188 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { denialAnswer, wire } from './answer.ts'
+import { capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
+import { deny, type RequestDenial } from './codes.ts'
+import { failure } from './enter.ts'
+import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from './facts.ts'
+import type {
+  FastifyApp,
+  FastifyBody,
+  FastifyGate,
+  FastifyHooks,
+  FastifyReply,
+  FastifyRequest,
+} from './fastify-types.ts'
+import type { OpenGate } from './gate.ts'
+import { checkedBody, parsedBytes } from './node-body.ts'
+import { goneSignal } from './node-response.ts'
+import type { WireAnswer } from './parts.ts'
+import { authorise, finish } from './perform.ts'
+import type { Admitted, Authorised, OpenCall, Route } from './stages.ts'
+
+export type {
+  FastifyApp,
+  FastifyBody,
+  FastifyGate,
+  FastifyHooks,
+  FastifyReply,
+  FastifyRequest,
+  FastifyRoute,
+} from './fastify-types.ts'
+
+/** What is known of one request while it passes the hooks. */
+interface Progress {
+  readonly route: object
+  readonly authorised: Authorised
+  readonly signal: AbortSignal
+  admitted?: Admitted<OpenCall>
+}
+
+const kept = new WeakMap<object, Uint8Array>()
+
+/** Binds a gate to Fastify 5. Throws a `TypeError` without `body`. */
+export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBody }): FastifyGate {
+  checkedBody(body, ['kept', 'parsed'])
+  const { settings } = gate
+  const progress = new WeakMap<object, Progress>()
+  const facts = (raw: NodeRequest) => (): RequestFacts => nodeFacts(raw, settings.trusted)
+  const read = (request: FastifyRequest): Verdict<Uint8Array> =>
+    body === 'kept' ? keptBytes(request) : parsedBytes(request.body)
+
+  const hooks = <C extends OpenCall>(route: Route<C>): Pick<FastifyHooks, 'onRequest' | 'preHandler'> => ({
+    async onRequest({ raw }, reply) {
+      const stage = await authorise(gate, route, { request: raw, facts: facts(raw) })
+      if (!stage.ok) return sendReply(reply, stage.answer)
+      progress.set(raw, { route, authorised: stage.value, signal: goneSignal(reply.raw) })
+      return undefined
+    },
+    async preHandler(request, reply) {
+      const { authorised, signal, ...rest } = progress.get(request.raw) as Progress
+      const stage = await route.admit(authorised, async () => read(request), signal)
+      if (!stage.ok) return sendReply(reply, stage.answer)
+      progress.set(request.raw, { ...rest, authorised, signal, admitted: stage.value })
+      for (const [name, value] of stage.value.fields) reply.header(name, value)
+      return undefined
+    },
+  })
+  const admittedOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): Admitted<C> => {
+    const held = progress.get(raw)
+    if (held?.route === route && held.admitted) return held.admitted as unknown as Admitted<C>
+    throw new TypeError(`${route.operation}: mount the route with hooks(route)`)
+  }
+
+  return {
+    plugin: pluginOf(gate, body, facts),
+    rewriteUrl(raw) {
+      const [path, search] = splitTarget(raw.url ?? '')
+      const entered = gate.enter(raw, facts(raw))
+      return (entered.ok ? entered.value.facts.path : path) + search
+    },
+    handle: (route, handler) => ({
+      ...hooks(route),
+      onSend: async (_request, _reply, payload) => payload,
+      bodyLimit: settings.bodyLimitBytes,
+      handler: async (request, reply) =>
+        sendReply(reply, await finish(gate, admittedOf(route, request), handler)),
+      errorHandler(error, { raw }, reply) {
+        const denial = parserDenial(error, settings.bodyLimitBytes)
+        const at = facts(raw)()
+        const answer = denial
+          ? wire(denialAnswer(denial, settings.shapeOf(at)))
+          : failure(settings, route.operation, at, error)
+        sendReply(reply, answer)
+      },
+    }),
+    hooks: route => ({
+      ...hooks(route),
+      async onSend({ raw }, reply, payload) {
+        const admitted = progress.get(raw)?.admitted
+        return admitted && route.idempotent
+          ? capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
+          : payload
+      },
+    }),
+    call: (route, request) => admittedOf(route, request).call,
+  }
+}
+
+/** Fastify encapsulates what a plugin adds, unless it carries this symbol. */
+function pluginOf(
+  gate: OpenGate,
+  body: FastifyBody,
+  facts: (raw: NodeRequest) => () => RequestFacts,
+): FastifyGate['plugin'] {
+  const plugin: FastifyGate['plugin'] = (app, _options, done) => {
+    if (body === 'kept') keepRawBodies(app)
+    app.addHook('onRequest', async ({ raw }, reply) => {
+      const entered = gate.enter(raw, facts(raw))
+      if (!entered.ok) return sendReply(reply, entered.answer)
+      for (const [name, value] of entered.value.fields) reply.header(name, value)
+      return undefined
+    })
+    done()
+  }
+  return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
+}
+
+/** Replaces the JSON parser by one that keeps the bytes and then does what Fastify's own does. */
+function keepRawBodies(app: FastifyApp): void {
+  const parse = app.getDefaultJsonParser('error', 'error')
+  app.removeContentTypeParser('application/json')
+  const options = { parseAs: 'buffer' } as const
+  app.addContentTypeParser(/^application\/(?:[\w.-]+\+)?json(?:$|[ ;])/, options, (request, bytes, done) => {
+    kept.set(request.raw, bytes)
+    if (bytes.length === 0) done(null, undefined)
+    else parse(request as never, bytes.toString(), done)
+  })
+}
+
+function keptBytes({ raw }: FastifyRequest): Verdict<Uint8Array> {
+  const bytes = kept.get(raw)
+  if (bytes) return allow(bytes)
+  const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
+  if ((length === undefined || length === '0') && encoding === undefined) return allow(new Uint8Array())
+  return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
+}
+
+/** The denial that an error of Fastify's body parsers stands for. */
+function parserDenial(error: unknown, limitBytes: number): RequestDenial | undefined {
+  const { statusCode, code } = (error ?? {}) as { statusCode?: unknown; code?: unknown }
+  const ours =
+    typeof code === 'string' && (code.startsWith('FST_ERR_CTP_') || code.startsWith('FST_ERR_BAD_'))
+  if (statusCode === 413) return deny('payload_too_large', `the body must be at most ${limitBytes} bytes`)
+  if (statusCode === 415) {
+    return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
+  }
+  const unread = ours || error instanceof SyntaxError || statusCode === 400
+  return unread ? deny('invalid_request', 'the body is not valid JSON', { field: 'body' }) : undefined
+}
+
+function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {
+  reply.code(status)
+  for (const [name, value] of headers) reply.header(name, value)
+  reply.send(body === '' ? undefined : body)
+  return reply
+}
+
+/** Ends the run by what the handler, or the application's error handler, sends. */
+async function capture(
+  reply: FastifyReply,
+  payload: unknown,
+  operation: string,
+  { settle, fail }: Admitted<OpenCall>,
+  limitBytes: number,
+): Promise<unknown> {
+  const status = reply.statusCode
+  const text = typeof payload === 'string' || payload instanceof Uint8Array
+  const stream = !text && payload !== null && payload !== undefined
+  const answer = stream
+    ? await fail(streamRefusal(operation, payload))
+    : await settle(
+        capturedAnswer(status, fieldPairs({ ...reply.getHeaders() }), text ? payload : '', limitBytes),
+      )
+  if (answer.status === status && !stream) return payload
+  reply.code(answer.status)
+  for (const [name, value] of answer.headers) reply.header(name, value)
+  reply.removeHeader('content-length')
+  return answer.body
+}

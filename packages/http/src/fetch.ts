@@ -1,0 +1,190 @@
+import { parseJsonObject } from './body.ts'
+import { capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
+import { fetchFacts, type RequestFacts } from './facts.ts'
+import { readRequest, readUpTo, resumed } from './fetch-body.ts'
+import type { OpenGate } from './gate.ts'
+import { checkedBody } from './node-body.ts'
+import type { WireAnswer } from './parts.ts'
+import { admit, noBody, perform, type Handler, type Incoming } from './perform.ts'
+import type { Admitted, OpenCall, Route } from './stages.ts'
+
+/**
+ * How a request's bytes are read; there is no default. `clone`: from a clone, so that an existing handler can still read
+ * the request. `stream`: from the request itself, for handlers that use `call.body` only.
+ */
+export type FetchBody = 'clone' | 'stream'
+
+/** Options of `fetchGate`. */
+export interface FetchGateOptions<Env> {
+  readonly body: FetchBody
+  /** The peer's address, which a `Request` does not hold: from what the server passes beside it. Needed for `trustProxy`. */
+  readonly peer?: (request: Request, env: Env) => string | undefined
+}
+
+/** The part of a Hono context that is used. Hono itself is not imported. */
+export interface HonoContext<Env> {
+  readonly req: { readonly raw: Request }
+  readonly env: Env
+  get res(): Response
+  set res(response: Response | undefined)
+}
+
+/** A function from request to response, with what the server passes beside it. */
+export type Fetch<Env> = (request: Request, env: Env) => Response | Promise<Response>
+
+/** Mounts a gate's operations. */
+export interface FetchGate<Env> {
+  /** Wraps a whole application (`app.fetch`): translates old names before it routes, and puts alias fields on every answer. */
+  aliases(fetch: (request: Request, env: Env, ...rest: never[]) => Response | Promise<Response>): Fetch<Env>
+  /** An operation whose handler returns its answer. */
+  handle<C extends OpenCall>(
+    route: Route<C>,
+    handler: Handler<C>,
+  ): (request: Request, env: Env) => Promise<Response>
+  /** Guards an existing `Request -> Response` handler; of an idempotent route its response is captured. */
+  wrap<C extends OpenCall>(
+    route: Route<C>,
+    existing: (request: Request, call: C) => Response | Promise<Response>,
+  ): (request: Request, env: Env) => Promise<Response>
+  /** The same as a Hono middleware in front of existing handlers. */
+  guard<C extends OpenCall>(
+    route: Route<C>,
+  ): (context: HonoContext<Env>, next: () => Promise<void>) => Promise<Response | undefined>
+  /** The call of a request that `guard(route)` let pass. Throws a `TypeError` for any other. */
+  call<C extends OpenCall>(route: Route<C>, request: Request): C
+}
+
+/** Binds a gate to fetch-style servers: Hono, Next.js route handlers, Bun, Deno. Throws a `TypeError` without `body`. */
+export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptions<Env>): FetchGate<Env> {
+  const { settings } = gate
+  const { peer } = options
+  const body = checkedBody(options.body, ['clone', 'stream'])
+  if (peer !== undefined && typeof peer !== 'function') {
+    throw new TypeError(`peer must be a function, not ${typeof peer}`)
+  }
+  if (!peer && settings.proxied) throw new TypeError('peer is needed with trustProxy: who is the peer?')
+  const calls = new WeakMap<Request, { route: object; call: OpenCall }>()
+
+  const facts = (request: Request, env: Env) => (): RequestFacts =>
+    fetchFacts(request, peer?.(request, env) ?? '', settings.trusted)
+  const incoming = (request: Request, env: Env): Incoming => ({
+    request,
+    facts: facts(request, env),
+    readBody: () =>
+      readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
+    signal: request.signal,
+  })
+  const around = async <C extends OpenCall>(
+    route: Route<C>,
+    request: Request,
+    env: Env,
+    existing: (call: C) => Response | Promise<Response>,
+  ): Promise<Response> => {
+    const seen = incoming(request, env)
+    const readJson = async (): ReturnType<Incoming['readBody']> => {
+      const bytes = await seen.readBody()
+      const parsed = bytes.ok
+        ? parseJsonObject(bytes.value, request.headers.get('content-type') ?? undefined)
+        : bytes
+      return parsed.ok ? bytes : parsed
+    }
+    const admitted = await admit(gate, route, { ...seen, readBody: route.idempotent ? readJson : noBody })
+    if (!admitted.ok) return toResponse(admitted.answer)
+    const { call, fields } = admitted.value
+    calls.set(request, { route, call })
+    const response = await runExisting(() => existing(call), admitted.value)
+    const kept = route.idempotent
+      ? await capture(response, route.operation, admitted.value, settings.answerLimitBytes)
+      : response
+    return withResponseFields(kept, fields)
+  }
+
+  return {
+    aliases:
+      fetch =>
+      async (request, env, ...rest) => {
+        const entered = gate.enter(request, facts(request, env))
+        if (!entered.ok) return toResponse(entered.answer)
+        const { facts: canonical, fields } = entered.value
+        const url = new URL(request.url)
+        let target = request
+        if (url.pathname !== canonical.path) {
+          url.pathname = canonical.path
+          target = new Request(url, request)
+          gate.adopt(target, request)
+        }
+        return withResponseFields(await fetch(target, env, ...(rest as never[])), fields)
+      },
+    handle: (route, handler) => async (request, env) =>
+      toResponse(await perform(gate, route, incoming(request, env), handler)),
+    wrap: (route, existing) => (request, env) => around(route, request, env, call => existing(request, call)),
+    guard: route => async (context, next) => {
+      let passed = false
+      const response = await around(route, context.req.raw, context.env, async () => {
+        passed = true
+        await next()
+        return context.res
+      })
+      if (!passed) return response
+      // Hono ignores what a middleware returns after `next`, and merges the headers of a response that is replaced.
+      context.res = undefined
+      context.res = response
+      return undefined
+    },
+    call<C extends OpenCall>(route: Route<C>, request: Request): C {
+      const held = calls.get(request)
+      if (held?.route !== route)
+        throw new TypeError(`${route.operation}: mount guard(route) before its handler`)
+      return held.call as C
+    },
+  }
+}
+
+/** A handler that throws has a lost run; the error is the server's to render. */
+async function runExisting(
+  existing: () => Response | Promise<Response>,
+  { settle }: Pick<Admitted<never>, 'settle'>,
+): Promise<Response> {
+  try {
+    return await existing()
+  } catch (error) {
+    await settle({ status: 500, headers: [], body: '' })
+    throw error
+  }
+}
+
+function toResponse({ status, headers, body }: WireAnswer): Response {
+  const fields = new Headers()
+  for (const [name, value] of headers) fields.append(name, value)
+  return new Response(body === '' ? null : body, { status, headers: fields })
+}
+
+/** Sets fields on a response, whose own headers may be immutable. */
+function withResponseFields(response: Response, fields: WireAnswer['headers']): Response {
+  const missing = fields.filter(([name]) => !response.headers.has(name))
+  if (missing.length === 0) return response
+  const copy = new Response(response.body, response)
+  for (const [name, value] of missing) copy.headers.set(name, value)
+  return copy
+}
+
+/** Ends the run by a response: a body over the limit is left out, an event stream is refused by name. */
+async function capture(
+  response: Response,
+  operation: string,
+  { settle, fail }: Pick<Admitted<never>, 'settle' | 'fail'>,
+  limitBytes: number,
+): Promise<Response> {
+  const { status, headers } = response
+  if (headers.get('content-type')?.startsWith('text/event-stream')) {
+    void response.body?.cancel()
+    return toResponse(await fail(streamRefusal(operation, { constructor: { name: 'text/event-stream' } })))
+  }
+  const { bytes, rest } = await readUpTo(response.body, limitBytes)
+  const answer = await settle(
+    capturedAnswer(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes),
+  )
+  if (answer.status !== status) return toResponse(answer)
+  if (rest) return new Response(resumed(bytes, rest), { status, headers })
+  return new Response(bytes.length === 0 ? null : bytes, { status, headers })
+}

@@ -1,0 +1,122 @@
+import type { ScopeCatalogue } from '@gatewright/kernel'
+import { enter } from './enter.ts'
+import type { RequestFacts } from './facts.ts'
+import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
+import type { AccessLike, AliasPart, GuardedRule, GuardPart, IdempotencyPart } from './parts.ts'
+import { makeRoute, type Works } from './route.ts'
+import type { Entered, GuardedCall, IdempotentCall, OpenCall, Route, Stage } from './stages.ts'
+
+/** Options of a gate without a guard: it can only serve open operations. */
+export interface OpenGateOptions extends CommonOptions {
+  readonly aliases?: AliasPart
+  readonly guard?: undefined
+  readonly idempotency?: undefined
+}
+
+/** Options of a gate with a guard. */
+export interface GateOptions<S extends string, A extends AccessLike> extends CommonOptions {
+  readonly aliases?: AliasPart
+  readonly guard: GuardPart<A>
+  /** The team's own scopes: a rule that names another one does not compile. */
+  readonly scopes: ScopeCatalogue<S>
+  readonly idempotency?: undefined
+}
+
+/** Options of a gate with a guard and idempotent writes. */
+export interface WriteGateOptions<S extends string, A extends AccessLike>
+  extends Omit<GateOptions<S, A>, 'idempotency'> {
+  readonly idempotency: IdempotencyPart
+  /** Who owns an idempotency key. Default: the session's account. Never the session or the API key. */
+  readonly accountOf?: (access: A) => string
+}
+
+/** Declares operations; a binding mounts them. */
+export interface OpenGate {
+  /** An operation that anyone may call. */
+  open(operation: string): Route<OpenCall>
+  /** For bindings. */
+  readonly settings: Settings
+  /** For bindings: the request in canonical names. `request` is the framework's own object: asked once for each. */
+  enter(request: object, facts: () => RequestFacts): Stage<Entered>
+  /** For bindings: `copy` is the same request as `original`, which has been entered. */
+  adopt(copy: object, original: object): void
+}
+
+/** A gate that can also guard. */
+export interface Gate<S extends string, A extends AccessLike> extends OpenGate {
+  /** An operation that takes a session. */
+  guarded(rule: GuardedRule<S>): Route<GuardedCall<A>>
+}
+
+/** A gate that can also make writes idempotent. A replay is authorised again before it is answered. */
+export interface WriteGate<S extends string, A extends AccessLike> extends Gate<S, A> {
+  /** A write that takes a session and an `Idempotency-Key`. */
+  idempotent(rule: GuardedRule<S>): Route<IdempotentCall<A>>
+}
+
+/**
+ * Composes the parts in the one right order: old names, guard, body, idempotency record, handler. Throws a
+ * `TypeError` for a part of the wrong shape, for idempotency without a guard (a replay must be authorised), and for a wrong option.
+ */
+export function gate<S extends string, A extends AccessLike>(options: WriteGateOptions<S, A>): WriteGate<S, A>
+export function gate<S extends string, A extends AccessLike>(options: GateOptions<S, A>): Gate<S, A>
+export function gate(options?: OpenGateOptions): OpenGate
+export function gate(
+  options: OpenGateOptions | GateOptions<string, AccessLike> | WriteGateOptions<string, AccessLike> = {},
+): WriteGate<string, AccessLike> {
+  const settings = checkedOptions(options)
+  const { aliases, guard, idempotency } = options
+  checkPart('aliases', aliases, ['resolve'])
+  checkPart('guard', guard, ['check', 'prepare'])
+  checkPart('idempotency', idempotency, ['begin', 'complete'])
+  if (idempotency && !guard) throw new TypeError('idempotency needs a guard: a replay must be authorised too')
+  const scopes: ScopeCatalogue<string> | undefined = 'scopes' in options ? options.scopes : undefined
+  checkPart('scopes', scopes, ['has'])
+  if (guard && !scopes)
+    throw new TypeError('scopes must be the catalogue of scopes (scopeCatalogue), not undefined')
+  const accountOf =
+    ('accountOf' in options ? options.accountOf : undefined) ??
+    ((access: AccessLike) => access.session.accountId)
+  const entered = new WeakMap<object, Stage<Entered>>()
+
+  const guarded = (rule: GuardedRule): Pick<Works, 'check'> => {
+    if (!guard || !scopes) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
+    for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
+      if (!scopes.names.includes(scope))
+        throw new TypeError(`${rule.operation}: ${scope} is not in the catalogue of scopes`)
+    }
+    guard.prepare(rule)
+    return {
+      check: facts =>
+        guard.check({ authorization: facts.header('authorization'), address: facts.address }, rule),
+    }
+  }
+
+  return {
+    settings,
+    enter(request, facts) {
+      let stage = entered.get(request)
+      if (!stage) {
+        stage = enter(settings, aliases, facts())
+        entered.set(request, stage)
+      }
+      return stage
+    },
+    adopt(copy, original) {
+      const stage = entered.get(original)
+      if (stage) entered.set(copy, stage)
+    },
+    open: operation => makeRoute({ operation }, { settings, accountOf }),
+    guarded: rule => makeRoute(rule, { settings, accountOf, ...guarded(rule) }),
+    idempotent(rule) {
+      if (!idempotency) throw new TypeError(`${rule.operation}: an idempotent operation needs idempotency`)
+      return makeRoute(rule, { settings, accountOf, ...guarded(rule), idempotency })
+    },
+  }
+}
+
+function checkPart(name: string, part: object | undefined, verbs: readonly string[]): void {
+  if (part === undefined) return
+  const missing = verbs.find(verb => typeof (part as Record<string, unknown> | null)?.[verb] !== 'function')
+  if (missing) throw new TypeError(`${name} must have the function ${missing}`)
+}

@@ -1,0 +1,87 @@
+import { Fault } from '@gatewright/kernel'
+import { trustedProxies, type TrustedProxies } from './address.ts'
+import type { ErrorShape } from './answer.ts'
+import type { RequestFacts } from './facts.ts'
+
+/** A failure: a fault, or an error that nobody expected. Never given a request body, header or key. */
+export interface Failure {
+  /** The operation's id, or method and path where none was reached. */
+  readonly operation: string
+  readonly error: unknown
+}
+
+/** Options of `gate` that do not depend on its parts. */
+export interface CommonOptions {
+  /** How errors look. Default `plain`. `byAccept(shape)` gives a problem document to those who ask for one. */
+  readonly errors?: ErrorShape | ((facts: RequestFacts) => ErrorShape)
+  /** CIDRs of our own proxies, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed. Default: none. */
+  readonly trustProxy?: readonly string[]
+  /** Refuses plain HTTP with 403 `https_required`, before anything else is looked at. Default false. */
+  readonly requireHttps?: boolean
+  /** Largest request body read, in bytes. Default 262 144, 0..16 777 216. */
+  readonly bodyLimitBytes?: number
+  /** Largest captured answer kept for replay, in bytes. Default 262 144, 0..16 777 216. Of a larger one, the status. */
+  readonly answerLimitBytes?: number
+  /** Sends `Access-Control-Expose-Headers` with our fields to requests that carry `Origin`. Default false. */
+  readonly exposeHeaders?: boolean
+  /** Where failures go. Default: one line on stderr with the error's name, code and message. */
+  readonly report?: (failure: Failure) => void
+}
+
+/** Checked options. */
+export interface Settings {
+  readonly shapeOf: (facts: RequestFacts) => ErrorShape
+  readonly trusted: TrustedProxies
+  /** Whether any proxy is trusted. */
+  readonly proxied: boolean
+  readonly requireHttps: boolean
+  readonly bodyLimitBytes: number
+  readonly answerLimitBytes: number
+  readonly exposeHeaders: boolean
+  readonly report: (failure: Failure) => void
+}
+
+const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']
+
+function bytes(name: string, value: number): number {
+  if (Number.isSafeInteger(value) && value >= 0 && value <= 16_777_216) return value
+  throw new TypeError(`${name} must be an integer from 0 to 16777216, not ${typeof value} ${String(value)}`)
+}
+
+function flag(name: string, value: boolean): boolean {
+  if (typeof value === 'boolean') return value
+  throw new TypeError(`${name} must be true or false, not ${typeof value}`)
+}
+
+/** Gives a problem document (RFC 9457) to requests whose `Accept` names it, and the usual shape to all others. */
+export function byAccept(usual: ErrorShape): (facts: RequestFacts) => ErrorShape {
+  return facts => (facts.header('accept')?.includes('application/problem+json') ? 'problem' : usual)
+}
+
+/** A line for the operator: no stack, no cause, because a driver's error may quote values. */
+function print({ operation, error }: Failure): void {
+  const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
+  const code = error instanceof Fault ? error.code : name
+  process.stderr.write(`gatewright ${operation}: ${code} ${message}\n`)
+}
+
+/** Checks options once. Throws a `TypeError` that names the option, its bounds and what was given. */
+export function checkedOptions(options: CommonOptions): Settings {
+  const errors = options.errors ?? 'plain'
+  if (typeof errors !== 'function' && !SHAPES.includes(errors)) {
+    throw new TypeError('errors must be plain, partner, problem or a function')
+  }
+  if (options.report !== undefined && typeof options.report !== 'function') {
+    throw new TypeError(`report must be a function, not ${typeof options.report}`)
+  }
+  return {
+    shapeOf: typeof errors === 'function' ? errors : () => errors,
+    trusted: trustedProxies(options.trustProxy ?? []),
+    proxied: (options.trustProxy ?? []).length > 0,
+    requireHttps: flag('requireHttps', options.requireHttps ?? false),
+    bodyLimitBytes: bytes('bodyLimitBytes', options.bodyLimitBytes ?? 262_144),
+    answerLimitBytes: bytes('answerLimitBytes', options.answerLimitBytes ?? 262_144),
+    exposeHeaders: flag('exposeHeaders', options.exposeHeaders ?? false),
+    report: options.report ?? print,
+  }
+}

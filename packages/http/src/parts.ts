@@ -1,0 +1,87 @@
+import type { Session, Surface, Verdict } from '@gatewright/kernel'
+import type { HeaderField } from './answer.ts'
+
+/** Translates old names: `createAliases` of legacy-alias-router, or your own. It does no I/O. */
+export interface AliasPart {
+  resolve(facts: AliasQuestion): Verdict<AliasReply>
+}
+
+/** What an alias part looks at. */
+export interface AliasQuestion {
+  readonly method: string
+  readonly path: string
+  header(name: string): string | undefined
+}
+
+/** The canonical request. */
+export interface AliasReply {
+  readonly path: string
+  /** Canonical headers whose value arrived under a legacy name. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Fields for every answer to the request, errors included. */
+  readonly answerHeaders: readonly HeaderField[]
+}
+
+/** What one guarded operation asks of a request; scope-guard's rule, with scopes of the team's catalogue only. */
+export interface GuardedRule<S extends string = string> {
+  /** `tag.verb`: names the operation in policies, limits, idempotency records and reports. */
+  readonly operation: string
+  readonly surface?: Surface
+  /** Scopes that must all be held. */
+  readonly allOf?: readonly S[]
+  /** Scopes of which one must be held. */
+  readonly anyOf?: readonly S[]
+  /** Its class, for limits that name classes. */
+  readonly limit?: string
+  readonly spends?: 'spend' | 'withdrawal'
+  readonly cardSecrets?: boolean
+}
+
+/** What a passed guard hands over. */
+export interface AccessLike {
+  readonly session: Session
+  /** Header fields for the answer, such as `RateLimit`. */
+  readonly headers: readonly HeaderField[]
+}
+
+/** Decides whether a request may pass: `createGuard` of scope-guard, or your own. */
+export interface GuardPart<A extends AccessLike> {
+  check(
+    facts: { readonly authorization: string | undefined; readonly address?: string },
+    rule: GuardedRule,
+  ): Promise<Verdict<A>>
+  /** Throws at start-up for a rule that can never work. */
+  prepare(rule: GuardedRule): void
+}
+
+/** An answer as it is stored and sent: the body is text. */
+export interface WireAnswer {
+  readonly status: number
+  readonly headers: readonly HeaderField[]
+  readonly body: string
+  /** The body was too large to keep, or is not text: `body` is empty, the rest is real. */
+  readonly bodyOmitted?: true
+}
+
+/** The right to run a write once. */
+export interface ClaimLike {
+  readonly fence: number
+  readonly effectId: string
+}
+
+/** What `begin` came to. */
+export type BeginReply<C extends ClaimLike> =
+  | { readonly state: 'started'; readonly claim: C }
+  | { readonly state: 'replay'; readonly answer: WireAnswer }
+
+/** Decides whether a write is new, running, done or of unknown outcome: `createIdempotency` of idempotency-store. */
+export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {
+  begin(facts: {
+    readonly account: string
+    readonly operation: string
+    readonly key: string | undefined
+    readonly method: string
+    readonly body: Uint8Array
+  }): Promise<Verdict<BeginReply<C>>>
+  complete(claim: C, answer: WireAnswer): Promise<{ readonly state: string }>
+}

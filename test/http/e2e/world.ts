@@ -1,0 +1,175 @@
+import { Readable } from 'node:stream'
+import { Fault, scopeCatalogue } from '@gatewright/kernel'
+import {
+  gate,
+  type Failure,
+  type GuardedCall,
+  type Handler,
+  type IdempotentCall,
+  type OpenCall,
+  type Route,
+  type WriteGate,
+} from '@gatewright/http'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { createAliases } from '@gatewright/legacy-alias-router'
+import type { Access } from '@gatewright/scope-guard'
+import { bench, type Bench } from '../../scope-guard/issuer.ts'
+
+export const BODY_LIMIT_BYTES = 2048
+export const ANSWER_LIMIT_BYTES = 1024
+/** Requests that one API key may make. */
+export const POINTS = 12
+
+const scopes = scopeCatalogue(['cards.read', 'cards.write', 'cards.secrets.read'])
+type Scope = (typeof scopes.names)[number]
+
+/** What a server mounts, the same for every framework, and what a test can see of it. */
+export interface World {
+  readonly gate: WriteGate<Scope, Access>
+  readonly bearer: Bench['bearer']
+  readonly clock: Bench['clock']
+  readonly failures: Failure[]
+  /** Effects that handlers made, by effect id. */
+  readonly effects: string[]
+  /** While set, handlers wait for it after their effect. */
+  hold: Promise<void> | undefined
+  /** The signal of the last write's call. */
+  signal: AbortSignal | undefined
+  readonly routes: Routes
+}
+
+export interface Routes {
+  readonly plans: Mounted<OpenCall>
+  readonly whoami: Mounted<OpenCall>
+  readonly fault: Mounted<OpenCall>
+  readonly boom: Mounted<OpenCall>
+  readonly listCards: Mounted<GuardedCall<Access>>
+  readonly revealCard: Mounted<GuardedCall<Access>>
+  readonly createCard: Mounted<IdempotentCall<Access>>
+}
+
+/** An operation with its place and a handler that returns its answer. */
+export interface Mounted<C extends OpenCall> {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly route: Route<C>
+  readonly handler: Handler<C>
+}
+
+const mounted = <C extends OpenCall>(
+  method: 'GET' | 'POST',
+  path: string,
+  route: Route<C>,
+  handler: Handler<C>,
+): Mounted<C> => ({ method, path, route, handler })
+
+/** Existing handlers, whose answers are captured: `[path, operation, what it does]`. */
+export const existing = [
+  ['/user/v1/orders', 'orders.create', 'json'],
+  ['/user/v1/reports', 'reports.create', 'large'],
+  ['/user/v1/exports', 'exports.create', 'stream'],
+] as const
+
+/** A body that is larger than what is kept for a repeat. */
+export const LARGE = 'x'.repeat(ANSWER_LIMIT_BYTES + 1)
+
+export const stream = (): Readable => Readable.from(['one', 'two'])
+
+export async function createWorld(): Promise<World> {
+  const limits = [{ name: 'perKey', points: POINTS, windowSeconds: 60, per: 'key' as const }]
+  const { guard, bearer, clock } = await bench({ limits })
+  const failures: Failure[] = []
+  const api = gate({
+    scopes,
+    guard,
+    idempotency: createIdempotency({ storage: memoryStorage() }),
+    aliases: createAliases({
+      paths: [{ from: '/consumer/v1', to: '/user/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
+      headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode: 'serve' }],
+      answerTwins: {},
+      retiredScopes: {},
+    }),
+    bodyLimitBytes: BODY_LIMIT_BYTES,
+    answerLimitBytes: ANSWER_LIMIT_BYTES,
+    trustProxy: ['127.0.0.1/32', '::1/128'],
+    exposeHeaders: true,
+    report: failure => failures.push(failure),
+  })
+  const world = {
+    gate: api,
+    bearer,
+    clock,
+    failures,
+    effects: [] as string[],
+    hold: undefined,
+    signal: undefined,
+  }
+  return Object.assign(world, { routes: routesOf(world) })
+}
+
+function routesOf(world: Omit<World, 'routes'>): Routes {
+  const { gate } = world
+  return {
+    plans: mounted('GET', '/plans', gate.open('plans.list'), () => ({ status: 200, body: { plans: [] } })),
+    whoami: mounted('GET', '/user/v1/whoami', gate.open('users.whoami'), ({ facts }) => ({
+      status: 200,
+      body: {
+        key: facts.header('x-user-key'),
+        path: facts.path,
+        address: facts.address,
+        secure: facts.secure,
+      },
+    })),
+    fault: mounted('GET', '/fault', gate.open('plans.fault'), () => {
+      throw new Fault('ERR_STORE_UNAVAILABLE', 'the secret name of a store', { retryAfterSeconds: 3 })
+    }),
+    boom: mounted('GET', '/boom', gate.open('plans.boom'), () => {
+      throw new Error('an internal sentence')
+    }),
+    listCards: mounted(
+      'GET',
+      '/user/v1/cards',
+      gate.guarded({ operation: 'cards.list', surface: 'user', allOf: ['cards.read'] }),
+      ({ session }) => ({ status: 200, body: { cards: [], account: session.accountId } }),
+    ),
+    revealCard: mounted(
+      'GET',
+      '/user/v1/cards/secrets',
+      gate.guarded({ operation: 'cards.reveal', allOf: ['cards.secrets.read'] }),
+      () => ({ status: 200, body: {} }),
+    ),
+    createCard: mounted(
+      'POST',
+      '/user/v1/cards',
+      gate.idempotent({ operation: 'cards.create', surface: 'user', allOf: ['cards.write'] }),
+      async call => {
+        const body = call.json()
+        if (!body.ok) return body
+        await effect(world, call)
+        if (body.value['fail']) throw new Fault('ERR_STORE_UNAVAILABLE', 'lost on the way')
+        const card = { id: world.effects.length, name: body.value['name'] }
+        return { status: 201, headers: [['Location', '/user/v1/cards/1']], body: { card } }
+      },
+    ),
+  }
+}
+
+/** What every write of the tests does. */
+export async function effect(
+  world: Pick<World, 'effects' | 'hold' | 'signal'>,
+  call: IdempotentCall<Access>,
+): Promise<void> {
+  world.signal = call.signal
+  world.effects.push(call.effect.effectId)
+  await world.hold
+}
+
+/** A running server of some framework. */
+export interface Served {
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Mounts a world in one framework and listens on a free loopback port. */
+export type Start = (world: World) => Promise<Served>

@@ -1,0 +1,125 @@
+import { allow, scopeCatalogue } from '@gatewright/kernel'
+import { byAccept, codes, denialAnswer, exposedHeaders, gate, wire } from '@gatewright/http'
+import { expressGate } from '@gatewright/http/express'
+import { fastifyGate } from '@gatewright/http/fastify'
+import { fetchGate } from '@gatewright/http/fetch'
+import { koaGate } from '@gatewright/http/koa'
+import t from 'tap'
+import { bench } from '../scope-guard/issuer.ts'
+
+const scopes = scopeCatalogue(['cards.read'])
+const idempotency = {
+  begin: async () => allow(undefined as never),
+  complete: async () => ({ state: 'stored' }),
+}
+const wrong =
+  (options: object): (() => unknown) =>
+  () =>
+    gate(options as never)
+
+t.test('a part of the wrong shape, or in the wrong place, is refused at construction', async t => {
+  const { guard } = await bench()
+  t.throws(wrong({ guard: idempotency, scopes }), /guard must have the function check/)
+  t.throws(wrong({ guard, scopes, idempotency: guard }), /idempotency must have the function begin/)
+  t.throws(wrong({ aliases: guard }), /aliases must have the function resolve/)
+  t.throws(wrong({ idempotency }), /idempotency needs a guard/)
+  t.throws(wrong({ guard }), /scopes must be the catalogue/)
+})
+
+t.test('a wrong option is refused by name, bound and value', async t => {
+  t.throws(
+    wrong({ bodyLimitBytes: -1 }),
+    /bodyLimitBytes must be an integer from 0 to 16777216, not number -1/,
+  )
+  t.throws(wrong({ answerLimitBytes: 1.5 }), /answerLimitBytes/)
+  t.throws(wrong({ errors: 'xml' }), /errors must be plain, partner, problem or a function/)
+  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, not string/)
+  t.throws(wrong({ exposeHeaders: 1 }), /exposeHeaders/)
+  t.throws(wrong({ report: 'console' }), /report must be a function/)
+  t.throws(wrong({ trustProxy: ['all'] }), /trustProxy/)
+})
+
+t.test('an operation that its parts cannot serve is refused at construction', async t => {
+  const { guard } = await bench()
+  const api = gate({ guard, scopes })
+  t.throws(
+    () => api.guarded({ operation: 'cards.list', allOf: ['cards.raed' as never] }),
+    /cards\.raed is not in the cat/,
+  )
+  t.throws(() => api.guarded({ operation: 'cards' }), TypeError)
+  const untyped = api as never as { idempotent(rule: object): unknown; guarded(rule: object): unknown }
+  t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs idempotency/)
+  const open = gate() as never as typeof untyped
+  t.throws(() => open.guarded({ operation: 'cards.list' }), /needs a guard/)
+})
+
+t.test('a binding without a body choice is refused: nothing is serialised again in silence', async t => {
+  const api = gate()
+  for (const bind of [expressGate, koaGate, fastifyGate, fetchGate]) {
+    for (const options of [{}, { body: undefined }, { body: 'raw' }, { body: true }]) {
+      t.throws(() => bind(api, options as never), /body must be .* there is no default/)
+    }
+  }
+})
+
+t.test('a fetch binding behind a proxy must know the peer', async t => {
+  t.throws(() => fetchGate(gate({ trustProxy: ['10.0.0.0/8'] }), { body: 'stream' }), /peer is needed/)
+  t.throws(() => fetchGate(gate(), { body: 'stream', peer: 'x' as never }), /peer must be a function/)
+})
+
+t.test('plain HTTP is refused where HTTPS is required', async t => {
+  const api = gate({ requireHttps: true })
+  const { handle } = fetchGate(api, { body: 'stream' })
+  const served = handle(api.open('plans.list'), () => ({ status: 204 }))
+  const plain = await served(new Request('http://api.test/'), undefined)
+  t.match(await plain.json(), { error: 'https_required' })
+  t.equal(plain.status, 403)
+  t.equal((await served(new Request('https://api.test/'), undefined)).status, 204)
+})
+
+t.test('a problem document (RFC 9457) is given to those who ask for it', async t => {
+  const api = gate({ errors: byAccept('plain'), requireHttps: true })
+  const { handle } = fetchGate(api, { body: 'stream' })
+  const served = handle(api.open('plans.list'), () => ({ status: 204 }))
+  const headers = { accept: 'application/problem+json' }
+  const answer = await served(new Request('http://api.test/', { headers }), undefined)
+  t.equal(answer.headers.get('content-type'), 'application/problem+json')
+  t.same(await answer.json(), {
+    type: 'about:blank',
+    title: 'Forbidden',
+    status: 403,
+    detail: 'this API is served over HTTPS only',
+    code: 'https_required',
+  })
+})
+
+t.test('a denial keeps its own code when its details name one', async t => {
+  const denial = { code: 'policy_blocked', status: 403, message: 'no', details: { error: 'x', rule: 'r' } }
+  t.match(denialAnswer(denial, 'plain').body, { error: 'policy_blocked', message: 'no', rule: 'r' })
+  t.match(denialAnswer(denial, 'problem').body, { code: 'policy_blocked', rule: 'r' })
+})
+
+t.test('an answer is written as JSON unless it has no body', async t => {
+  t.same(wire({ status: 204, headers: [], body: undefined }), { status: 204, headers: [], body: '' })
+  t.match(wire({ status: 200, headers: [['content-type', 'a/b']], body: null }), {
+    headers: [['content-type', 'a/b']],
+    body: 'null',
+  })
+})
+
+t.test('a handler that returns no answer is a mistake, reported by operation', async t => {
+  const failures: unknown[] = []
+  const api = gate({ report: failure => failures.push(failure) })
+  const { handle } = fetchGate(api, { body: 'stream' })
+  const answer = await handle(api.open('plans.list'), () => ({}) as never)(
+    new Request('http://x/'),
+    undefined,
+  )
+  t.equal(answer.status, 500)
+  t.match(failures, [{ operation: 'plans.list', error: TypeError }])
+})
+
+t.test('the exposed fields and the codes are those that are sent', async t => {
+  t.ok(exposedHeaders.includes('Idempotency-Replayed'))
+  t.match(codes, { https_required: 403, payload_too_large: 413 })
+})

@@ -1,0 +1,96 @@
+import t from 'tap'
+import { compile } from '../harness/compile.ts'
+
+const PRELUDE = `
+import { scopeCatalogue } from '@gatewright/kernel'
+import { gate } from '@gatewright/http'
+import { expressGate } from '@gatewright/http/express'
+import { fastifyGate } from '@gatewright/http/fastify'
+import { koaGate } from '@gatewright/http/koa'
+import { fetchGate } from '@gatewright/http/fetch'
+import { createGuard, localKeys } from '@gatewright/scope-guard'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { createAliases } from '@gatewright/legacy-alias-router'
+const scopes = scopeCatalogue(['cards.read', 'cards.write'])
+const guard = createGuard({ issuer: 'i', audience: 'a', keys: localKeys({ keys: [] }) })
+const idempotency = createIdempotency({ storage: memoryStorage() })
+const aliases = createAliases({ paths: [], headers: [], answerTwins: {}, retiredScopes: {} })
+const api = gate({ guard, scopes, idempotency, aliases })
+const http = expressGate(api, { body: 'stream' })
+const list = api.guarded({ operation: 'cards.list', allOf: ['cards.read'] })
+const create = api.idempotent({ operation: 'cards.create', anyOf: ['cards.write'] })
+const plans = api.open('plans.list')
+`
+
+/** Mistakes that a compiler must find, each with what it must say. */
+const mistakes: Record<string, [code: string, message: RegExp]> = {
+  'a misspelt scope': [
+    `api.guarded({ operation: 'cards.list', allOf: ['cards.raed'] })`,
+    /'"cards\.raed"' is not assignable to type '"cards\.read" \| "cards\.write"'/,
+  ],
+  'a misspelt scope among alternatives': [
+    `api.idempotent({ operation: 'cards.create', anyOf: ['cards.write', 'cards.wirte'] })`,
+    /cards\.wirte/,
+  ],
+  'a session that an open operation does not have': [
+    `http.handle(plans, call => ({ status: 200, body: call.session.accountId }))`,
+    /Property 'session' does not exist/,
+  ],
+  'a session of a request whose operation is open': [
+    `http.call(plans, {} as never).session`,
+    /Property 'session' does not exist/,
+  ],
+  'an effect that a guarded operation does not have': [
+    `http.handle(list, call => ({ status: 200, body: call.effect.effectId }))`,
+    /Property 'effect' does not exist/,
+  ],
+  'idempotency before, instead of behind, a guard': [`gate({ idempotency })`, /guard|No overload/],
+  'the guard in the place of idempotency': [
+    `gate({ guard, scopes, idempotency: guard })`,
+    /No overload|begin/,
+  ],
+  'idempotency in the place of the guard': [`gate({ guard: idempotency, scopes })`, /No overload|check/],
+  'an idempotent operation of a gate without idempotency': [
+    `gate({ guard, scopes }).idempotent({ operation: 'cards.create' })`,
+    /Property 'idempotent' does not exist/,
+  ],
+  'a guarded operation of a gate without a guard': [
+    `gate({ aliases }).guarded({ operation: 'cards.list' })`,
+    /Property 'guarded' does not exist/,
+  ],
+  'a guard without a catalogue of scopes': [`gate({ guard })`, /scopes|No overload/],
+  'a binding without a body choice (Express)': [`expressGate(api, {})`, /Property 'body' is missing/],
+  'a binding without a body choice (Koa)': [`koaGate(api, {})`, /Property 'body' is missing/],
+  'a binding without a body choice (Fastify)': [`fastifyGate(api, {})`, /Property 'body' is missing/],
+  'a binding without a body choice (fetch)': [`fetchGate(api, {})`, /Property 'body' is missing/],
+  'a body choice that Fastify does not have': [`fastifyGate(api, { body: 'stream' })`, /"stream"/],
+  'a handler that returns no answer': [`http.handle(list, () => ({ body: 1 }))`, /status/],
+}
+
+const fileOf = (index: number): string => `mistake_${index}.ts`
+
+t.test('what is right compiles: the session, the effect and the catalogue are typed', async t => {
+  const right = `${PRELUDE}
+http.handle(plans, ({ facts }) => ({ status: 200, body: facts.path }))
+http.handle(list, ({ session }) => ({ status: 200, body: session.accountId satisfies string }))
+http.handle(create, ({ session, effect, access }) => {
+  const fence: number = effect.fence
+  return { status: 201, body: [session.scopes, fence, access.evidence.operation] }
+})
+fetchGate(api, { body: 'clone' }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
+`
+  t.equal(await compile('types-right', { 'right.ts': right }), '')
+})
+
+t.test('every mistake is found where it stands', async t => {
+  const entries = Object.entries(mistakes)
+  const files = Object.fromEntries(entries.map(([, [code]], index) => [fileOf(index), PRELUDE + code]))
+  const output = await compile('types-wrong', files)
+  const line = PRELUDE.split('\n').length
+  for (const [index, [title, [, message]]] of entries.entries()) {
+    const [, said = ''] = output.split(`${fileOf(index)}(${line},`)
+    t.match(said.split(/\nbuild|\nexit/)[0], message, title)
+    t.notMatch(output, new RegExp(`${fileOf(index)}\\((?!${line},)`), `${title}: and nothing else`)
+  }
+})
