@@ -1,35 +1,8 @@
-import { fromClaims, memoryFeed, type Surface } from '@gatewright/kernel'
-import { manualClock } from '@gatewright/kernel/testing'
-import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
-import { memoryStorage } from '@gatewright/session-issuer/memory'
+import { fromClaims, type Surface } from '@gatewright/kernel'
+import { createIssuer } from '@gatewright/session-issuer'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import t from 'tap'
-import { memorySigningKeys } from './memory-signing-keys.ts'
-
-const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }
-const USER = { surface: 'user', accountId: 'acc', userId: 'usr', walletAddress: '0xab' } as const
-
-function setUp(changes: Partial<IssuerOptions> = {}) {
-  const feed = memoryFeed()
-  const clock = manualClock()
-  const options: IssuerOptions = {
-    issuer: 'https://gate.example',
-    audience: 'https://gate.example',
-    environment: 'sandbox',
-    peppers: [PEPPER],
-    ...memoryStorage({ feed }),
-    signingKeys: memorySigningKeys(),
-    clock,
-    ...changes,
-  }
-  return { issuer: createIssuer(options), clock, feed, options }
-}
-
-async function newKey(issuer: Issuer, scopes: string[], more: object = {}) {
-  const made = await issuer.createKey({ ...USER, scopes, ...more })
-  if (!made.ok) throw new Error(made.code)
-  return made.value
-}
+import { newKey, PEPPER, setUp } from './fixtures.ts'
 
 t.test('a new key authenticates on its own surface, and shows no secret', async t => {
   const { issuer } = setUp()

@@ -172,32 +172,3 @@ export function sessionStorageContract(
     })
   })
 }
-
-/** The faults of `SessionStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
-export function sessionStorageFaults(
-  runner: TestRunner,
-  name: string,
-  open: () => Promise<Hurt<SessionStorage>>,
-): void {
-  const test = tests(runner, open)
-
-  runner.describe(`SessionStorage faults on ${name}`, () => {
-    test('throws a fault when cut before the store acts, and nothing is stored', async stores => {
-      const session = sessionRecord()
-      await assert.rejects(stores.cutBefore.insert(session, []), isStoreFault)
-      assert.equal(await stores.healthy.find(session.sessionId), undefined)
-    })
-
-    test('throws a fault when cut after the store acted, and the session is there', async stores => {
-      const session = sessionRecord()
-      await assert.rejects(stores.cutAfter.insert(session, []), isStoreFault)
-      assert.deepEqual(await stores.healthy.find(session.sessionId), session)
-    })
-
-    test('throws a fault on a malformed reply', async stores => {
-      const session = sessionRecord()
-      await stores.healthy.insert(session, [])
-      await assert.rejects(stores.malformed.find(session.sessionId), isStoreFault)
-    })
-  })
-}
