@@ -4,7 +4,7 @@ import type { TestRunner } from '@gatewright/kernel/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
 import { keyRecord, write } from './keys.ts'
 import { sessionRecord } from './sessions.ts'
-import { isStoreFault, NOW, tests, type Hurt } from './suite.ts'
+import { isStoreFault, tests, type Hurt } from './suite.ts'
 
 /** The faults of `KeyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function keyStorageFaults(

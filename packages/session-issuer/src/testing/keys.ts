@@ -2,17 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyRecord, KeyStorage, KeyWrite } from '../storage/port.ts'
-import {
-  at,
-  HOSTILE,
-  isStoreFault,
-  MINUTE,
-  NOW,
-  tests,
-  wins,
-  type Hurt,
-  type UnderTestWithFeed,
-} from './suite.ts'
+import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
 
 /** A key record with an id of its own. */
 export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {

@@ -3,17 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
-import {
-  at,
-  HOSTILE,
-  isStoreFault,
-  MINUTE,
-  NOW,
-  tests,
-  wins,
-  type Hurt,
-  type UnderTestWithFeed,
-} from './suite.ts'
+import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
 
 /** A session record with an id of its own. */
 export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
