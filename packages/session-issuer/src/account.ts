@@ -45,7 +45,7 @@ export function createAccounts({ keys, clock }: CheckedOptions, changed: (key: K
     const turn = (tails.get(accountId) ?? Promise.resolve()).then(() => attempt(accountId, decide))
     const tail = turn
       .catch(() => undefined)
-      .then(() => {
+      .finally(() => {
         if (tails.get(accountId) === tail) tails.delete(accountId)
       })
     tails.set(accountId, tail)
@@ -53,14 +53,19 @@ export function createAccounts({ keys, clock }: CheckedOptions, changed: (key: K
   }
 }
 
-/** Ends keys at an instant, and with the last live key of a lineage all that stand below it. */
+/**
+ * Ends keys at an instant. The newest key of a lineage takes all of it along, and whatever stands below: a key it
+ * has replaced is on its way out and must not keep them alive.
+ */
 export function ended(keys: readonly KeyRecord[], ids: readonly string[], now: EpochMs): KeyWrite {
   const live = keys.filter(key => isLive(key, now))
-  const ending = new Set(ids)
-  const survivors = new Set(live.filter(key => !ending.has(key.id)).map(key => key.lineageId))
-  const lost = new Set(live.filter(key => ending.has(key.id)).map(key => key.lineageId))
-  for (const lineage of survivors) lost.delete(lineage)
-  const gone = live.filter(key => ending.has(key.id) || key.ancestry.some(lineage => lost.has(lineage)))
+  const ending = live.filter(key => ids.includes(key.id))
+  const staying = live.filter(key => !ids.includes(key.id) && key.successorId === null)
+  const lost = new Set(ending.map(key => key.lineageId))
+  for (const { lineageId } of staying) lost.delete(lineageId)
+  const gone = live.filter(
+    key => ending.includes(key) || [key.lineageId, ...key.ancestry].some(lineage => lost.has(lineage)),
+  )
   return written(
     gone.map(key => ({ ...key, revokedAt: now })),
     now,

@@ -20,7 +20,7 @@ import type { ApiKey, SessionRecord } from './storage/port.ts'
 
 /** The JWKS document (RFC 7517) is `{ keys }`; serve it with `headers`. */
 export interface PublishedKeys {
-  readonly keys: readonly JWK[]
+  readonly keys: JWK[]
   /** What a verifier may cache the document for. Rotation counts on nobody keeping it longer. */
   readonly maxAgeSeconds: number
   readonly headers: readonly (readonly [name: string, value: string])[]
@@ -120,7 +120,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     endSession: manager.endSession,
     isCurrent: manager.isCurrent,
     jwks: async () => ({
-      keys: await ring.publicKeys(),
+      keys: [...(await ring.publicKeys())],
       maxAgeSeconds,
       headers: [
         ['content-type', 'application/jwk-set+json'],

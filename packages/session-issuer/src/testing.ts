@@ -1,4 +1,5 @@
-export { keyStorageContract, keyStorageFaults } from './testing/keys.ts'
-export { sessionStorageContract, sessionStorageFaults } from './testing/sessions.ts'
+export { keyStorageFaults, sessionStorageFaults } from './testing/faults.ts'
+export { keyRecord, keyStorageContract } from './testing/keys.ts'
+export { sessionRecord, sessionStorageContract } from './testing/sessions.ts'
 export { signingKeyStorageContract } from './testing/signing-keys.ts'
 export type { Hurt, UnderTest, UnderTestWithFeed } from './testing/suite.ts'

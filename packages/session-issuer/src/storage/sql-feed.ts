@@ -1,6 +1,10 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
 import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
 
+/** One lock per feed table, whatever schema it is found in. */
+const LOCK = `select pg_advisory_xact_lock(
+  hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text, 0))`
+
 /**
  * Appends to the feed as the last act of a transaction. On Postgres one advisory lock is held from here to the
  * commit, so positions are given out in commit order; a position taken from the sequence alone could become
@@ -15,7 +19,7 @@ export async function appendToFeed(
   if (changes.length === 0) return
   const { table, channel } = sqlFeed(prefix)
   if (dialect === 'postgres') {
-    await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.append`])
+    await rows(tx, LOCK, [table])
   }
   for (const { kind, id, version, at, from } of changes) {
     await rows(tx, `insert into ${table} (kind, id, version, at, starts_at) values ($1, $2, $3, $4, $5)`, [

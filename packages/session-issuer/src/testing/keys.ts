@@ -2,17 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyRecord, KeyStorage, KeyWrite } from '../storage/port.ts'
-import {
-  at,
-  HOSTILE,
-  isStoreFault,
-  MINUTE,
-  NOW,
-  tests,
-  wins,
-  type Hurt,
-  type UnderTestWithFeed,
-} from './suite.ts'
+import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
 
 /** A key record with an id of its own. */
 export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
@@ -42,7 +32,8 @@ export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): 
   }
 }
 
-const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [] })
+/** A commit of keys and nothing else. */
+export const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [] })
 
 /** The contract of `KeyStorage`: run it against every adapter. `open` is called once per test. */
 export function keyStorageContract(
@@ -217,39 +208,6 @@ export function keyStorageContract(
         left.map(policy => policy.id),
         [policies[0]?.id],
       )
-    })
-  })
-}
-
-/** The faults of `KeyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
-export function keyStorageFaults(
-  runner: TestRunner,
-  name: string,
-  open: () => Promise<Hurt<KeyStorage>>,
-): void {
-  const test = tests(runner, open)
-
-  runner.describe(`KeyStorage faults on ${name}`, () => {
-    test('throws a fault when cut before the store acts, and nothing is written', async stores => {
-      const account = randomUUID()
-      const key = keyRecord(account)
-      await assert.rejects(stores.cutBefore.commit(account, 0, write(key)), isStoreFault)
-      assert.deepEqual(await stores.healthy.load(account), { revision: 0, keys: [] })
-    })
-
-    test('throws a fault when cut after the store acted', async stores => {
-      const account = randomUUID()
-      await assert.rejects(stores.cutAfter.commit(account, 0, write(keyRecord(account))), isStoreFault)
-      const { revision, keys } = await stores.healthy.load(account)
-      // A commit of several statements is cut at its first, so it may have taken effect or not, but not by half.
-      assert.equal(keys.length, revision)
-    })
-
-    test('throws a fault on a malformed reply', async stores => {
-      const account = randomUUID()
-      const key = keyRecord(account)
-      await stores.healthy.commit(account, 0, write(key))
-      await assert.rejects(stores.malformed.load(account), isStoreFault)
     })
   })
 }

@@ -3,17 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
-import {
-  at,
-  HOSTILE,
-  isStoreFault,
-  MINUTE,
-  NOW,
-  tests,
-  wins,
-  type Hurt,
-  type UnderTestWithFeed,
-} from './suite.ts'
+import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
 
 /** A session record with an id of its own. */
 export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
@@ -169,35 +159,6 @@ export function sessionStorageContract(
       assert.ok(await at(store, 1).find(session.sessionId))
       const counts = await race(4, index => at(store, index).collect(1, NOW + MINUTE + GRACE_MS))
       assert.ok(counts.every(count => count === 0 || count === 1))
-    })
-  })
-}
-
-/** The faults of `SessionStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
-export function sessionStorageFaults(
-  runner: TestRunner,
-  name: string,
-  open: () => Promise<Hurt<SessionStorage>>,
-): void {
-  const test = tests(runner, open)
-
-  runner.describe(`SessionStorage faults on ${name}`, () => {
-    test('throws a fault when cut before the store acts, and nothing is stored', async stores => {
-      const session = sessionRecord()
-      await assert.rejects(stores.cutBefore.insert(session, []), isStoreFault)
-      assert.equal(await stores.healthy.find(session.sessionId), undefined)
-    })
-
-    test('throws a fault when cut after the store acted, and the session is there', async stores => {
-      const session = sessionRecord()
-      await assert.rejects(stores.cutAfter.insert(session, []), isStoreFault)
-      assert.deepEqual(await stores.healthy.find(session.sessionId), session)
-    })
-
-    test('throws a fault on a malformed reply', async stores => {
-      const session = sessionRecord()
-      await stores.healthy.insert(session, [])
-      await assert.rejects(stores.malformed.find(session.sessionId), isStoreFault)
     })
   })
 }

@@ -1,0 +1,78 @@
+import { memoryFeed, type MemoryFeed, type Session } from '@gatewright/kernel'
+import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
+import {
+  createIssuer,
+  type ApiKey,
+  type CreatedKey,
+  type Issuer,
+  type IssuerOptions,
+  type KeyRequest,
+  type SessionRequest,
+  type SigningKeySet,
+  type SigningKeyStorage,
+} from '@gatewright/session-issuer'
+import { memoryStorage } from '@gatewright/session-issuer/memory'
+
+export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }
+export const USER = { surface: 'user', accountId: 'acc', userId: 'usr', walletAddress: '0xab' } as const
+export const DAY = 86_400_000
+
+/** The reference model of the port: the shortest thing that passes its contract. */
+export function memorySigningKeys(): SigningKeyStorage {
+  let set: SigningKeySet = { revision: 0, keys: [] }
+  return {
+    load: async () => set,
+    async replace(revision, keys) {
+      if (revision !== set.revision) return false
+      set = { revision: revision + 1, keys }
+      return true
+    },
+  }
+}
+
+export interface SetUp {
+  readonly issuer: Issuer
+  readonly clock: ManualClock
+  readonly feed: MemoryFeed
+  readonly options: IssuerOptions
+}
+
+/** An issuer over memory that asks its store each time, on a clock that stands still. */
+export function setUp(changes: Partial<IssuerOptions> = {}): SetUp {
+  const feed = memoryFeed()
+  const clock = manualClock()
+  const options: IssuerOptions = {
+    issuer: 'https://gate.example',
+    audience: 'https://gate.example',
+    environment: 'sandbox',
+    peppers: [PEPPER],
+    ...memoryStorage({ feed }),
+    signingKeys: memorySigningKeys(),
+    keyCacheMs: 0,
+    clock,
+    ...changes,
+  }
+  return { issuer: createIssuer(options), clock, feed, options }
+}
+
+/** A verdict's value, or an error that names the denial. */
+export function must<T>(verdict: { ok: true; value: T } | { ok: false; code: string; message: string }): T {
+  if (!verdict.ok) throw new Error(`${verdict.code}: ${verdict.message}`)
+  return verdict.value
+}
+
+export async function newKey(
+  issuer: Issuer,
+  scopes: readonly string[],
+  more: Partial<KeyRequest> = {},
+): Promise<CreatedKey> {
+  return must(await issuer.createKey({ ...USER, scopes, ...more }))
+}
+
+export async function newSession(
+  issuer: Issuer,
+  by: ApiKey | Session,
+  request?: SessionRequest,
+): Promise<Session> {
+  return must(await issuer.issueSession(by, request)).session
+}

@@ -1,0 +1,226 @@
+import { memoryFeed, type MemoryFeed } from '@gatewright/kernel'
+import { failingTests } from '@gatewright/kernel/testing'
+import type { KeyStorage, SessionStorage, SigningKeySet, SigningKeyStorage } from '@gatewright/session-issuer'
+import { memoryStorage } from '@gatewright/session-issuer/memory'
+import {
+  keyStorageContract,
+  keyStorageFaults,
+  sessionStorageContract,
+  sessionStorageFaults,
+  signingKeyStorageContract,
+} from '@gatewright/session-issuer/testing'
+import t from 'tap'
+import { memorySigningKeys } from '../fixtures.ts'
+
+const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+const close = async (): Promise<void> => {}
+
+/** Names of the contract's tests that fail for a memory adapter changed by `breaking`. */
+function brokenKeys(
+  breaking: (sound: KeyStorage, feed: MemoryFeed) => Partial<KeyStorage>,
+): Promise<string[]> {
+  return failingTests(runner =>
+    keyStorageContract(runner, 'broken', async () => {
+      const feed = memoryFeed()
+      const sound = memoryStorage({ feed }).keys
+      const readFeed = async (after: number) => feed.after(after, Infinity)
+      return { connections: [{ ...sound, ...breaking(sound, feed) }], readFeed, close }
+    }),
+  )
+}
+
+function brokenSessions(
+  breaking: (sound: SessionStorage, feed: MemoryFeed) => Partial<SessionStorage>,
+): Promise<string[]> {
+  return failingTests(runner =>
+    sessionStorageContract(runner, 'broken', async () => {
+      const feed = memoryFeed()
+      const sound = memoryStorage({ feed }).sessions
+      const readFeed = async (after: number) => feed.after(after, Infinity)
+      return { connections: [{ ...sound, ...breaking(sound, feed) }], readFeed, close }
+    }),
+  )
+}
+
+t.test('passes sound adapters, so that a failure below means something', async t => {
+  t.same(await brokenKeys(() => ({})), [])
+  t.same(await brokenSessions(() => ({})), [])
+})
+
+t.test('catches a commit that reads the revision and writes later', async t => {
+  const failed = await brokenKeys(sound => ({
+    async commit(account, revision, write) {
+      const { revision: found } = await sound.load(account)
+      await yieldOnce()
+      if (found !== revision) return false
+      return sound.commit(account, (await sound.load(account)).revision, write)
+    },
+  }))
+  t.ok(failed.includes('lets one of 50 simultaneous first commits win, and writes nothing of the others'))
+  t.ok(failed.includes('lets one of 50 simultaneous commits at a later revision win'))
+})
+
+t.test('catches a commit that tells the feed before it knows that it has won', async t => {
+  t.same(
+    await brokenKeys((sound, feed) => ({
+      async commit(account, revision, write) {
+        feed.append(write.feed)
+        return sound.commit(account, revision, { ...write, feed: [] })
+      },
+    })),
+    ['appends to the feed what the winning commit says, in its order, and nothing of a loser'],
+  )
+})
+
+t.test('catches a commit that forgets the feed', async t => {
+  const failed = await brokenKeys(sound => ({
+    commit: (account, revision, write) => sound.commit(account, revision, { ...write, feed: [] }),
+  }))
+  t.equal(failed.length, 2)
+})
+
+t.test('catches a use that is taken back', async t => {
+  const failed = await brokenKeys(sound => ({
+    async touch(uses) {
+      for (const use of uses) {
+        const key = await sound.find(use.id)
+        if (!key) continue
+        const { revision } = await sound.load(key.accountId)
+        const touched = { ...key, ...use.rehash, lastUsedAt: use.at }
+        await sound.commit(key.accountId, revision, { keys: [touched], policies: [], feed: [] })
+      }
+    },
+  }))
+  t.ok(failed.includes('keeps the latest use, takes a new digest, and raises the revision'))
+})
+
+t.test('catches accounts that are folded', async t => {
+  const failed = await brokenKeys(sound => ({
+    load: account => sound.load(account.normalize('NFC')),
+    commit: (account, revision, write) =>
+      sound.commit(account.normalize('NFC'), revision, {
+        ...write,
+        keys: write.keys.map(key => ({ ...key, accountId: key.accountId.normalize('NFC') })),
+      }),
+  }))
+  t.same(failed, ['keeps hostile accounts apart'])
+})
+
+t.test('catches a policy that is overwritten, and a collection that takes live keys', async t => {
+  const documents = new Map<string, unknown>()
+  t.same(
+    await brokenKeys(sound => ({
+      async commit(account, revision, write) {
+        for (const { id, document } of write.policies) documents.set(id, document)
+        return sound.commit(account, revision, write)
+      },
+      policies: async ids =>
+        (await sound.policies(ids)).map(({ id }) => ({ id, document: documents.get(id) })),
+    })),
+    ['stores policies with their key, never changes one, and answers only those it has'],
+  )
+  t.same(await brokenKeys(sound => ({ collect: limit => sound.collect(limit, Infinity) })), [
+    'collects at most the given number of ended keys, and no live one',
+  ])
+})
+
+t.test('catches an insert that looks at its parent and stores later', async t => {
+  t.same(
+    await brokenSessions(sound => ({
+      async insert(session, policies) {
+        const parent = session.ancestry.at(-1)
+        if (parent !== undefined && (await sound.find(parent))?.revokedAt !== null) return false
+        await yieldOnce()
+        return sound.insert({ ...session, ancestry: [] }, policies)
+      },
+    })).then(failed => failed.includes('lets no session slip in under one that is being revoked')),
+    true,
+  )
+})
+
+t.test('catches a revocation that leaves what was minted from the session', async t => {
+  const failed = await brokenSessions((sound, feed) => ({
+    async revoke(id, now) {
+      const one = await sound.find(id)
+      if (!one || one.revokedAt !== null || now >= one.expiresAt) return 0
+      await sound.insert({ ...one, ancestry: [], revokedAt: now }, [])
+      feed.append([{ kind: 'session', id, at: now }])
+      return 1
+    },
+  }))
+  t.ok(failed.includes('ends a session with all that was minted from it, and nothing else'))
+  t.ok(failed.includes('appends each session it ends to the feed, once'))
+})
+
+t.test('catches a listing that is off by one at the end, and one that forgets its order', async t => {
+  const listed = 'lists live sessions of one account, latest end first, until the instant they end'
+  t.ok(
+    (await brokenSessions(sound => ({ list: (id, n, now) => sound.list(id, n, now - 1) }))).includes(listed),
+  )
+  t.ok(
+    (
+      await brokenSessions(sound => ({ list: async (...args) => (await sound.list(...args)).toReversed() }))
+    ).includes(listed),
+  )
+})
+
+t.test('catches a collection that has no grace', async t => {
+  t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
+    'deletes nothing that a host 60 s behind still needs, and no more than asked',
+  ])
+})
+
+t.test('catches a set of signing keys that is read and replaced later', async t => {
+  const failed = await failingTests(runner =>
+    signingKeyStorageContract(runner, 'broken', async () => {
+      let set: SigningKeySet = { revision: 0, keys: [] }
+      const broken: SigningKeyStorage = {
+        load: async () => set,
+        async replace(revision, keys) {
+          const { revision: found } = set
+          await yieldOnce()
+          if (found !== revision) return false
+          set = { revision: revision + 1, keys }
+          return true
+        },
+      }
+      return { connections: [broken], close }
+    }),
+  )
+  t.equal(failed.length, 2)
+  const sound = await failingTests(runner =>
+    signingKeyStorageContract(runner, 'model', async () => ({ connections: [memorySigningKeys()], close })),
+  )
+  t.same(sound, [])
+})
+
+t.test(
+  'catches adapters that answer instead of throwing when their store is cut or talks nonsense',
+  async t => {
+    const healthy = memoryStorage({ feed: memoryFeed() })
+    const keys: KeyStorage = {
+      ...healthy.keys,
+      commit: async () => false,
+      load: async () => ({ revision: 0, keys: [] }),
+    }
+    const sessions: SessionStorage = {
+      ...healthy.sessions,
+      insert: async () => true,
+      find: async () => undefined,
+    }
+    const failedKeys = await failingTests(runner =>
+      keyStorageFaults(runner, 'broken', async () => ({
+        ...{ healthy: healthy.keys, cutBefore: keys, cutAfter: keys, malformed: keys },
+        close,
+      })),
+    )
+    const failedSessions = await failingTests(runner =>
+      sessionStorageFaults(runner, 'broken', async () => ({
+        ...{ healthy: healthy.sessions, cutBefore: sessions, cutAfter: sessions, malformed: sessions },
+        close,
+      })),
+    )
+    t.equal(failedKeys.length, 3)
+    t.equal(failedSessions.length, 3)
+  },
+)

@@ -1,0 +1,117 @@
+// A sequence alone does not order commits: a transaction that took position 1 may commit after the one that took
+// position 2, and a reader that has seen 2 never asks for 1 again.
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
+import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
+import t from 'tap'
+import { openPostgres } from '../../harness/stores.ts'
+import { readSqlFeed } from '../feeds.ts'
+
+/** A promise and what fulfils it. */
+function gate(): { passed: Promise<void>; open: () => void } {
+  let open = (): void => {}
+  const passed = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { passed, open }
+}
+
+/** A client whose transactions wait for `release` before they commit; `reached` tells that one does. */
+function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: () => void } {
+  const [reached, released] = [gate(), gate()]
+  const transaction: SqlClient['transaction'] = work =>
+    db.transaction(async tx => {
+      const result = await work(tx)
+      reached.open()
+      await released.passed
+      return result
+    })
+  return { db: { ...db, transaction }, reached: reached.passed, release: released.open }
+}
+
+/** A client that never takes the feed's lock: what appending by sequence alone would be. */
+function unlocked(db: SqlClient): SqlClient {
+  const skip = (tx: SqlQueries): SqlQueries => ({
+    query: async (text, values) => (text.includes('advisory') ? { rows: [] } : tx.query(text, values)),
+  })
+  return { ...skip(db), transaction: work => db.transaction(tx => work(skip(tx))) }
+}
+
+type Revoke = (db: SqlClient, which: 0 | 1) => Promise<unknown>
+
+/** Lets the first revoke append and wait, starts the second, reads, lets the first commit, and reads on. */
+async function interleave(
+  wrap: (db: SqlClient) => SqlClient,
+  prepare: (db: SqlClient) => Promise<{ ids: readonly string[]; revoke: Revoke }>,
+): Promise<{ missed: string[]; secondWaited: boolean }> {
+  const { connections, close } = await openPostgres(3, migrate)
+  try {
+    const [one, two, reader] = connections as [SqlClient, SqlClient, SqlClient]
+    const { ids, revoke } = await prepare(reader)
+    const { rows } = await two.query('select pg_backend_pid() as pid')
+    const pid = rows[0]?.['pid'] as number
+    const first = held(wrap(one))
+    const firstDone = revoke(first.db, 0)
+    await first.reached
+    const done = { second: false }
+    const second = revoke(wrap(two), 1).finally(() => {
+      done.second = true
+    })
+    // Until the second either waits for the lock of the first or has committed.
+    const waiting = async (): Promise<boolean> =>
+      (
+        await reader.query(`select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`, [
+          pid,
+        ])
+      ).rows.length > 0
+    while (!done.second && !(await waiting()));
+    const secondWaited = !done.second
+    const seen = await readSqlFeed(reader, 0)
+    first.release()
+    await Promise.all([firstDone, second])
+    seen.push(...(await readSqlFeed(reader, seen.at(-1)?.position ?? 0)))
+    return { missed: ids.filter(id => !seen.some(entry => entry.id === id)), secondWaited }
+  } finally {
+    await close()
+  }
+}
+
+const sessions = async (db: SqlClient): Promise<{ ids: string[]; revoke: Revoke }> => {
+  const both = [sessionRecord(), sessionRecord()] as const
+  for (const one of both) await postgresStorage(db).sessions.insert(one, [])
+  return {
+    ids: both.map(one => one.sessionId),
+    revoke: (client, which) =>
+      postgresStorage(client).sessions.revoke(both[which].sessionId, both[which].issuedAt),
+  }
+}
+
+const keys = async (): Promise<{ ids: string[]; revoke: Revoke }> => {
+  const both = [keyRecord('one'), keyRecord('two')] as const
+  return {
+    ids: both.map(one => one.id),
+    revoke: (client, which) => {
+      const key = both[which]
+      const feed = [{ kind: 'key', id: key.id, version: 2, at: key.createdAt }] as const
+      return postgresStorage(client).keys.commit(key.accountId, 0, { keys: [key], policies: [], feed })
+    },
+  }
+}
+
+for (const [what, prepare] of Object.entries({ sessions, keys })) {
+  t.test(
+    `two interleaved transactions revoke ${what}: the later waits, and no reader misses either`,
+    async t => {
+      t.same(await interleave(db => db, prepare), { missed: [], secondWaited: true })
+    },
+  )
+
+  t.test(
+    `without the lock a reader misses one of the ${what}, so the test above means something`,
+    async t => {
+      const { missed, secondWaited } = await interleave(unlocked, prepare)
+      t.equal(missed.length, 1)
+      t.equal(secondWaited, false)
+    },
+  )
+}

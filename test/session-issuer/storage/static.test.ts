@@ -1,0 +1,39 @@
+import { createIssuer } from '@gatewright/session-issuer'
+import { staticSigningKeyStorage } from '@gatewright/session-issuer/static'
+import { decodeProtectedHeader, exportJWK, generateKeyPair } from 'jose'
+import t from 'tap'
+import { must, newKey, setUp } from '../fixtures.ts'
+
+const draw = async (algorithm: string) =>
+  exportJWK((await generateKeyPair(algorithm, { extractable: true })).privateKey)
+
+t.test('the first configured key signs and all are published; nothing here rotates them', async t => {
+  const [ed, es] = [await draw('EdDSA'), await draw('ES256')]
+  const { options } = setUp()
+  const issuer = createIssuer({ ...options, signingKeys: staticSigningKeyStorage([es, ed]) })
+  const { token } = must(await issuer.issueSession((await newKey(issuer, [])).key))
+  t.equal(decodeProtectedHeader(token).alg, 'ES256')
+  const { keys } = await issuer.jwks()
+  t.same(
+    keys.map(({ alg }) => alg),
+    ['ES256', 'EdDSA'],
+  )
+  t.equal(await issuer.rotateSigningKey(), false)
+  t.equal((await issuer.maintain()).rotatedSigningKey, false)
+  await t.rejects(issuer.dropSigningKey(keys[0]!.kid!), { name: 'TypeError', message: /by configuration/ })
+})
+
+t.test('refuses what is not a list of distinct private keys, and shows none of it', async t => {
+  const key = await draw('EdDSA')
+  const { d: _d, ...open } = key
+  for (const bad of [
+    [],
+    undefined,
+    [open],
+    [key, key],
+    [{ ...key, crv: 'X25519' }],
+    [{ kty: 'oct', k: 'c2VjcmV0' }],
+  ]) {
+    t.throws(() => staticSigningKeyStorage(bad as never), { name: 'TypeError', message: /^signing key/ })
+  }
+})
