@@ -59,6 +59,8 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
       return {
         query: stepped((text, values) => connection.query(text, values)),
         release: destroy => connection.release(destroy),
+        on: (event, listener) => connection.on(event, listener),
+        off: (event, listener) => connection.off(event, listener),
       }
     },
   })
