@@ -56,14 +56,14 @@ parser.on('assert', (file: Result) => {
   console.log(`${file.ok ? 'ok' : 'not ok'} ${file.name}${file.time ? ` (${Math.round(file.time)} ms)` : ''}`)
   if (file.skip) fail(`${file.name}: it ran no tests`)
 })
-/** Figures that a long suite measured are comments of its subtests. */
-function printFigures(of: Parser): void {
-  of.on('comment', (text: string) => {
+/** A file's own output is a child of the whole, and a subtest's a child of that. */
+function printMeasured(within: Parser): void {
+  within.on('comment', (text: string) => {
     if (prove && text.startsWith('# measured')) console.log(text.trimEnd())
   })
-  of.on('child', printFigures)
+  within.on('child', printMeasured)
 }
-printFigures(parser)
+printMeasured(parser)
 parser.on('bailout', (reason: string) => fail(`bail out: ${reason}`))
 child.stdout.on('data', (chunk: Buffer) => parser.write(chunk))
 const code = await new Promise<number | null>(resolve => child.once('close', resolve))

@@ -55,3 +55,25 @@ t.test('counts the length after unquoting, bounds included', async t => {
     t.match(await begin(write({ key })), { value: { state: 'started' } }, key)
   }
 })
+
+/** The parsed key, seen through what it is the same as. */
+async function accepts(key: string, max = 255): Promise<boolean> {
+  const { begin } = createIdempotency({ storage: memoryStorage(), minKeyLength: 1, maxKeyLength: max })
+  return (await begin(write({ key }))).ok
+}
+
+// The string cases of github.com/httpwg/structured-field-tests (string.json, string-generated.json).
+t.test('reads structured-field strings as the vectors of the HTTP working group ask', async t => {
+  for (const key of ['"foo"', '"f o"', '"foo \\"bar\\""', '"foo \\\\bar"'])
+    t.equal(await accepts(key), true, key)
+  for (const key of ['"foo', '"foo \\,"', '"foo \\', '"foo "bar""', '"föö"', '"foo\nbar"']) {
+    t.equal(await accepts(key), false, key)
+  }
+  for (let code = 0; code < 128; code++) {
+    const char = String.fromCharCode(code)
+    const plain = code >= 0x20 && code < 0x7f && char !== '"' && char !== '\\'
+    t.equal(await accepts(`" ${char} "`), plain, `0x${code.toString(16)} in a string`)
+    const escapable = char === '"' || char === '\\'
+    t.equal(await accepts(`"\\${char}"`), escapable, `0x${code.toString(16)} after a backslash`)
+  }
+})

@@ -34,3 +34,6 @@ export function instantTimer(clock: ManualClock = manualClock()): Timer & { read
     },
   }
 }
+
+/** A timer on which no time passes: whoever waits, waits for an event. */
+export const stillTimer: Timer = { now: () => 0, sleep: () => new Promise<void>(() => {}) }

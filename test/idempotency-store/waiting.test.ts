@@ -2,7 +2,7 @@ import { createIdempotency, type Claim, type Idempotency } from '@gatewright/ide
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { answer, instantTimer, write } from './support.ts'
+import { answer, instantTimer, stillTimer, write } from './support.ts'
 
 /** Two processes over one store, with its begins counted. */
 function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
@@ -26,10 +26,9 @@ async function start(idempotency: Idempotency): Promise<Claim> {
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
   return begun.value.claim
 }
-const never = { now: () => 0, sleep: () => new Promise<void>(() => {}) }
 
 t.test('gives duplicates of a run in this process its answer, without asking the store', async t => {
-  const { here, seen } = setUp({ timer: never })
+  const { here, seen } = setUp({ timer: stillTimer })
   const claim = await start(here)
   const duplicates = Array.from({ length: 20 }, () => here.begin(write()))
   await here.complete(claim, answer(201))
@@ -75,7 +74,7 @@ t.test('replays the answer of another process as soon as a poll sees it', async 
 })
 
 t.test('lets at most maxWaiters wait, and refuses one more at once', async t => {
-  const { here, seen } = setUp({ timer: never, maxWaiters: 2 })
+  const { here, seen } = setUp({ timer: stillTimer, maxWaiters: 2 })
   const claim = await start(here)
   const waiting = [here.begin(write()), here.begin(write())]
   t.match(await here.begin(write()), { code: 'request_in_progress' })
@@ -85,7 +84,7 @@ t.test('lets at most maxWaiters wait, and refuses one more at once', async t => 
 })
 
 t.test('never shares an answer with another payload', async t => {
-  const { here } = setUp({ timer: never })
+  const { here } = setUp({ timer: stillTimer })
   const claim = await start(here)
   t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
   await here.complete(claim, answer(201))
@@ -93,7 +92,7 @@ t.test('never shares an answer with another payload', async t => {
 })
 
 t.test('asks the store about a run of this process whose lease is over', async t => {
-  const { here, clock } = setUp({ timer: never })
+  const { here, clock } = setUp({ timer: stillTimer })
   await start(here)
   clock.advance(60_000)
   t.match(await here.begin(write()), { code: 'outcome_unknown' })

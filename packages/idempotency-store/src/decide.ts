@@ -1,10 +1,12 @@
-import { allow, Fault, orFault, type Verdict } from '@gatewright/kernel'
-import { classify, decode, encode, isAnswer, keep, type StoredAnswer } from './answer.ts'
+import { allow, type Verdict } from '@gatewright/kernel'
+import { decode } from './answer.ts'
 import { deny, type IdempotencyDenial } from './codes.ts'
-import type { Recovered, Settings } from './options.ts'
+import type { Settings } from './options.ts'
+import { recover } from './recover.ts'
 import type { IdentifiedRequest } from './request.ts'
-import { localRuns, waitFor, type KeptAnswer, type LocalRuns } from './runs.ts'
+import { localRuns, type KeptAnswer, type LocalRun, type LocalRuns, type Settled } from './runs.ts'
 import type { Begun, IdempotencyStorage } from './storage/port.ts'
+import { waitFor } from './timer.ts'
 
 /** A first run's result, or an earlier answer. */
 export type Decided<T> =
@@ -14,107 +16,126 @@ export type Decided<T> =
 /** What one attempt to start came to. */
 export type Attempt<T> =
   | Exclude<Begun, { readonly state: 'started' }>
-  | { readonly state: 'started'; readonly value: T }
+  /** It was started; with `settled` it has also ended, else the claim's holder ends it. */
+  | { readonly state: 'started'; readonly value: T; readonly settled?: { readonly as: Settled } }
 
 /** What the loop needs of its mode. */
-export interface Deciding {
+export interface Mode {
   readonly settings: Settings
-  readonly runs: LocalRuns
   readonly storage: IdempotencyStorage
-  /** How many duplicates wait in this process. */
+  readonly runs: LocalRuns
+  /** How many requests wait in this process. */
   waiters: number
-  /** Recoveries under way in this process, by storage key, so that a burst of retries asks once. */
-  readonly recovering: Map<string, Promise<boolean>>
 }
 
 /** What both modes start from. */
-export function deciding(settings: Settings, storage: IdempotencyStorage): Deciding {
-  return { settings, storage, runs: localRuns(), waiters: 0, recovering: new Map() }
+export function modeOf(settings: Settings, storage: IdempotencyStorage): Mode {
+  return { settings, storage, runs: localRuns(), waiters: 0 }
+}
+
+/**
+ * Decides about one request. The first of equal requests in this process leads: it asks the store, polls while
+ * another process runs the write, and asks the recovery callback about a lost run, once. The others wait for
+ * what it comes to. All of them wait up to `waitMs` in all, and at most `maxWaiters` at once.
+ * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
+ */
+export async function decide<T>(
+  mode: Mode,
+  request: IdentifiedRequest,
+  attempt: (run: LocalRun) => Promise<Attempt<T>>,
+): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
+  const { runs, settings } = mode
+  const { storageKey: key, fingerprint } = request
+  const giveUpAt = settings.timer.now() + settings.waitMs
+  for (;;) {
+    const now = settings.clock.now()
+    const leader = runs.find(key, now)
+    if (leader?.fingerprint !== fingerprint) {
+      const run: LocalRun = { key, fingerprint, leaseUntil: now + settings.lockMs }
+      runs.open(run, now)
+      return lead(mode, request, run, giveUpAt, attempt)
+    }
+    const waited = await wait(mode, giveUpAt, Infinity, runs.ended(leader))
+    if (!waited) return inProgress()
+    const { settled } = waited
+    if (settled) return settled.ok ? allow({ state: 'replay', ...settled.value }) : settled
+  }
+}
+
+/** Leads, and tells those who wait what it came to. */
+async function lead<T>(
+  mode: Mode,
+  request: IdentifiedRequest,
+  run: LocalRun,
+  giveUpAt: number,
+  attempt: (run: LocalRun) => Promise<Attempt<T>>,
+): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
+  const { runs } = mode
+  try {
+    const begun = await poll(mode, request, giveUpAt, () => attempt(run))
+    if (begun.state === 'started') {
+      if (begun.settled) runs.end(run, begun.settled.as)
+      return allow({ state: 'started', value: begun.value })
+    }
+    if (begun.state === 'running') {
+      // Those who wait may have more time left than this one.
+      runs.end(run)
+      return inProgress()
+    }
+    if (begun.state === 'done') {
+      const kept = { answer: decode(begun.answer), expiresAt: begun.expiresAt }
+      runs.end(run, allow(kept))
+      return allow({ state: 'replay', ...kept })
+    }
+    const denial = begun.state === 'reused' ? reused() : unknown(request)
+    runs.end(run, denial)
+    return denial
+  } catch (error) {
+    runs.fail(run, error)
+    throw error
+  }
 }
 
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 500
 
-/**
- * Attempts to start until there is an answer: a running duplicate waits (for a run of this process until it
- * ends, else polling), a lost run goes to the recovery callback once.
- * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
- */
-export async function decide<T>(
-  mode: Deciding,
+/** Attempts until there is something to say, or the time is over; `lost` means that recovery could not tell. */
+async function poll<T>(
+  mode: Mode,
   request: IdentifiedRequest,
+  giveUpAt: number,
   attempt: () => Promise<Attempt<T>>,
-): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
-  const { settings } = mode
-  const giveUpAt = settings.timer.now() + settings.waitMs
+): Promise<Attempt<T>> {
   let pollMs = FIRST_POLL_MS
   let recovered = false
   for (;;) {
-    const local = mode.runs.find(request.storageKey, settings.clock.now())
-    const shared = local?.fingerprint === request.fingerprint
-    const begun: Attempt<T> = shared ? { state: 'running' } : await attempt()
-    switch (begun.state) {
-      case 'started':
-        return allow(begun)
-      case 'done':
-        return allow({ state: 'replay', answer: decode(begun.answer), expiresAt: begun.expiresAt })
-      case 'reused':
-        return reused()
-      case 'lost':
-        if (recovered || !(await recoverOnce(mode, request, begun.fence))) return unknown(request)
-        recovered = true
-        break
-      case 'running': {
-        const leftMs = giveUpAt - settings.timer.now()
-        if (leftMs <= 0 || mode.waiters >= settings.maxWaiters) return inProgress()
-        mode.waiters++
-        const ended = shared ? mode.runs.ended(local) : undefined
-        const waitMs = shared ? leftMs : Math.min(pollMs, leftMs)
-        const kept = await waitFor(settings.timer, waitMs, ended).finally(() => mode.waiters--)
-        if (kept) return allow({ state: 'replay', ...kept })
-        pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
-      }
-    }
+    const begun = await attempt()
+    if (begun.state === 'lost' && !recovered) {
+      recovered = await recover(mode, request, begun.fence)
+      if (!recovered) return begun
+    } else if (begun.state === 'running') {
+      if (!(await wait(mode, giveUpAt, pollMs))) return begun
+      pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
+    } else return begun
   }
 }
 
-function recoverOnce(mode: Deciding, request: IdentifiedRequest, fence: number): Promise<boolean> {
-  const { recovering } = mode
-  const underway = recovering.get(request.storageKey)
-  if (underway) return underway
-  const recovery = recover(mode, request, fence).finally(() => recovering.delete(request.storageKey))
-  recovering.set(request.storageKey, recovery)
-  return recovery
-}
-
-/** Asks what became of a lost run and writes it down. False when nobody can say. */
-async function recover(mode: Deciding, request: IdentifiedRequest, fence: number): Promise<boolean> {
-  const { settings, storage } = mode
-  const { account, operation } = request.facts
-  const lost = { account, operation, fence, effectId: request.effectId }
-  const outcome: Recovered = await orFault('recovery callback', () => settings.recover(lost))
-  const now = settings.clock.now()
-  const expiresAt = now + settings.retentionMs
-  // Ending may fail because another caller ended the run first; the next attempt reads what they wrote.
-  if (outcome.state === 'never_happened') {
-    await storage.end(request.storageKey, fence, { state: 'free', expiresAt }, now)
-    return true
+/** Waits at most `atMostMs` for a run's end. Undefined when there is no time or no room to wait. */
+async function wait(
+  mode: Mode,
+  giveUpAt: number,
+  atMostMs: number,
+  ended?: Promise<Settled>,
+): Promise<{ readonly settled: Settled } | undefined> {
+  const { timer, maxWaiters } = mode.settings
+  const leftMs = giveUpAt - timer.now()
+  if (leftMs <= 0 || mode.waiters >= maxWaiters) return undefined
+  mode.waiters++
+  try {
+    return { settled: await waitFor(timer, Math.min(leftMs, atMostMs), ended) }
+  } finally {
+    mode.waiters--
   }
-  if (outcome.state !== 'completed') return false
-  if (!isAnswer(outcome.answer) || classify(outcome.answer.status) !== 'final') {
-    throw new Fault('ERR_STORE_REPLY', 'the recovery callback gave an answer that is not final')
-  }
-  await storage.end(request.storageKey, fence, done(outcome.answer, expiresAt, settings), now)
-  return true
-}
-
-/** The ending that keeps an answer. */
-export function done(
-  answer: StoredAnswer,
-  expiresAt: number,
-  settings: Settings,
-): { readonly state: 'done'; readonly answer: string; readonly expiresAt: number } {
-  return { state: 'done', answer: encode(keep(answer, settings)), expiresAt }
 }
 
 const reused = () =>

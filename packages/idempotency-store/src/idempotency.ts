@@ -1,11 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { classify, decode, type StoredAnswer } from './answer.ts'
+import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, deciding, done } from './decide.ts'
+import { decide, modeOf } from './decide.ts'
+import { doneEnding, keptOf, persist } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
-import { persist } from './persist.ts'
 import { identify, type RequestFacts } from './request.ts'
-import type { KeptAnswer } from './runs.ts'
+import type { KeptAnswer, Settled } from './runs.ts'
 import type { Ending, IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
@@ -65,21 +65,20 @@ export interface Idempotency {
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const settings = checkedOptions(options)
   const { storage } = options
-  const mode = deciding(settings, storage)
+  const mode = modeOf(settings, storage)
   const { runs } = mode
   const now = (): number => settings.clock.now()
 
   const end = async ({ storageKey, fence }: Claim, ending: Ending): Promise<boolean> => {
-    let kept: KeptAnswer | undefined
+    let settled: Settled
     try {
       const won = await persist(settings, () => storage.end(storageKey, fence, ending, now()))
-      if (won && ending.state === 'done') {
-        kept = { answer: decode(ending.answer), expiresAt: ending.expiresAt }
-      }
+      if (won && ending.state === 'done') settled = allow(keptOf(ending))
       return won
     } finally {
-      const run = runs.find(storageKey, -Infinity)
-      if (run?.fence === fence) runs.end(run, kept)
+      // Also when the store failed: those who wait then ask it themselves.
+      const run = runs.claimed(storageKey, fence)
+      if (run) runs.end(run, settled)
     }
   }
 
@@ -87,15 +86,13 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     async begin(facts) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      const { storageKey: key, fingerprint, effectId } = request.value
-      const decided = await decide(mode, request.value, async () => {
+      const { storageKey, fingerprint, effectId } = request.value
+      const decided = await decide(mode, request.value, async run => {
         const at = now()
-        const leaseUntil = at + settings.lockMs
-        const begun = await storage.begin(key, fingerprint, leaseUntil, at)
+        const begun = await storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
         if (begun.state !== 'started') return begun
-        const { fence } = begun
-        runs.open({ key, fingerprint, fence, leaseUntil }, at)
-        return { state: 'started', value: { storageKey: key, fence, effectId } }
+        run.fence = begun.fence
+        return { state: 'started', value: { storageKey, fence: begun.fence, effectId } }
       })
       if (!decided.ok || decided.value.state === 'replay') return decided as Verdict<Begin, IdempotencyDenial>
       return allow({ state: 'started', claim: decided.value.value })
@@ -105,7 +102,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const kind = classify(answer.status)
       const expiresAt = now() + settings.retentionMs
       if (kind === 'final') {
-        const won = await end(claim, done(answer, expiresAt, settings))
+        const won = await end(claim, doneEnding(answer, expiresAt, settings))
         return won ? { state: 'stored', expiresAt } : { state: 'late' }
       }
       const refused = kind === 'refused'

@@ -1,27 +1,9 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
-import type { KeepOptions, StoredAnswer } from './answer.ts'
+import type { KeepOptions } from './answer.ts'
 import type { FingerprintMode } from './fingerprint.ts'
 import type { KeyLength } from './key.ts'
+import type { LostRun, Recovered } from './recover.ts'
 import { nodeTimer, type Timer } from './timer.ts'
-
-/** A run whose lease ended without an outcome. */
-export interface LostRun {
-  readonly account: string
-  readonly operation: string
-  /** The lost run's fencing number. */
-  readonly fence: number
-  /** The name its effect was given: what to ask the processor or the ledger about. */
-  readonly effectId: string
-}
-
-/** What became of a lost run. */
-export type Recovered =
-  /** It took effect; `answer` is what the first caller should have got. */
-  | { readonly state: 'completed'; readonly answer: StoredAnswer }
-  /** It took no effect and no longer can: the write is run again, with a larger fence and the same effectId. */
-  | { readonly state: 'never_happened' }
-  /** Nobody can say yet: the caller gets `outcome_unknown`. */
-  | { readonly state: 'unknown' }
 
 /** Options that both modes share. */
 export interface CommonOptions {
@@ -50,7 +32,7 @@ export interface CommonOptions {
    * retries of writes from before it are refused as reused.
    */
   readonly fingerprint?: FingerprintMode
-  /** Says what became of a lost run. It is asked at most once per request. Without it every one is unknown. */
+  /** Says what became of a lost run. Asked at most once per request. Without it every one is unknown. */
   readonly recover?: (lost: LostRun) => Promise<Recovered>
   /** How waiters wait; for tests. */
   readonly timer?: Timer

@@ -1,6 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs, Verdict } from '@gatewright/kernel'
 import type { StoredAnswer } from './answer.ts'
-import type { Timer } from './timer.ts'
+import type { IdempotencyDenial } from './codes.ts'
 
 /** A kept answer and until when it is replayed. */
 export interface KeptAnswer {
@@ -8,41 +8,49 @@ export interface KeptAnswer {
   readonly expiresAt: EpochMs
 }
 
-/** A run of this process that has not ended. */
+/** What a run came to, as far as it holds for its duplicates; undefined: they have to find out by themselves. */
+export type Settled = Verdict<KeptAnswer, IdempotencyDenial> | undefined
+
+/** The one request of this process that asks the store about a key, or runs it. */
 export interface LocalRun {
   readonly key: string
   readonly fingerprint: string
-  /** Undefined for a transaction, whose fence nobody outside of it needs. */
-  readonly fence?: number
+  /** From this instant on only the store knows what became of the run. */
   readonly leaseUntil: EpochMs
+  /** Set when the run has started and its end comes later, by `complete` or `release`. */
+  fence?: number
 }
 
 /** The runs of this process, which duplicates in the same process wait for without asking the store. */
 export interface LocalRuns {
   /** Enters a run. It is the one that duplicates of its key wait for. */
   open(run: LocalRun, now: EpochMs): void
-  /** The live run of a key. One whose lease is over is forgotten: only the store knows what became of it. */
+  /** The live run of a key. */
   find(key: string, now: EpochMs): LocalRun | undefined
-  /** Ends a run and tells those who wait for it the answer, where one was kept. */
-  end(run: LocalRun, kept?: KeptAnswer): void
-  /** Resolves with the kept answer when the run ends; at once when it has. */
-  ended(run: LocalRun): Promise<KeptAnswer | undefined>
+  /** The run that holds a claim, live or not. */
+  claimed(key: string, fence: number): LocalRun | undefined
+  /** Ends a run and tells those who wait for it. */
+  end(run: LocalRun, settled?: Settled): void
+  /** Ends a run whose attempt threw: so do those who wait for it, since a fault is not an answer. */
+  fail(run: LocalRun, error: unknown): void
+  /** Resolves when the run ends; at once when it has. */
+  ended(run: LocalRun): Promise<Settled>
   /** Resolves when every run that is open now has ended. */
   drained(): Promise<void>
 }
 
 interface Entry {
-  readonly promise: Promise<KeptAnswer | undefined>
-  readonly resolve: (kept?: KeptAnswer) => void
+  readonly promise: Promise<Settled>
+  readonly resolve: (settled: Settled | Promise<never>) => void
 }
 
 /** Makes an empty register of runs. */
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
   const open = new Map<LocalRun, Entry>()
-  const end = (run: LocalRun, kept?: KeptAnswer): void => {
+  const close = (run: LocalRun, settled: Settled | Promise<never>): void => {
     if (byKey.get(run.key) === run) byKey.delete(run.key)
-    open.get(run)?.resolve(kept)
+    open.get(run)?.resolve(settled)
     open.delete(run)
   }
   return {
@@ -50,12 +58,14 @@ export function localRuns(): LocalRuns {
       // Oldest first: runs that nobody ended are dropped here, so that they cannot pile up.
       for (const old of open.keys()) {
         if (now < old.leaseUntil) break
-        end(old)
+        close(old, undefined)
       }
       let resolve: Entry['resolve'] = () => {}
-      const promise = new Promise<KeptAnswer | undefined>(done => {
+      const promise = new Promise<Settled>(done => {
         resolve = done
       })
+      // Nobody may be waiting when it fails.
+      promise.catch(() => {})
       open.set(run, { promise, resolve })
       byKey.set(run.key, run)
     },
@@ -63,25 +73,15 @@ export function localRuns(): LocalRuns {
       const run = byKey.get(key)
       return run && now < run.leaseUntil ? run : undefined
     },
-    end,
+    claimed(key, fence) {
+      const run = byKey.get(key)
+      return run?.fence === fence ? run : undefined
+    },
+    end: close,
+    fail: (run, error) => close(run, Promise.reject(error)),
     ended: async run => open.get(run)?.promise,
     async drained() {
-      await Promise.all([...open.values()].map(entry => entry.promise))
+      await Promise.allSettled([...open.values()].map(entry => entry.promise))
     },
-  }
-}
-
-/** Waits for `ended` or for `ms`, whichever is first. */
-export async function waitFor<T>(
-  timer: Timer,
-  ms: number,
-  ended: Promise<T | undefined> | undefined,
-): Promise<T | undefined> {
-  const stop = new AbortController()
-  const slept = timer.sleep(ms, stop.signal).then(() => undefined)
-  try {
-    return await (ended ? Promise.race([ended, slept]) : slept)
-  } finally {
-    stop.abort()
   }
 }

@@ -22,3 +22,18 @@ export const nodeTimer: Timer = {
       stop.addEventListener('abort', done)
     }),
 }
+
+/** Waits for `ended` or for `ms`, whichever is first; undefined when it was the time. */
+export async function waitFor<T>(
+  timer: Timer,
+  ms: number,
+  ended?: Promise<T | undefined>,
+): Promise<T | undefined> {
+  const stop = new AbortController()
+  const slept = timer.sleep(ms, stop.signal).then(() => undefined)
+  try {
+    return await (ended ? Promise.race([ended, slept]) : slept)
+  } finally {
+    stop.abort()
+  }
+}

@@ -1,11 +1,11 @@
 import { allow, Fault, malformedReply, type Verdict } from '@gatewright/kernel'
 import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import { classify, decode, type StoredAnswer } from './answer.ts'
+import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, deciding, done, type Attempt } from './decide.ts'
+import { decide, modeOf, type Attempt } from './decide.ts'
+import { doneEnding, keptOf } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
-import type { KeptAnswer } from './runs.ts'
 import type { IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createTransactionalIdempotency`. */
@@ -52,21 +52,16 @@ type Handler = Parameters<TransactionalIdempotency['run']>[1]
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
   const settings = checkedOptions(options)
   const { db, storage } = options
-  const mode = deciding(settings, storage(db))
-  const { runs } = mode
+  const mode = modeOf(settings, storage(db))
 
   const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Answered>> => {
-    const { storageKey: key, fingerprint, effectId } = request
-    const now = settings.clock.now()
-    const leaseUntil = now + settings.lockMs
-    const local = { key, fingerprint, leaseUntil }
-    runs.open(local, now)
-    let kept: KeptAnswer | undefined
+    const { storageKey, fingerprint, effectId } = request
     let unrecorded: StoredAnswer | undefined
     try {
-      const result = await db.transaction(async (tx): Promise<Attempt<Answered>> => {
+      return await db.transaction(async (tx): Promise<Attempt<Answered>> => {
         const record = storage(tx)
-        const begun = await record.begin(key, fingerprint, leaseUntil, now)
+        const now = settings.clock.now()
+        const begun = await record.begin(storageKey, fingerprint, now + settings.lockMs, now)
         if (begun.state !== 'started') return begun
         const { fence } = begun
         const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
@@ -74,21 +69,19 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
           unrecorded = answer
           throw new Error('rolled back: the answer is not final')
         }
-        const expiresAt = settings.clock.now() + settings.retentionMs
-        const ending = done(answer, expiresAt, settings)
-        if (!(await record.end(key, fence, ending, settings.clock.now()))) {
+        const endedAt = settings.clock.now()
+        const expiresAt = endedAt + settings.retentionMs
+        const ending = doneEnding(answer, expiresAt, settings)
+        if (!(await record.end(storageKey, fence, ending, endedAt))) {
           throw malformedReply('database', 'the run of this transaction')
         }
-        kept = { answer: decode(ending.answer), expiresAt }
-        return { state: 'started', value: { answer, replayed: false, expiresAt } }
+        const value = { answer, replayed: false, expiresAt }
+        return { state: 'started', value, settled: { as: allow(keptOf(ending)) } }
       })
-      return result
     } catch (error) {
-      kept = undefined
       if (!unrecorded) throw error
-      return { state: 'started', value: { answer: unrecorded, replayed: false, expiresAt: null } }
-    } finally {
-      runs.end(local, kept)
+      const value = { answer: unrecorded, replayed: false, expiresAt: null }
+      return { state: 'started', value, settled: { as: undefined } }
     }
   }
 
@@ -102,7 +95,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       const { answer, expiresAt } = decided.value
       return allow({ answer, expiresAt, replayed: true })
     },
-    drained: () => runs.drained(),
+    drained: () => mode.runs.drained(),
   }
 }
 

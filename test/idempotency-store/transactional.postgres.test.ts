@@ -1,0 +1,147 @@
+import { createTransactionalIdempotency, type CommonOptions } from '@gatewright/idempotency-store'
+import { migrate, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import { Fault } from '@gatewright/kernel'
+import { fromPgPool, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import t, { type Test } from 'tap'
+import { openPostgresPool, uniqueName } from '../harness/stores.ts'
+import { answer, write } from './support.ts'
+
+/** Hosts of one database, each with a pool of its own. */
+async function setUp(t: Test, hosts: number, poolSize: number, options: CommonOptions = {}) {
+  const schema = uniqueName()
+  const setUpPool = await openPostgresPool(schema, 1)
+  const pools = await Promise.all(Array.from({ length: hosts }, () => openPostgresPool(schema, poolSize)))
+  t.teardown(async () => {
+    await Promise.all(pools.map(pool => pool.end()))
+    await setUpPool.query(`drop schema ${schema} cascade`)
+    await setUpPool.end()
+  })
+  const admin = fromPgPool(setUpPool)
+  await migrate(admin)
+  await rows(admin, 'create table effects (effect_id text primary key, fence bigint not null)')
+  const made = pools.map(pool => {
+    const db = fromPgPool(pool)
+    return {
+      db,
+      pool,
+      ...createTransactionalIdempotency({ db, storage: tx => postgresTransactionStorage(tx), ...options }),
+    }
+  })
+  const effects = async (): Promise<number> =>
+    toInteger((await rows(admin, 'select count(*) as n from effects'))[0]?.['n'])
+  return { hosts: made, host: made[0]!, effects }
+}
+
+const effect = async (tx: SqlQueries, run: { effectId: string; fence: number }) => {
+  await rows(tx, 'insert into effects (effect_id, fence) values ($1, $2)', [run.effectId, run.fence])
+  return answer(201)
+}
+
+t.test('runs 30 simultaneous duplicates over 3 hosts once, and replays 29 times', async t => {
+  const { hosts, effects } = await setUp(t, 3, 2)
+  const results = await Promise.all(
+    Array.from({ length: 30 }, (_, index) => hosts[index % 3]!.run(write(), effect)),
+  )
+  t.equal(results.filter(result => result.ok && !result.value.replayed).length, 1)
+  t.equal(results.filter(result => result.ok && result.value.replayed).length, 29)
+  t.equal(await effects(), 1)
+})
+
+t.test('holds no connection for duplicates that wait for another host', async t => {
+  const { hosts, effects } = await setUp(t, 2, 1)
+  const [first, second] = hosts
+  let finish: () => void = () => {}
+  const finished = new Promise<void>(resolve => {
+    finish = resolve
+  })
+  let entered: () => void = () => {}
+  const inside = new Promise<void>(resolve => {
+    entered = resolve
+  })
+  const running = first!.run(write(), async (tx, run) => {
+    entered()
+    await finished
+    return effect(tx, run)
+  })
+  await inside
+  // The second host has one connection and three requests that wait; a fourth, unrelated one is served.
+  const duplicates = Array.from({ length: 3 }, () => second!.run(write(), effect))
+  const other = await second!.run(write({ key: 'another-key' }), effect)
+  t.match(other, { ok: true, value: { replayed: false } })
+  finish()
+  t.match(await running, { ok: true, value: { replayed: false } })
+  for (const duplicate of await Promise.all(duplicates)) {
+    t.match(duplicate, { ok: true, value: { replayed: true } })
+  }
+  t.equal(await effects(), 2)
+})
+
+t.test('rolls back rows and record together when the connection dies in the handler', async t => {
+  const { host, effects } = await setUp(t, 1, 2)
+  const dying = host.run(write(), async (tx, run) => {
+    await effect(tx, run)
+    const [backend] = await rows(tx, 'select pg_backend_pid() as pid')
+    await host.pool.query('select pg_terminate_backend($1)', [backend?.['pid']])
+    return answer(201)
+  })
+  await t.rejects(dying, { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
+  t.equal(await effects(), 0)
+  t.match(await host.run(write(), effect), { ok: true, value: { replayed: false } })
+  t.equal(await effects(), 1)
+})
+
+t.test('commits nothing when the handler swallowed a failed statement', async t => {
+  const { host, effects } = await setUp(t, 1, 2)
+  const swallowing = host.run(write(), async (tx, run) => {
+    await effect(tx, run)
+    await tx.query('select * from no_such_table').catch(() => undefined)
+    return answer(201)
+  })
+  await t.rejects(swallowing, Fault)
+  t.equal(await effects(), 0)
+})
+
+t.test('names the misuse when the handler uses the pool beside its transaction, or ends it', async t => {
+  const { host, effects } = await setUp(t, 1, 2)
+  const misuses: ((tx: SqlQueries) => Promise<unknown>)[] = [
+    () => rows(host.db, 'select 1'),
+    () => host.db.transaction(tx => rows(tx, 'select 1')),
+    () => host.run(write({ key: 'another-key' }), effect),
+    tx => tx.query('commit'),
+    tx => tx.query(' ROLLBACK'),
+    tx => tx.query('begin'),
+    tx => tx.query('End transaction'),
+    tx => tx.query('start transaction'),
+  ]
+  for (const misuse of misuses) {
+    const run = host.run(write(), async (tx, facts) => {
+      await effect(tx, facts)
+      await misuse(tx)
+      return answer(201)
+    })
+    await t.rejects(run, { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' })
+  }
+  t.equal(await effects(), 0)
+})
+
+t.test('lets the handler use savepoints', async t => {
+  const { host, effects } = await setUp(t, 1, 1)
+  const run = await host.run(write(), async (tx, facts) => {
+    await tx.query('savepoint before')
+    await effect(tx, facts)
+    await tx.query('rollback to savepoint before')
+    return effect(tx, { ...facts, effectId: 'second' })
+  })
+  t.match(run, { ok: true, value: { replayed: false } })
+  t.equal(await effects(), 1)
+})
+
+t.test('refuses a transaction that is used after its end', async t => {
+  const { host } = await setUp(t, 1, 1)
+  let kept: SqlQueries | undefined
+  await host.run(write(), async tx => {
+    kept = tx
+    return answer(201)
+  })
+  await t.rejects((async () => kept?.query('select 1'))(), /the transaction has ended/)
+})
