@@ -12,6 +12,7 @@ export {
   signInWithEthereum,
 } from './templates.ts'
 export { createVerifier } from './verify.ts'
+export type { Challenge, ChallengeOptions } from './challenge.ts'
 export type { ProofDenial } from './codes.ts'
 export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './contract-wallet.ts'
 export type { Eip4361Message } from './eip4361.ts'
@@ -20,6 +21,6 @@ export type { LibauthSecp256k1, LoadModule, PickedRecover, Secp256k1Addon } from
 export type { WalletProof } from './proof.ts'
 export type { Recover } from './recover.ts'
 export type { RequestedGrant } from './request-digest.ts'
-export type { NonceStorage } from './storage/port.ts'
+export type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 export type { Binding, Reading, Template, TemplateFacts } from './template.ts'
 export type { ProofContext, ProvenWallet, Verifier } from './verify.ts'

@@ -1,9 +1,10 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
+import type { ChallengeOptions } from './challenge.ts'
 import { checkedGate, checkedInteger } from './check.ts'
 import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
 import type { Gate } from './gate.ts'
 import { recoverWithViem, type Recover } from './recover.ts'
-import type { NonceStorage } from './storage/port.ts'
+import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './template.ts'
 import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates.ts'
 import { isPlainLine } from './text.ts'
@@ -34,6 +35,8 @@ export interface VerifierOptions {
   readonly recoveries?: RecoveryLimits
   /** Contract wallets (ERC-1271, ERC-6492). Without it only keys can prove themselves, with no network. */
   readonly contractWallets?: ContractWalletOptions
+  /** Templates whose nonce the server issues. `nonces` must then be a `ChallengeStorage`. Default none. */
+  readonly challenges?: ChallengeOptions
 }
 
 /** Bounds on signature checks in one process. Over them: 429 for the flooding address class, see `ProofContext`. */
@@ -48,12 +51,13 @@ export interface RecoveryLimits {
 
 /** Options with their defaults. */
 export interface CheckedOptions
-  extends Required<Omit<VerifierOptions, 'domain' | 'recoveries' | 'contractWallets'>> {
+  extends Required<Omit<VerifierOptions, 'domain' | 'recoveries' | 'contractWallets' | 'challenges'>> {
   readonly domain: string | undefined
   /** Fields that the host's own templates use beyond the known ones. */
   readonly extras: readonly string[]
   readonly recoveryGate: Gate
   readonly contracts: ContractWallets | undefined
+  readonly challenges: CheckedChallenges | undefined
 }
 
 const KNOWN = new Set([
@@ -67,6 +71,32 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
     throw new TypeError(`${name} must be ${expected}, not ${got}`)
   }
   return value
+}
+
+/** Challenge options with their storage. */
+export interface CheckedChallenges {
+  readonly storage: ChallengeStorage
+  readonly templates: ReadonlySet<string>
+  readonly ttlMs: number
+}
+
+function checkedChallenges(
+  { templates, ttlMs }: ChallengeOptions,
+  nonces: NonceStorage,
+  known: readonly Template[],
+): CheckedChallenges {
+  const storage = nonces as ChallengeStorage
+  if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
+    throw new TypeError('nonces must be a ChallengeStorage when challenges are given')
+  }
+  const unknown = templates.find(name => !known.some(template => template.name === name))
+  if (unknown !== undefined)
+    throw new TypeError(`challenges.templates names no template of this verifier: "${unknown}"`)
+  return {
+    storage,
+    templates: new Set(templates),
+    ttlMs: checkedInteger('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
+  }
 }
 
 /** A proof takes one or two recoveries, so a turn of 1 ms means one proof in pure JS and some 15 native ones. */
@@ -98,6 +128,7 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     skewMs: checkedInteger('skewMs', options.skewMs ?? 60_000, 0, 600_000),
     ...{ nonces, clock, recover, templates },
     recoveryGate: checkedGate('recoveries', { atOnce: 1, ...options.recoveries }, TURN_MS),
+    challenges: options.challenges && checkedChallenges(options.challenges, nonces, templates),
     contracts: options.contractWallets && contractWallets(options.contractWallets),
     extras: [...new Set(templates.flatMap(template => template.uses))].filter(field => !KNOWN.has(field)),
   }

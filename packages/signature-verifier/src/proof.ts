@@ -70,6 +70,11 @@ function readChainId(proof: WalletProof): Read<string | undefined> {
   return { value: chainId === 0 ? undefined : String(chainId) }
 }
 
+/** An address in lower case, or false. */
+export function readAddress(address: unknown): string | false {
+  return typeof address === 'string' && ADDRESS.test(address) && address.toLowerCase()
+}
+
 function readMessage(message: unknown): Read<string | undefined> {
   if (message === undefined || message === null) return { value: undefined }
   if (typeof message !== 'string') return invalidRequest('message', 'must be text')
@@ -86,9 +91,8 @@ function readMessage(message: unknown): Read<string | undefined> {
 export function readStatement(proof: WalletProof, extras: readonly string[]): Statement | ProofDenial {
   if (typeof proof !== 'object' || proof === null) return invalidRequest('body', 'must be an object')
   const { address, signature, nonce, issuedAt, expiresAt } = proof
-  if (typeof address !== 'string' || !ADDRESS.test(address)) {
-    return invalidRequest('address', 'must be 0x and 40 hex digits')
-  }
+  const wallet = readAddress(address)
+  if (wallet === false) return invalidRequest('address', 'must be 0x and 40 hex digits')
   const bytes = typeof signature === 'string' ? parseHex(signature) : undefined
   if (!bytes) return invalidRequest('signature', 'must be 0x and whole bytes of hex, at most 16 KiB')
   if (typeof nonce !== 'string' || !NONCE.test(nonce)) {
@@ -100,7 +104,7 @@ export function readStatement(proof: WalletProof, extras: readonly string[]): St
   if (expires === undefined) return invalidRequest('expiresAt', 'must be an RFC 3339 date-time')
 
   const fields: Record<string, string | undefined> = {
-    address,
+    address: address as string,
     nonce,
     issuedAt: issuedAt as string,
     expiresAt: expiresAt as string,
@@ -118,7 +122,7 @@ export function readStatement(proof: WalletProof, extras: readonly string[]): St
   const message = readMessage(proof.message)
   if (isDenial(message)) return message
   return {
-    address: address.toLowerCase(),
+    address: wallet,
     ...{ signature: bytes, nonce, issuedAt: issued, expiresAt: expires, fields },
     ...{ template: template.value, message: message.value },
   }
