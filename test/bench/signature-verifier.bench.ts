@@ -4,10 +4,9 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import {
   createVerifier,
   pickRecover,
-  recoverWithViem,
-  type Recover,
-  type RecoveryLimits,
+  type PickedRecover,
   type Verifier,
+  type VerifierOptions,
   type WalletProof,
 } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
@@ -61,8 +60,8 @@ const at = (index: number): (typeof cases)[number] => cases[index % cases.length
 
 let verifier: Verifier
 /** A verifier with empty replay memory, so that every sample may use the same proofs. */
-const open = (recover: Recover = recoverWithViem, recoveries: RecoveryLimits = {}): void => {
-  verifier = createVerifier({ service: 'Gatewright', nonces: memoryStorage(), clock, recover, recoveries })
+const open = (options: Partial<VerifierOptions> = {}): void => {
+  verifier = createVerifier({ service: 'Gatewright', nonces: memoryStorage(), clock, ...options })
 }
 
 /** Verifies and insists on the outcome: a bench of the wrong path would be fast and worthless. */
@@ -151,14 +150,14 @@ await compareJunk(
 )
 
 /** Verifications per CPU second with another recovery: ten of ours beside one of viem. */
-async function compareRecipe(name: string, recover: Recover, atLeast: number): Promise<void> {
+async function compareRecipe(picked: PickedRecover, atLeast: number): Promise<void> {
   const spread = 10
-  await compare(`signature-verifier: accepted proofs, ${name}, ${spread} beside one of viem`, {
+  await compare(`signature-verifier: accepted proofs, ${picked.name}, ${spread} beside one of viem`, {
     ours: {
       name: `verify x ${spread}`,
-      before: () => open(recover),
+      before: () => open(picked),
       run: async index => {
-        if (index % 15 === 0) open(recover)
+        if (index % 15 === 0) open(picked)
         for (let one = 0; one < spread; one++) await expect(at((index % 15) * spread + one).proof, undefined)
       },
     },
@@ -173,8 +172,8 @@ const wasm = await pickRecover(async specifier => {
   return import(specifier)
 })
 if (native.name !== 'native' || wasm.name !== 'wasm') throw new Error(`got ${native.name} and ${wasm.name}`)
-await compareRecipe('native', native.recover, 20)
-await compareRecipe('wasm', wasm.recover, 10)
+await compareRecipe(native, 20)
+await compareRecipe(wasm, 10)
 
 /** Event-loop delay while 400 bad signatures arrive at once, from one address class. */
 async function flood(title: string, verify: (proof: WalletProof) => Promise<unknown>): Promise<void> {
@@ -196,7 +195,7 @@ async function flood(title: string, verify: (proof: WalletProof) => Promise<unkn
 
 open()
 await flood('with the cap (default)', proof => verifier.verify(proof, { addressClass: '192.0.2.1' }))
-open(recoverWithViem, { waiting: 65_536 })
+open({ recoveries: { waiting: 65_536 } })
 await flood('cap raised so that all are checked', proof => verifier.verify(proof))
 await flood('no cap: viem verifyMessage', async proof => {
   const { address, signature } = proof as unknown as { address: `0x${string}`; signature: `0x${string}` }

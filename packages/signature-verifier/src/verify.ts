@@ -76,13 +76,14 @@ async function verify(
   proof: WalletProof,
   context: ProofContext,
 ): Promise<Verdict<ProvenWallet, ProofDenial>> {
-  const { clock, nonces, challenges, skewMs } = options
-  const statement = readStatement(proof, options.extras)
+  const { clock, nonces, challenges, skewMs, service, domain } = options
+  const { requestDigest } = context
+  const statement = readStatement(proof, options.lines, { service, domain, requestDigest })
   if ('ok' in statement) return statement
   const started = clock.now()
-  const refused = checkTimes(statement, started, options) ?? checkChecksum(statement)
+  const refused = checkTimes(statement, started, options) ?? checkChecksum(statement, options.keccak256)
   if (refused) return refused
-  const texts = textsOf(options, statement, context.requestDigest, started)
+  const texts = textsOf(options, statement, started)
   if ('ok' in texts) return texts
   const signer = await findSigner(options, statement, texts, context.addressClass)
   if ('ok' in signer) return signer
@@ -98,8 +99,6 @@ async function verify(
     const first = await nonces.claim(`${principal}\n${statement.nonce}`, until, now)
     if (!first) return invalidSignature('nonce used before')
   }
-  return allow({
-    ...{ principal, address: statement.address },
-    ...{ template: text.template, binds: text.binds, expiresAt: statement.expiresAt },
-  })
+  const { address, expiresAt } = statement
+  return allow({ principal, address, template: text.template, binds: text.binds, expiresAt })
 }
