@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module'
 import { instantiateSecp256k1 } from '@bitauth/libauth'
 import {
+  fromHashWasm,
   fromLibauth,
   fromSecp256k1Addon,
+  keccakWithViem,
   pickRecover,
   recoverWithViem,
   type LoadModule,
@@ -10,6 +12,7 @@ import {
   type Secp256k1Addon,
 } from '@gatewright/signature-verifier'
 import fc from 'fast-check'
+import { createKeccak } from 'hash-wasm'
 import t from 'tap'
 import { fieldsFor, newWallet, openVerifier, signed } from './wallets.ts'
 
@@ -26,7 +29,11 @@ const wasm = await pickRecover(only('@bitauth'))
 t.test('picks the native addon, then wasm, then viem, by what is installed', async t => {
   t.equal(native.name, 'native')
   t.equal(wasm.name, 'wasm')
-  t.same(await pickRecover(only('nothing')), { name: 'viem', recover: recoverWithViem })
+  t.same(await pickRecover(only('nothing')), {
+    name: 'viem',
+    recover: recoverWithViem,
+    keccak256: keccakWithViem,
+  })
 })
 
 t.test('asks for the addon itself and never for the entry that falls back to elliptic', async t => {
@@ -35,7 +42,7 @@ t.test('asks for the addon itself and never for the entry that falls back to ell
     asked.push(specifier)
     throw new Error('not installed')
   })
-  t.same(asked, ['secp256k1/bindings.js', '@bitauth/libauth'])
+  t.same(asked, ['hash-wasm', 'secp256k1/bindings.js', '@bitauth/libauth'])
   const loaded = Object.keys(require.cache)
   t.ok(loaded.some(path => path.includes('secp256k1/bindings.js')))
   t.notOk(
@@ -46,9 +53,14 @@ t.test('asks for the addon itself and never for the entry that falls back to ell
 })
 
 t.test('passes over a module that recovers a known key wrongly or has another shape', async t => {
-  const liar = { default: { ecdsaRecover: () => new Uint8Array(65) } }
+  const liar = {
+    default: { ecdsaRecover: () => new Uint8Array(65) },
+    createKeccak: () => ({ init() {}, update() {}, digest: () => new Uint8Array(32) }),
+  }
   for (const module of [liar, {}, null, { default: null }, { instantiateSecp256k1: () => ({}) }]) {
-    t.equal((await pickRecover(async () => module)).name, 'viem')
+    const picked = await pickRecover(async () => module)
+    t.equal(picked.name, 'viem')
+    t.equal(picked.keccak256, keccakWithViem)
   }
 })
 
@@ -116,6 +128,16 @@ t.test('takes the modules themselves as well as picking them', async t => {
     const { verify, clock } = openVerifier({ recover })
     t.match(await verify(await signed(wallet, fieldsFor(wallet, clock))), { ok: true })
   }
+})
+
+t.test('law: the wasm hash and the default agree on every length around the block size', async t => {
+  const wasm = fromHashWasm(await createKeccak(256))
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+  for (let length = 0; length < 300; length++) {
+    const bytes = Buffer.alloc(length, length)
+    if (hex(wasm(bytes)) !== hex(keccakWithViem(bytes))) t.fail(`length ${length}`)
+  }
+  t.equal(hex(wasm(new Uint8Array())), 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
 })
 
 t.test('treats an error of the addon as no key', async t => {

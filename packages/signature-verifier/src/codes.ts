@@ -15,9 +15,20 @@ export type ProofDenial = DenialOf<typeof CODES>
 
 const deny = denier(CODES)
 
-/** The field is at fault; the caller can mend it. */
+const remembered = new Map<string, ProofDenial>()
+
+/**
+ * The field is at fault; the caller can mend it. Both texts are the package's own, so there are few of them, and junk
+ * is refused without making anything new.
+ */
 export function invalidRequest(field: string, message: string): ProofDenial {
-  return deny('invalid_request', message, { field, reason: `${field}: ${message}` })
+  const reason = `${field}: ${message}`
+  let denial = remembered.get(reason)
+  if (!denial) {
+    denial = Object.freeze(deny('invalid_request', message, { field, reason }))
+    remembered.set(reason, denial)
+  }
+  return denial
 }
 
 /** The one 401 of this package. The exact cause stays in `reason`, for the decision event only. */

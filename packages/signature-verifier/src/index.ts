@@ -1,7 +1,7 @@
 export { CODES } from './codes.ts'
 export { parseEip4361, renderEip4361 } from './eip4361.ts'
-export { fromLibauth, fromSecp256k1Addon, pickRecover } from './pick-recover.ts'
-export { recoverWithViem } from './recover.ts'
+export { fromHashWasm, fromLibauth, fromSecp256k1Addon, pickRecover } from './pick-recover.ts'
+export { keccakWithViem, recoverWithViem } from './recover.ts'
 export { requestDigest } from './request-digest.ts'
 export { lineTemplate } from './template.ts'
 export {
@@ -12,14 +12,21 @@ export {
   signInWithEthereum,
 } from './templates.ts'
 export { createVerifier } from './verify.ts'
+export type { Challenge, ChallengeOptions } from './challenge.ts'
 export type { ProofDenial } from './codes.ts'
 export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './contract-wallet.ts'
 export type { Eip4361Message } from './eip4361.ts'
 export type { RecoveryLimits, VerifierOptions } from './options.ts'
-export type { LibauthSecp256k1, LoadModule, PickedRecover, Secp256k1Addon } from './pick-recover.ts'
+export type {
+  HashWasmKeccak,
+  LibauthSecp256k1,
+  LoadModule,
+  PickedRecover,
+  Secp256k1Addon,
+} from './pick-recover.ts'
 export type { WalletProof } from './proof.ts'
-export type { Recover } from './recover.ts'
+export type { Keccak256, Recover } from './recover.ts'
 export type { RequestedGrant } from './request-digest.ts'
-export type { NonceStorage } from './storage/port.ts'
+export type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 export type { Binding, Reading, Template, TemplateFacts } from './template.ts'
 export type { ProofContext, ProvenWallet, Verifier } from './verify.ts'

@@ -1,9 +1,10 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
+import type { ChallengeOptions } from './challenge.ts'
 import { checkedGate, checkedInteger } from './check.ts'
 import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
 import type { Gate } from './gate.ts'
-import { recoverWithViem, type Recover } from './recover.ts'
-import type { NonceStorage } from './storage/port.ts'
+import { keccakWithViem, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
+import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './template.ts'
 import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates.ts'
 import { isPlainLine } from './text.ts'
@@ -30,10 +31,14 @@ export interface VerifierOptions {
   readonly templates?: readonly Template[]
   /** Default: pure JS through viem. */
   readonly recover?: Recover
+  /** Default: pure JS through viem. `pickRecover` gives a faster one with `recover`. */
+  readonly keccak256?: Keccak256
   /** Bounds on signature checks, so that a flood of bad ones cannot starve the event loop. */
   readonly recoveries?: RecoveryLimits
   /** Contract wallets (ERC-1271, ERC-6492). Without it only keys can prove themselves, with no network. */
   readonly contractWallets?: ContractWalletOptions
+  /** Templates whose nonce the server issues. `nonces` must then be a `ChallengeStorage`. Default none. */
+  readonly challenges?: ChallengeOptions
 }
 
 /** Bounds on signature checks in one process. Over them: 429 for the flooding address class, see `ProofContext`. */
@@ -48,16 +53,19 @@ export interface RecoveryLimits {
 
 /** Options with their defaults. */
 export interface CheckedOptions
-  extends Required<Omit<VerifierOptions, 'domain' | 'recoveries' | 'contractWallets'>> {
+  extends Required<Omit<VerifierOptions, 'domain' | 'recoveries' | 'contractWallets' | 'challenges'>> {
   readonly domain: string | undefined
-  /** Fields that the host's own templates use beyond the known ones. */
-  readonly extras: readonly string[]
+  /** Optional lines of text in a proof, those of the host's own templates included. */
+  readonly lines: readonly string[]
+  /** What is tried without a hint and without a message. */
+  readonly rendered: readonly Template[]
   readonly recoveryGate: Gate
   readonly contracts: ContractWallets | undefined
+  readonly challenges: CheckedChallenges | undefined
 }
 
 const KNOWN = new Set([
-  ...['address', 'nonce', 'issuedAt', 'expiresAt', 'connector', 'chainId', 'walletLabel'],
+  ...['address', 'nonce', 'issuedAt', 'expiresAt', 'chainId'],
   ...['domain', 'requestDigest', 'service'],
 ])
 
@@ -69,17 +77,51 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
   return value
 }
 
+/** Challenge options with their storage. */
+export interface CheckedChallenges {
+  readonly storage: ChallengeStorage
+  readonly templates: ReadonlySet<string>
+  readonly ttlMs: number
+}
+
+function checkedChallenges(
+  { templates, ttlMs }: ChallengeOptions,
+  nonces: NonceStorage,
+  known: readonly Template[],
+): CheckedChallenges {
+  const storage = nonces as ChallengeStorage
+  if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
+    throw new TypeError('nonces must be a ChallengeStorage when challenges are given')
+  }
+  const unknown = templates.find(name => !known.some(template => template.name === name))
+  if (unknown !== undefined)
+    throw new TypeError(`challenges.templates names no template of this verifier: "${unknown}"`)
+  return {
+    storage,
+    templates: new Set(templates),
+    ttlMs: checkedInteger('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
+  }
+}
+
 /** A proof takes one or two recoveries, so a turn of 1 ms means one proof in pure JS and some 15 native ones. */
 const TURN_MS = 1
 
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option, its bounds and what came. */
 export function checkedOptions(options: VerifierOptions): CheckedOptions {
-  const { nonces, clock = systemClock, recover = recoverWithViem, domain } = options
+  const {
+    nonces,
+    clock = systemClock,
+    recover = recoverWithViem,
+    keccak256 = keccakWithViem,
+    domain,
+  } = options
   const bound = domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
   const { templates = [bootstrap, agentBootstrap, ...bound] } = options
   if (typeof nonces?.claim !== 'function') throw new TypeError('nonces must be a NonceStorage')
   if (typeof clock?.now !== 'function') throw new TypeError('clock must have now()')
   if (typeof recover !== 'function') throw new TypeError(`recover must be a function, not ${typeof recover}`)
+  if (typeof keccak256 !== 'function')
+    throw new TypeError(`keccak256 must be a function, not ${typeof keccak256}`)
   if (templates.length === 0 || new Set(templates.map(template => template.name)).size !== templates.length) {
     throw new TypeError('templates must be given, each name once')
   }
@@ -96,9 +138,13 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
       domain === undefined ? undefined : checkedText('domain', domain, /^[^\s/@]{1,255}$/, 'an authority'),
     windowMs: checkedInteger('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
     skewMs: checkedInteger('skewMs', options.skewMs ?? 60_000, 0, 600_000),
-    ...{ nonces, clock, recover, templates },
+    ...{ nonces, clock, recover, keccak256, templates },
+    rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
     recoveryGate: checkedGate('recoveries', { atOnce: 1, ...options.recoveries }, TURN_MS),
+    challenges: options.challenges && checkedChallenges(options.challenges, nonces, templates),
     contracts: options.contractWallets && contractWallets(options.contractWallets),
-    extras: [...new Set(templates.flatMap(template => template.uses))].filter(field => !KNOWN.has(field)),
+    lines: [...new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])].filter(
+      field => !KNOWN.has(field),
+    ),
   }
 }

@@ -1,4 +1,4 @@
-import { recoverWithViem, type Recover } from './recover.ts'
+import { keccakWithViem, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
 
 /** The part of `secp256k1/bindings.js` (npm `secp256k1` 5) that is used. */
 export interface Secp256k1Addon {
@@ -37,10 +37,27 @@ export function fromLibauth(secp256k1: LibauthSecp256k1): Recover {
   }
 }
 
-/** What `pickRecover` found. */
+/** The part of a hash-wasm hasher (npm `hash-wasm` 4) that is used. */
+export interface HashWasmKeccak {
+  init(): unknown
+  update(bytes: Uint8Array): unknown
+  digest(form: 'binary'): Uint8Array
+}
+
+/** Recipe for hash-wasm: `fromHashWasm(await createKeccak(256))`. */
+export function fromHashWasm(hasher: HashWasmKeccak): Keccak256 {
+  return bytes => {
+    hasher.init()
+    hasher.update(bytes)
+    return hasher.digest('binary')
+  }
+}
+
+/** What `pickRecover` found: options of `createVerifier`, and their name for the host's log. */
 export interface PickedRecover {
   readonly name: 'native' | 'wasm' | 'viem'
   readonly recover: Recover
+  readonly keccak256: Keccak256
 }
 
 /** Imports a module by name. The default looks from this package's folder up. */
@@ -67,26 +84,38 @@ const CANDIDATES: readonly {
 ]
 
 /**
- * The fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else viem. Neither is
- * a dependency. A candidate that does not load, for example an addon without a build for this machine, or that
- * recovers a known key wrongly, is passed over; `name` says what was picked, for the host's log.
+ * The fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else viem; and the hash
+ * of `hash-wasm` if that is. None is a dependency. A candidate that does not load, for example an addon without a
+ * build for this machine, or that gets a known answer wrong, is passed over; `name` is for the host's log.
  * Where packages cannot see each other's modules, give `load` as `specifier => import(specifier)` of your own.
  */
 export async function pickRecover(
   load: LoadModule = async specifier => import(specifier),
 ): Promise<PickedRecover> {
+  const keccak256 = await pickKeccak(load)
   for (const { name, specifier, make } of CANDIDATES) {
     try {
       const recover = await make(await load(specifier))
-      if (await recoversKnownKey(recover)) return { name, recover }
+      if (await recoversKnownKey(recover)) return { name, recover, keccak256 }
     } catch {
       // Not installed, or not for this machine.
     }
   }
-  return { name: 'viem', recover: recoverWithViem }
+  return { name: 'viem', recover: recoverWithViem, keccak256 }
 }
 
-/** A signature by the private key 1, whose public key is the generator of secp256k1. */
+async function pickKeccak(load: LoadModule): Promise<Keccak256> {
+  try {
+    const module = (await load('hash-wasm')) as { createKeccak(bits: 256): Promise<HashWasmKeccak> }
+    const keccak256 = fromHashWasm(await module.createKeccak(256))
+    if (Buffer.from(keccak256(Buffer.from('gatewright'))).toString('hex') === KNOWN.hash) return keccak256
+  } catch {
+    // Not installed.
+  }
+  return keccakWithViem
+}
+
+/** `hash` is Keccak-256 of `gatewright`; the signature is by the private key 1, whose public key is the generator of secp256k1. */
 const KNOWN = {
   hash: '18c758882e756725c05d985be0645f3e9574470b8f115b4027b77364d9925ecd',
   compact:

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { getAddress } from 'viem/utils'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
+import type { Keccak256 } from './recover.ts'
 import { parseRfc3339 } from './rfc3339.ts'
 import { parseHex } from './signature.ts'
 import { isPlainLine, looksLikeField } from './text.ts'
@@ -25,6 +25,13 @@ export interface WalletProof {
   readonly [field: string]: unknown
 }
 
+/** What the host knows and templates may use. */
+export interface HostFields {
+  readonly service: string
+  readonly domain: string | undefined
+  readonly requestDigest: string | undefined
+}
+
 /** A proof whose fields all have the right shape. */
 export interface Statement {
   /** Lower-case. */
@@ -33,7 +40,7 @@ export interface Statement {
   readonly nonce: string
   readonly issuedAt: EpochMs
   readonly expiresAt: EpochMs
-  /** Fields as sent, for rendering. Absent, null and empty optional fields are undefined. */
+  /** Fields as sent, and the host's, for rendering. Absent, null and empty optional fields are undefined. */
   readonly fields: Readonly<Record<string, string | undefined>>
   readonly template: string | undefined
   readonly message: string | undefined
@@ -44,83 +51,101 @@ const NONCE = /^[\x21-\x7e]{8,128}$/
 const MAX_FIELD_LENGTH = 120
 const MAX_MESSAGE_LENGTH = 8192
 
-type Read<T> = { readonly value: T } | ProofDenial
-const isDenial = <T>(read: Read<T>): read is ProofDenial => 'ok' in read
-
-/** An optional line of text. Null and empty mean absent, as clients write `value || "unknown"`. */
-function readLine(proof: WalletProof, field: string): Read<string | undefined> {
-  const value = proof[field]
-  if (value === undefined || value === null || value === '') return { value: undefined }
+/** What is wrong with an optional line of text. */
+function lineFault(field: string, value: unknown, most: number = MAX_FIELD_LENGTH): ProofDenial | undefined {
   if (typeof value !== 'string') return invalidRequest(field, 'must be text')
-  if (value.length > MAX_FIELD_LENGTH) {
-    return invalidRequest(field, `must have at most ${MAX_FIELD_LENGTH} characters`)
-  }
+  if (value.length > most) return invalidRequest(field, `must have at most ${most} characters`)
   if (!isPlainLine(value)) return invalidRequest(field, 'must be one line without control characters')
   if (looksLikeField(value)) return invalidRequest(field, 'must not look like another field')
-  return { value }
+  return undefined
 }
+
+/** Null and empty mean absent, as clients write `value || "unknown"`. */
+const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 /** `chainId` comes as a number or as text; as text it is rendered as sent. 0 means absent. */
-function readChainId(proof: WalletProof): Read<string | undefined> {
-  const { chainId } = proof
-  if (typeof chainId !== 'number') return readLine(proof, 'chainId')
-  if (!Number.isSafeInteger(chainId) || chainId < 0) {
-    return invalidRequest('chainId', 'must be a positive integer')
-  }
-  return { value: chainId === 0 ? undefined : String(chainId) }
+function readChainId(chainId: unknown): string | undefined | ProofDenial {
+  if (isAbsent(chainId) || chainId === 0) return undefined
+  if (typeof chainId !== 'number') return lineFault('chainId', chainId) ?? (chainId as string)
+  if (Number.isSafeInteger(chainId) && chainId > 0) return String(chainId)
+  return invalidRequest('chainId', 'must be a positive integer')
 }
 
-function readMessage(message: unknown): Read<string | undefined> {
-  if (message === undefined || message === null) return { value: undefined }
-  if (typeof message !== 'string') return invalidRequest('message', 'must be text')
-  if (message.length > MAX_MESSAGE_LENGTH) {
-    return invalidRequest('message', `must have at most ${MAX_MESSAGE_LENGTH} characters`)
+/** An address in lower case, or false. */
+export function readAddress(address: unknown): string | false {
+  return typeof address === 'string' && ADDRESS.test(address) && address.toLowerCase()
+}
+
+/** Reads the optional lines into `fields`; the first fault ends it. */
+function readLines(
+  proof: WalletProof,
+  names: readonly string[],
+  fields: Record<string, string | undefined>,
+): ProofDenial | undefined {
+  for (const name of names) {
+    const value = proof[name]
+    if (isAbsent(value)) continue
+    const fault = lineFault(name, value)
+    if (fault) return fault
+    fields[name] = value as string
   }
-  return { value: message }
+  return undefined
+}
+
+/** What is wrong with the two fields that choose and carry the signed text. */
+function textFault({ template, message }: WalletProof): ProofDenial | undefined {
+  const fault = isAbsent(template) ? undefined : lineFault('template', template)
+  if (fault || message === undefined || message === null) return fault
+  if (typeof message !== 'string') return invalidRequest('message', 'must be text')
+  if (message.length <= MAX_MESSAGE_LENGTH) return undefined
+  return invalidRequest('message', `must have at most ${MAX_MESSAGE_LENGTH} characters`)
 }
 
 /**
- * Checks shapes alone, the cheapest part: no clock, no hash. `extras` are the fields that the host's own templates
- * use. Denial: `invalid_request` naming the first field at fault.
+ * Checks shapes alone, the cheapest part: no clock, no hash, the signature's bytes last. `lines` are the optional
+ * fields that templates use. Denial: `invalid_request` naming the first field at fault.
  */
-export function readStatement(proof: WalletProof, extras: readonly string[]): Statement | ProofDenial {
+export function readStatement(
+  proof: WalletProof,
+  lines: readonly string[],
+  host: HostFields,
+): Statement | ProofDenial {
   if (typeof proof !== 'object' || proof === null) return invalidRequest('body', 'must be an object')
-  const { address, signature, nonce, issuedAt, expiresAt } = proof
-  if (typeof address !== 'string' || !ADDRESS.test(address)) {
-    return invalidRequest('address', 'must be 0x and 40 hex digits')
-  }
-  const bytes = typeof signature === 'string' ? parseHex(signature) : undefined
-  if (!bytes) return invalidRequest('signature', 'must be 0x and whole bytes of hex, at most 16 KiB')
+  const { address, nonce, issuedAt, expiresAt, template, message } = proof
+  const wallet = readAddress(address)
+  if (wallet === false) return invalidRequest('address', 'must be 0x and 40 hex digits')
   if (typeof nonce !== 'string' || !NONCE.test(nonce)) {
     return invalidRequest('nonce', 'must be 8 to 128 visible ASCII characters')
   }
-  const issued = typeof issuedAt === 'string' ? parseRfc3339(issuedAt) : undefined
+  const issued = parseRfc3339(issuedAt)
   if (issued === undefined) return invalidRequest('issuedAt', 'must be an RFC 3339 date-time')
-  const expires = typeof expiresAt === 'string' ? parseRfc3339(expiresAt) : undefined
+  const expires = parseRfc3339(expiresAt)
   if (expires === undefined) return invalidRequest('expiresAt', 'must be an RFC 3339 date-time')
-
+  const chainId = readChainId(proof.chainId)
+  if (typeof chainId === 'object') return chainId
   const fields: Record<string, string | undefined> = {
-    address,
+    address: address as string,
     nonce,
     issuedAt: issuedAt as string,
     expiresAt: expiresAt as string,
+    chainId,
+    service: host.service,
+    domain: host.domain,
+    requestDigest: host.requestDigest,
   }
-  const chainId = readChainId(proof)
-  if (isDenial(chainId)) return chainId
-  fields['chainId'] = chainId.value
-  for (const field of ['connector', 'walletLabel', ...extras]) {
-    const line = readLine(proof, field)
-    if (isDenial(line)) return line
-    fields[field] = line.value
-  }
-  const template = readLine(proof, 'template')
-  if (isDenial(template)) return template
-  const message = readMessage(proof.message)
-  if (isDenial(message)) return message
+  const fault = readLines(proof, lines, fields) ?? textFault(proof)
+  if (fault) return fault
+  const signature = parseHex(proof.signature)
+  if (!signature) return invalidRequest('signature', 'must be 0x and whole bytes of hex, at most 16 KiB')
   return {
-    address: address.toLowerCase(),
-    ...{ signature: bytes, nonce, issuedAt: issued, expiresAt: expires, fields },
-    ...{ template: template.value, message: message.value },
+    address: wallet,
+    signature,
+    nonce,
+    issuedAt: issued,
+    expiresAt: expires,
+    fields,
+    template: isAbsent(template) ? undefined : (template as string),
+    message: (message ?? undefined) as string | undefined,
   }
 }
 
@@ -149,10 +174,22 @@ export function checkTimes(
   return undefined
 }
 
-/** EIP-55: an address in mixed case must have its checksum's case. All lower and all upper case carry none. */
-export function checkChecksum({ fields }: Statement): ProofDenial | undefined {
+/**
+ * EIP-55: an address in mixed case must have its checksum's case: a letter is upper-case where the hash of the
+ * lower-case digits has a nibble of 8 or more. All lower and all upper case carry no checksum.
+ */
+export function checkChecksum({ fields, address }: Statement, keccak256: Keccak256): ProofDenial | undefined {
   const digits = (fields['address'] as string).slice(2)
-  if (digits === digits.toLowerCase() || digits === digits.toUpperCase()) return undefined
-  if (getAddress(`0x${digits.toLowerCase()}`) === `0x${digits}`) return undefined
-  return invalidRequest('address', 'has a wrong checksum (EIP-55)')
+  const lower = address.slice(2)
+  if (digits === lower || digits === digits.toUpperCase()) return undefined
+  const hash = keccak256(Buffer.from(lower, 'latin1'))
+  for (let index = 0; index < 40; index++) {
+    const byte = hash[index >> 1] as number
+    const isUpper = (index % 2 === 0 ? byte >> 4 : byte & 15) >= 8
+    const digit = lower[index] as string
+    if (digits[index] !== (isUpper ? digit.toUpperCase() : digit)) {
+      return invalidRequest('address', 'has a wrong checksum (EIP-55)')
+    }
+  }
+  return undefined
 }

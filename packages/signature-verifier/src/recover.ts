@@ -25,23 +25,28 @@ export const recoverWithViem: Recover = async (hash, compact, yParity) => {
   }
 }
 
+/** Keccak-256 (not SHA3-256) of some bytes: 32 bytes. Pluggable like `Recover`. */
+export type Keccak256 = (bytes: Uint8Array) => Uint8Array
+
+/** The default: pure JS, through viem. */
+export const keccakWithViem: Keccak256 = bytes => keccak256(bytes, 'bytes')
+
 /** The EIP-191 `personal_sign` hash of a text. */
-export function personalHash(text: string): Uint8Array {
-  const bytes = Buffer.from(text, 'utf8')
-  const prefix = Buffer.from(`\u0019Ethereum Signed Message:\n${bytes.length}`, 'utf8')
-  return keccak256(Buffer.concat([prefix, bytes]), 'bytes')
+export function personalHash(keccak256: Keccak256, text: string): Uint8Array {
+  return keccak256(Buffer.from(`\u0019Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`, 'utf8'))
 }
 
 /** The lower-case address whose key made the signature, or undefined when there is none. */
 export async function recoverAddress(
-  recover: Recover,
+  { recover, keccak256 }: { readonly recover: Recover; readonly keccak256: Keccak256 },
   hash: Uint8Array,
   { compact, yParity }: EcdsaSignature,
 ): Promise<string | undefined> {
-  const publicKey = await recover(hash, compact, yParity)
+  const recovered = recover(hash, compact, yParity)
+  const publicKey = recovered instanceof Uint8Array ? recovered : await recovered
   if (publicKey === undefined) return undefined
   if (publicKey.length !== 65 || publicKey[0] !== 4) {
     throw new TypeError(`recover must give 65 bytes that start with 4, not ${publicKey.length} bytes`)
   }
-  return `0x${keccak256(publicKey.subarray(1)).slice(-40)}`
+  return `0x${Buffer.from(keccak256(publicKey.subarray(1))).toString('hex', 12)}`
 }

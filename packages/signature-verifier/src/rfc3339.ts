@@ -9,8 +9,8 @@ const MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
  * Reads an RFC 3339 date-time strictly: upper-case `T` and `Z`, a zone always, a day that the month has, at most
  * nine digits of fraction (cut to ms). Undefined for anything else, leap seconds included: they have no epoch ms.
  */
-export function parseRfc3339(text: string): EpochMs | undefined {
-  if (text.length > 35) return undefined
+export function parseRfc3339(text: unknown): EpochMs | undefined {
+  if (typeof text !== 'string' || text.length > 35) return undefined
   const match = DATE_TIME.exec(text)
   if (!match) return undefined
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as Six

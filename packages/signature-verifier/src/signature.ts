@@ -12,15 +12,27 @@ export const MAX_SIGNATURE_BYTES = 16_384
 const HEX = /^0x(?:[0-9a-fA-F]{2})*$/
 
 /** The bytes of a `0x` hex text of whole bytes; undefined when malformed or over `MAX_SIGNATURE_BYTES`. */
-export function parseHex(text: string): Uint8Array | undefined {
+export function parseHex(text: unknown): Uint8Array | undefined {
+  if (typeof text !== 'string') return undefined
   if (text.length > 2 + 2 * MAX_SIGNATURE_BYTES || !HEX.test(text)) return undefined
   return Buffer.from(text.slice(2), 'hex')
 }
 
-const ORDER = 'fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141'
-const HALF_ORDER = '7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0'
-const [order, halfOrder] = [Buffer.from(ORDER, 'hex'), Buffer.from(HALF_ORDER, 'hex')]
-const zero = Buffer.alloc(32)
+/** Order of the curve's group, and its lower half: the largest s that is not the mirror of a smaller one. */
+const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex')
+const HALF_ORDER = Buffer.from('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0', 'hex')
+
+/** Whether the 32 bytes at `at` are a number of 1 to `most`, or to below it. Plain loops: this is on every path. */
+function isBetween(bytes: Uint8Array, at: number, most: Uint8Array, mayEqual: boolean): boolean {
+  let index = 0
+  while (index < 32 && bytes[at + index] === 0) index++
+  if (index === 32) return false
+  for (index = 0; index < 32; index++) {
+    const [own, limit] = [bytes[at + index] as number, most[index] as number]
+    if (own !== limit) return own < limit
+  }
+  return mayEqual
+}
 
 /**
  * Reads 65 bytes (r, s, v with v 27, 28, 0 or 1) or the 64 bytes of EIP-2098 (y parity in the top bit of s).
@@ -28,17 +40,19 @@ const zero = Buffer.alloc(32)
  * another signature of the same text (EIP-2), and a signature must have one form.
  */
 export function readEcdsa(bytes: Uint8Array): EcdsaSignature | undefined {
-  if (bytes.length !== 64 && bytes.length !== 65) return undefined
-  const compact = Buffer.from(bytes.subarray(0, 64))
-  const top = compact[32] as number
-  let v = bytes[64]
-  if (v === undefined) {
-    v = top >> 7
+  let compact: Uint8Array
+  let v: number
+  if (bytes.length === 65) {
+    compact = bytes.subarray(0, 64)
+    v = bytes[64] as number
+  } else if (bytes.length === 64) {
+    compact = Uint8Array.from(bytes)
+    const top = bytes[32] as number
     compact[32] = top & 0x7f
-  }
+    v = top >> 7
+  } else return undefined
   const yParity = v >= 27 ? v - 27 : v
   if (yParity !== 0 && yParity !== 1) return undefined
-  const [r, s] = [compact.subarray(0, 32), compact.subarray(32)]
-  if (r.equals(zero) || s.equals(zero) || r.compare(order) >= 0 || s.compare(halfOrder) > 0) return undefined
+  if (!isBetween(compact, 0, ORDER, false) || !isBetween(compact, 32, HALF_ORDER, true)) return undefined
   return { compact, yParity }
 }

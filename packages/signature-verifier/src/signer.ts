@@ -34,7 +34,7 @@ export async function findSigner(
   const text = texts.find(({ chainId }) => chainId !== undefined && contracts?.has(chainId))
   if (!contracts || text?.chainId === undefined) return invalidSignature('not signed by this key')
   const { chainId } = text
-  const hash = personalHash(text.text)
+  const hash = personalHash(options.keccak256, text.text)
   const stands = await contracts.standsBy({ chainId, wallet: address, hash, signature, addressClass })
   if (stands === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (!stands) return invalidSignature('not signed by this key, nor by a contract wallet')
@@ -43,16 +43,17 @@ export async function findSigner(
 
 /** The first text whose signer is the address. What is no ECDSA signature at all costs no recovery. */
 async function signedByKey(
-  { recover, recoveryGate }: CheckedOptions,
+  options: CheckedOptions,
   { signature, address }: Statement,
   texts: readonly Text[],
   addressClass: string | undefined,
 ): Promise<Text | undefined | typeof REFUSED> {
   const ecdsa = readEcdsa(signature)
   if (!ecdsa) return undefined
-  return recoveryGate.run(addressClass, async () => {
+  return options.recoveryGate.run(addressClass, async () => {
     for (const text of texts) {
-      if ((await recoverAddress(recover, personalHash(text.text), ecdsa)) === address) return text
+      if ((await recoverAddress(options, personalHash(options.keccak256, text.text), ecdsa)) === address)
+        return text
     }
     return undefined
   })

@@ -83,40 +83,56 @@ export function lineTemplate(
     if (!uses.includes(field)) throw new TypeError(`template "${name}" must have a {${field}} line`)
   }
   if (new Set(uses).size !== uses.length) throw new TypeError(`template "${name}" has a field twice`)
-  const label = (line: Line, service: string): string => line.label.replaceAll('\u0000', service)
-
-  /** Values by field, or undefined when the text is not of this template. */
-  const parse = (text: string, service: string): Record<string, string | undefined> | undefined => {
-    const found = text.split('\n')
-    if (found.length !== parsed.length) return undefined
-    const values: Record<string, string | undefined> = {}
-    for (const [index, line] of parsed.entries()) {
-      const start = label(line, service)
-      const rest = (found[index] as string).slice(start.length)
-      if (!found[index]?.startsWith(start)) return undefined
-      if (line.field === undefined && rest !== '') return undefined
-      if (line.field !== undefined) values[line.field] = rest === line.absent ? undefined : rest
+  const bindable = BINDINGS.filter(([, field]) => uses.includes(field))
+  /** The labels with the service's name in them, for the one service that a verifier has. */
+  let labelled: { readonly service: string; readonly labels: readonly string[] } | undefined
+  const labelsFor = (service: string): readonly string[] => {
+    if (labelled?.service !== service) {
+      labelled = { service, labels: parsed.map(({ label }) => label.replaceAll('\u0000', service)) }
     }
-    return values
+    return labelled.labels
+  }
+
+  /** Why a message is not the text: of another template, or of this one with other values. */
+  const unlike = (message: string, labels: readonly string[], fields: TemplateFacts['fields']): Reading => {
+    const said = parseLines(message, parsed, labels)
+    if (!said) return { is: 'other', reason: `message is not of template ${name}` }
+    const field = uses.find(used => said[used] !== fields[used])
+    return { is: 'contrary', reason: `message and request differ in ${field}` }
   }
 
   return {
     ...{ name, source, uses },
     read({ fields, message }) {
-      const service = fields['service'] as string
-      const missing = parsed.find(line => line.field && !line.absent && fields[line.field] === undefined)
-      if (missing) return { is: 'other', reason: `template ${name} needs ${missing.field}` }
-      const value = (line: Line): string => (line.field ? (fields[line.field] ?? line.absent ?? '') : '')
-      const text = parsed.map(line => label(line, service) + value(line)).join('\n')
-      if (message !== undefined && message !== text) {
-        const said = parse(message, service)
-        if (!said) return { is: 'other', reason: `message is not of template ${name}` }
-        const field = uses.find(used => said[used] !== fields[used])
-        return { is: 'contrary', reason: `message and request differ in ${field}` }
+      const labels = labelsFor(fields['service'] as string)
+      let text = ''
+      for (const [index, { field, absent }] of parsed.entries()) {
+        const value = field === undefined ? '' : (fields[field] ?? absent)
+        if (value === undefined) return { is: 'other', reason: `template ${name} needs ${field}` }
+        text += `${index === 0 ? '' : '\n'}${labels[index]}${value}`
       }
-      const binds = BINDINGS.filter(([, field]) => uses.includes(field) && fields[field] !== undefined)
-      const chainId = uses.includes('chainId') ? fields['chainId'] : undefined
-      return { is: 'text', text, binds: binds.map(([binding]) => binding), chainId }
+      if (message !== undefined && message !== text) return unlike(message, labels, fields)
+      const binds = bindable.filter(([, field]) => fields[field] !== undefined).map(([binding]) => binding)
+      return { is: 'text', text, binds, chainId: uses.includes('chainId') ? fields['chainId'] : undefined }
     },
   }
+}
+
+/** Values by field, or undefined when the text does not have exactly these lines. */
+function parseLines(
+  text: string,
+  lines: readonly Line[],
+  labels: readonly string[],
+): Record<string, string | undefined> | undefined {
+  const found = text.split('\n')
+  if (found.length !== lines.length) return undefined
+  const values: Record<string, string | undefined> = {}
+  for (const [index, { field, absent }] of lines.entries()) {
+    const [line, label] = [found[index] as string, labels[index] as string]
+    if (!line.startsWith(label)) return undefined
+    const rest = line.slice(label.length)
+    if (field === undefined && rest !== '') return undefined
+    if (field !== undefined) values[field] = rest === absent ? undefined : rest
+  }
+  return values
 }

@@ -161,3 +161,6 @@ export function nonceStorageFaults(
     })
   })
 }
+
+export { challengeStorageContract, challengeStorageFaults } from './testing-challenge.ts'
+export type { ChallengeStorageUnderTest, HurtChallengeStorage } from './testing-challenge.ts'

@@ -13,19 +13,18 @@ export type Text = Extract<Reading, { is: 'text' }> & { readonly template: strin
  * the request or the host, or is not valid yet.
  */
 export function textsOf(
-  { templates, service, domain, skewMs }: CheckedOptions,
+  { templates, rendered, skewMs }: CheckedOptions,
   { fields, message, template: hint }: Statement,
-  requestDigest: string | undefined,
   now: EpochMs,
 ): readonly Text[] | ProofDenial {
   const named = hint === undefined ? templates : templates.filter(template => template.name === hint)
   if (named.length === 0) return invalidRequest('template', 'is not known here')
-  const tried =
-    message === undefined ? named.filter(template => template.source === 'fields').slice(0, 2) : named
-  const facts = { fields: { ...fields, service, domain, requestDigest }, message }
+  const tried = message === undefined && hint === undefined ? rendered : named
+  const facts = { fields, message }
   const texts: Text[] = []
   let contrary: string | undefined
-  for (const { name, read } of tried) {
+  for (const { name, source, read } of tried) {
+    if (source === 'message' && message === undefined) continue
     const reading = read(facts)
     if (reading.is === 'text') texts.push({ ...reading, template: name })
     if (reading.is === 'contrary') contrary ??= reading.reason

@@ -1,7 +1,8 @@
 import { allow, GRACE_MS, type EpochMs, type Verdict } from '@gatewright/kernel'
-import { invalidSignature, type ProofDenial } from './codes.ts'
+import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
+import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
-import { checkChecksum, checkTimes, readStatement, type WalletProof } from './proof.ts'
+import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
 import { findSigner } from './signer.ts'
 import type { Binding } from './template.ts'
 import { textsOf } from './texts.ts'
@@ -42,12 +43,32 @@ export interface Verifier {
    * nothing claimed, and those of `NonceStorage`: the nonce may then be spent, so the client signs a new statement.
    */
   verify(proof: WalletProof, context?: ProofContext): Promise<Verdict<ProvenWallet, ProofDenial>>
+
+  /**
+   * Gives out a nonce for the templates of `challenges`: for one wallet, or for whichever asks first when `address` is
+   * undefined. Throws a `TypeError` without that option. Denial: `invalid_request` for a malformed address.
+   * Faults: those of `ChallengeStorage`; `ERR_STORE_FULL` when too many are out.
+   */
+  issueChallenge(address?: unknown): Promise<Verdict<Challenge, ProofDenial>>
 }
 
 /** Makes a verifier. Throws a `TypeError` for an option out of bounds. */
 export function createVerifier(options: VerifierOptions): Verifier {
   const checked = checkedOptions(options)
-  return { verify: (proof, context = {}) => verify(checked, proof, context) }
+  return {
+    verify: (proof, context = {}) => verify(checked, proof, context),
+    issueChallenge: address => giveChallenge(checked, address),
+  }
+}
+
+async function giveChallenge(
+  { challenges, clock }: CheckedOptions,
+  address: unknown,
+): Promise<Verdict<Challenge, ProofDenial>> {
+  if (!challenges) throw new TypeError('challenges must be given to createVerifier')
+  const wallet = address === undefined || address === null ? undefined : readAddress(address)
+  if (wallet === false) return invalidRequest('address', 'must be 0x and 40 hex digits')
+  return allow(await issueChallenge(challenges.storage, clock, challenges.ttlMs, wallet))
 }
 
 async function verify(
@@ -55,13 +76,14 @@ async function verify(
   proof: WalletProof,
   context: ProofContext,
 ): Promise<Verdict<ProvenWallet, ProofDenial>> {
-  const { clock, nonces, skewMs } = options
-  const statement = readStatement(proof, options.extras)
+  const { clock, nonces, challenges, skewMs, service, domain } = options
+  const { requestDigest } = context
+  const statement = readStatement(proof, options.lines, { service, domain, requestDigest })
   if ('ok' in statement) return statement
   const started = clock.now()
-  const refused = checkTimes(statement, started, options) ?? checkChecksum(statement)
+  const refused = checkTimes(statement, started, options) ?? checkChecksum(statement, options.keccak256)
   if (refused) return refused
-  const texts = textsOf(options, statement, context.requestDigest, started)
+  const texts = textsOf(options, statement, started)
   if ('ok' in texts) return texts
   const signer = await findSigner(options, statement, texts, context.addressClass)
   if ('ok' in signer) return signer
@@ -69,11 +91,14 @@ async function verify(
   const now = clock.now()
   if (now >= statement.expiresAt) return invalidSignature('expired while waiting')
   const { principal, text } = signer
-  const until = statement.expiresAt + skewMs + GRACE_MS
-  const first = await nonces.claim(`${principal}\n${statement.nonce}`, until, now)
-  if (!first) return invalidSignature('nonce used before')
-  return allow({
-    ...{ principal, address: statement.address },
-    ...{ template: text.template, binds: text.binds, expiresAt: statement.expiresAt },
-  })
+  if (challenges?.templates.has(text.template)) {
+    const known = await consumeChallenge(challenges.storage, statement.address, statement.nonce, now)
+    if (!known) return invalidSignature('challenge unknown, ended or used before')
+  } else {
+    const until = statement.expiresAt + skewMs + GRACE_MS
+    const first = await nonces.claim(`${principal}\n${statement.nonce}`, until, now)
+    if (!first) return invalidSignature('nonce used before')
+  }
+  const { address, expiresAt } = statement
+  return allow({ principal, address, template: text.template, binds: text.binds, expiresAt })
 }

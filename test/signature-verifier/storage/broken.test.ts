@@ -1,8 +1,13 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
-import type { NonceStorage } from '@gatewright/signature-verifier'
+import type { ChallengeStorage, NonceStorage } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
-import { nonceStorageContract, nonceStorageFaults } from '@gatewright/signature-verifier/testing'
+import {
+  challengeStorageContract,
+  challengeStorageFaults,
+  nonceStorageContract,
+  nonceStorageFaults,
+} from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 
 type Claim = NonceStorage['claim']
@@ -104,3 +109,83 @@ t.test(
     }
   },
 )
+
+/** A storage whose challenges go through `wrap`, over a sound one. */
+function challenging(wrap: (sound: ChallengeStorage) => Partial<ChallengeStorage>): ChallengeStorage {
+  const sound = memoryStorage()
+  return { ...sound, ...wrap(sound) }
+}
+const challengeFailures = (broken: ChallengeStorage): Promise<string[]> =>
+  failingTests(runner =>
+    challengeStorageContract(runner, 'broken', async () => ({
+      connections: [broken],
+      close: async () => {},
+    })),
+  )
+
+t.test('passes sound challenges, so that a failure below means something', async t => {
+  t.same(await challengeFailures(memoryStorage()), [])
+})
+
+t.test('catches challenges that are read and then deleted', async t => {
+  const live = new Map<string, EpochMs>()
+  const broken = challenging(() => ({
+    issue: async (key, expiresAt) => {
+      if (live.has(key)) return false
+      live.set(key, expiresAt)
+      return true
+    },
+    consume: async (key, now) => {
+      const until = live.get(key)
+      await yieldOnce()
+      live.delete(key)
+      return until !== undefined && now < until
+    },
+  }))
+  t.same(await challengeFailures(broken), ['lets one of 50 simultaneous consumers win'])
+})
+
+t.test(
+  'catches challenges that can be used twice, or past their end, or without having been issued',
+  async t => {
+    const reusable = new Map<string, EpochMs>()
+    const twice = challenging(sound => ({
+      issue: async (key, ...times) => {
+        reusable.set(key, times[0])
+        return sound.issue(key, ...times)
+      },
+      consume: async (key, now) => now < (reusable.get(key) ?? 0),
+    }))
+    t.ok((await challengeFailures(twice)).includes('lets an issued challenge be consumed once'))
+    const endless = challenging(sound => ({ consume: key => sound.consume(key, 0) }))
+    t.same(await challengeFailures(endless), [
+      'holds a challenge until 1 ms before its expiry and refuses it exactly at it',
+      'does not move the expiry when issuing again is refused',
+    ])
+    const anything = challenging(sound => ({
+      consume: (key, now) => sound.claim(`used ${key}`, now + 1, now),
+    }))
+    t.ok((await challengeFailures(anything)).includes('refuses a challenge that was never issued'))
+  },
+)
+
+t.test('catches challenges and nonces in one place, and challenges that are collected too early', async t => {
+  const shared = challenging(sound => ({ issue: sound.claim }))
+  t.ok((await challengeFailures(shared)).includes('keeps challenges and nonces apart'))
+  const early = challenging(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) }))
+  t.same(await challengeFailures(early), [
+    'collects nothing that a host 60 s behind still needs, and no live challenge',
+  ])
+})
+
+t.test('catches challenges that answer instead of throwing when their store is hurt', async t => {
+  for (const answer of [true, false]) {
+    const healthy = memoryStorage()
+    const swallowing = { ...healthy, consume: async () => answer, issue: async () => answer }
+    const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
+    const failed = await failingTests(runner =>
+      challengeStorageFaults(runner, 'broken', async () => ({ ...hurt, close: async () => {} })),
+    )
+    t.equal(failed.length, 4)
+  }
+})

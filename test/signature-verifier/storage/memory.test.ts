@@ -1,12 +1,14 @@
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
-import { nonceStorageContract } from '@gatewright/signature-verifier/testing'
+import { challengeStorageContract, nonceStorageContract } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 
-nonceStorageContract(runner, 'memory', async () => ({
+const open = async () => ({
   connections: [memoryStorage()],
   close: async () => {},
-}))
+})
+nonceStorageContract(runner, 'memory', open)
+challengeStorageContract(runner, 'memory', open)
 
 t.test('refuses with a fault when full of live nonces, and forgets none of them', async t => {
   const storage = memoryStorage({ capacity: 3 })
@@ -25,4 +27,13 @@ t.test('makes room when full from nonces that have ended', async t => {
 
 t.test('refuses a capacity that is not a positive integer', async t => {
   for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryStorage({ capacity }), /capacity/)
+})
+
+t.test('refuses a challenge when full of live ones, and still takes nonces', async t => {
+  const storage = memoryStorage({ capacity: 2 })
+  for (const key of ['a', 'b']) t.equal(await storage.issue(key, 1000, 0), true)
+  await t.rejects(storage.issue('c', 1000, 999), { name: 'Fault', code: 'ERR_STORE_FULL' })
+  t.equal(await storage.claim('n', 1000, 0), true)
+  for (const key of ['a', 'b']) t.equal(await storage.consume(key, 999), true)
+  t.equal(await storage.issue('c', 1000, 999), true)
 })

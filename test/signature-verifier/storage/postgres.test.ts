@@ -1,16 +1,23 @@
 import { migrate, postgresStorage } from '@gatewright/signature-verifier/postgres'
-import { nonceStorageContract, nonceStorageFaults } from '@gatewright/signature-verifier/testing'
+import {
+  challengeStorageContract,
+  challengeStorageFaults,
+  nonceStorageContract,
+  nonceStorageFaults,
+} from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 import { hurtPostgres } from '../../harness/hurt.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
-nonceStorageContract(runner, 'Postgres', async () => {
+const open = async () => {
   const { connections, close } = await openPostgres(4, migrate)
   return { connections: connections.map(db => postgresStorage(db)), close }
-})
+}
+nonceStorageContract(runner, 'Postgres', open)
+challengeStorageContract(runner, 'Postgres', open)
 
-nonceStorageFaults(runner, 'Postgres', async () => {
+const hurt = async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
   return {
     healthy: postgresStorage(healthy),
@@ -19,7 +26,9 @@ nonceStorageFaults(runner, 'Postgres', async () => {
     malformed: postgresStorage(malformed),
     close,
   }
-})
+}
+nonceStorageFaults(runner, 'Postgres', hurt)
+challengeStorageFaults(runner, 'Postgres', hurt)
 
 t.test('lets one of two open transactions win, and the other when the first rolls back', async t => {
   const { connections, close } = await openPostgres(2, migrate)

@@ -1,16 +1,24 @@
 import { redisStorage } from '@gatewright/signature-verifier/redis'
-import { nonceStorageContract, nonceStorageFaults } from '@gatewright/signature-verifier/testing'
+import {
+  challengeStorageContract,
+  challengeStorageFaults,
+  nonceStorageContract,
+  nonceStorageFaults,
+} from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 import { hurtRedis } from '../../harness/hurt.ts'
 import { runner } from '../../harness/runner.ts'
+import { redisService } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 
-nonceStorageContract(runner, 'Redis', async () => {
+const open = async () => {
   const { connections, close } = await openRedis(4)
   return { connections: connections.map(client => redisStorage(client)), close }
-})
+}
+nonceStorageContract(runner, 'Redis', open)
+challengeStorageContract(runner, 'Redis', open)
 
-nonceStorageFaults(runner, 'Redis', async () => {
+const hurt = async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
   return {
     healthy: redisStorage(healthy),
@@ -19,7 +27,9 @@ nonceStorageFaults(runner, 'Redis', async () => {
     malformed: redisStorage(malformed),
     close,
   }
-})
+}
+nonceStorageFaults(runner, 'Redis', hurt)
+challengeStorageFaults(runner, 'Redis', hurt)
 
 t.test('claims in one round trip', async t => {
   const { connections, close } = await openRedis(1)
@@ -37,3 +47,39 @@ t.test('claims in one round trip', async t => {
   t.equal(await storage.claim(uniqueName(), 2000, 1000), true)
   t.same(commands, ['EVALSHA'])
 })
+
+t.test(
+  'refuses with a fault when Redis is full, forgets nothing, and goes on when there is room',
+  async t => {
+    // A server of its own: what fills it must not fill that of other tests.
+    const shared = process.env['TEST_REDIS_URL']
+    delete process.env['TEST_REDIS_URL']
+    const own = await redisService().finally(() => {
+      process.env['TEST_REDIS_URL'] = shared
+    })
+    t.teardown(() => own.stop())
+    const { connections, close } = await openRedis(1, own.url)
+    t.teardown(close)
+    const client = connections[0]!
+    await client.run('', ['CONFIG', 'SET', 'maxmemory', '3mb', 'maxmemory-policy', 'noeviction'])
+    const storage = redisStorage(client)
+    const full = { name: 'Fault', code: 'ERR_STORE_FULL' }
+    let kept = 0
+    const fill = async (): Promise<void> => {
+      for (;;) {
+        const next = Array.from({ length: 500 }, (_, index) => storage.claim(`n${kept + index}`, 9000, 1000))
+        const results = await Promise.allSettled(next)
+        kept += results.findIndex(result => result.status === 'rejected')
+        if (results.some(result => result.status === 'rejected')) return
+        kept += 501
+      }
+    }
+    await fill()
+    t.ok(kept > 100, `it held ${kept}`)
+    await t.rejects(storage.claim('one more', 9000, 1000), full)
+    await t.rejects(storage.issue('one more', 9000, 1000), full)
+    t.equal(await storage.claim('n0', 9000, 8999).catch(() => 'full'), false, 'the first is still known')
+    await client.run('', ['CONFIG', 'SET', 'maxmemory', '0'])
+    t.equal(await storage.claim('one more', 9000, 1000), true, 'what was refused was not claimed')
+  },
+)

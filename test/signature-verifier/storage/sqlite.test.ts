@@ -1,13 +1,15 @@
 import { migrate, sqliteStorage } from '@gatewright/signature-verifier/sqlite'
-import { nonceStorageContract } from '@gatewright/signature-verifier/testing'
+import { challengeStorageContract, nonceStorageContract } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
 import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 
-nonceStorageContract(runner, 'SQLite', async () => {
+const open = async () => {
   const { connections, close } = await openSqlite(2, migrate)
   return { connections: connections.map(db => sqliteStorage(db)), close }
-})
+}
+nonceStorageContract(runner, 'SQLite', open)
+challengeStorageContract(runner, 'SQLite', open)
 
 t.test('throws a fault when the database cannot be used', async t => {
   const { connections, close } = await openSqlite(1, async () => {})
@@ -33,3 +35,22 @@ t.test(
     t.same(await Promise.all([first, second]), [true, false])
   },
 )
+
+t.test('refuses with a fault when the file is full, and forgets nothing', async t => {
+  const { connections, close } = await openSqlite(1, migrate)
+  t.teardown(close)
+  const db = connections[0]!
+  const storage = sqliteStorage(db)
+  const { rows } = await db.query('select page_count as pages from pragma_page_count()')
+  await db.transaction(tx => tx.query(`pragma max_page_count = ${Number(rows[0]?.['pages']) + 4}`))
+  let kept = 0
+  const claimNext = async (): Promise<boolean> => {
+    const won = await storage.claim(`n${kept}`, 9000, 1000).catch(() => false)
+    if (won) kept++
+    return won
+  }
+  while (await claimNext()) if (kept > 10_000) break
+  t.ok(kept > 10 && kept < 10_000, `it held ${kept}`)
+  await t.rejects(storage.claim(`n${kept}`, 9000, 1000), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
+  for (const index of [0, kept - 1]) t.equal(await storage.claim(`n${index}`, 9999, 8999), false)
+})

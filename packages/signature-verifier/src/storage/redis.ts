@@ -1,6 +1,6 @@
-import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
-import type { NonceStorage } from './port.ts'
+import { Fault, GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
+import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import type { ChallengeStorage } from './port.ts'
 
 /**
  * KEYS[1] the nonce, ARGV[1] expiresAt, ARGV[2] now, ARGV[3] PX. Expiry is compared with the caller's clock;
@@ -13,26 +13,56 @@ redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return 1
 `)
 
+/** KEYS[1] the challenge, ARGV[1] expiresAt, ARGV[2] PX. */
+const ISSUE = redisScript(`
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
+return 0
+`)
+
+/** KEYS[1] the challenge, ARGV[1] now. An ended one is deleted as well: it is of no use any more. */
+const CONSUME = redisScript(`
+local held = redis.call('GET', KEYS[1])
+if not held then return 0 end
+redis.call('DEL', KEYS[1])
+if tonumber(ARGV[1]) < tonumber(held) then return 1 end
+return 0
+`)
+
 /** Options of `redisStorage`. */
 export interface RedisStorageOptions {
-  /** Prefix of every key. Default `gw:nonce:`. */
+  /** Prefix of every nonce. Default `gw:nonce:`. */
   readonly prefix?: string
+  /** Prefix of every challenge. Default `gw:challenge:`. */
+  readonly challengePrefix?: string
 }
 
 /**
- * Replay memory in Redis: one script, one key, one round trip. Redis must run with `maxmemory-policy noeviction`.
+ * Replay memory in Redis: one script, one key, one round trip. Holds what `maxmemory` holds, some 150 bytes a key;
+ * full is `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`, because any other forgets live nonces.
  * A failover to a replica that lags can forget a claim that was acknowledged; see docs/storage.md.
  */
-export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): NonceStorage {
-  const { prefix = 'gw:nonce:' } = options
+export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): ChallengeStorage {
+  const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = options
+  const decide = async (script: RedisScript, key: string, args: readonly number[]): Promise<boolean> => {
+    const reply = await runScript(client, script, key, args.map(String)).catch(orFull)
+    if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
+    return reply === 1
+  }
   return {
-    async claim(key, expiresAt, now) {
-      const lifetimeMs = expiresAt - now + GRACE_MS
-      const args = [String(expiresAt), String(now), String(lifetimeMs)]
-      const reply = await runScript(client, CLAIM, prefix + keyDigest(key), args)
-      if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
-      return reply === 1
-    },
+    claim: (key, expiresAt, now) =>
+      decide(CLAIM, prefix + keyDigest(key), [expiresAt, now, expiresAt - now + GRACE_MS]),
+    issue: (key, expiresAt, now) =>
+      decide(ISSUE, challengePrefix + keyDigest(key), [expiresAt, expiresAt - now + GRACE_MS]),
+    consume: (key, now) => decide(CONSUME, challengePrefix + keyDigest(key), [now]),
     collect: async () => 0,
   }
+}
+
+/** Redis refuses writes over `maxmemory` with an error that begins with OOM; nothing was written then. */
+function orFull(error: unknown): never {
+  const cause = error instanceof Fault ? error.cause : undefined
+  if (cause instanceof Error && cause.message.startsWith('OOM')) {
+    throw new Fault('ERR_STORE_FULL', 'redis is at its maxmemory', { cause })
+  }
+  throw error
 }

@@ -1,31 +1,46 @@
 import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
-import { checkedPrefix, DEFAULT_PREFIX, rows, type SqlQueries } from '@gatewright/kernel/sql'
-import type { NonceStorage } from './port.ts'
+import { checkedPrefix, DEFAULT_PREFIX, rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import type { ChallengeStorage } from './port.ts'
 
 /** Options of the SQL adapters. */
 export interface SqlStorageOptions {
-  /** Prefix of the table, as given to `migrate`. Default `gw_`. */
+  /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
 
 /**
  * The verbs as single statements that read the same on Postgres and SQLite. The upsert locks the row before
- * its WHERE looks at it, so simultaneous claims see each other; a loser gets no row back.
+ * its WHERE looks at it, so simultaneous claims see each other; a loser gets no row back. A deleted row is gone for
+ * the others that waited for it. Holds what the disk holds; full is `ERR_STORE_UNAVAILABLE`, nothing is forgotten.
  */
-export function sqlStorage(db: SqlQueries, options: SqlStorageOptions = {}): NonceStorage {
-  const table = `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}nonces`
-  const claim = `insert into ${table} as held (digest, expires_at) values ($1, $2)
+export function sqlStorage(db: SqlQueries, options: SqlStorageOptions = {}): ChallengeStorage {
+  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+  const claim = `insert into ${prefix}nonces as held (digest, expires_at) values ($1, $2)
     on conflict (digest) do update set expires_at = excluded.expires_at where held.expires_at <= $3
     returning 1 as won`
-  const collect = `delete from ${table} where digest in
+  const issue = `insert into ${prefix}challenges (digest, expires_at) values ($1, $2)
+    on conflict (digest) do nothing
+    returning 1 as won`
+  const consume = `delete from ${prefix}challenges where digest = $1 and expires_at > $2 returning 1 as won`
+  const collect = (table: string): string => `delete from ${table} where digest in
     (select digest from ${table} where expires_at <= $1 order by expires_at limit $2)
     returning 1 as gone`
+  const [collectNonces, collectChallenges] = [collect(`${prefix}nonces`), collect(`${prefix}challenges`)]
+
+  const decide = async (statement: string, values: readonly SqlValue[]): Promise<boolean> => {
+    const [won, ...rest] = await rows(db, statement, values)
+    if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
+    return won !== undefined
+  }
   return {
-    claim: async (key, expiresAt, now) => {
-      const [won, ...rest] = await rows(db, claim, [keyDigest(key), expiresAt, now])
-      if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
-      return won !== undefined
+    claim: (key, expiresAt, now) => decide(claim, [keyDigest(key), expiresAt, now]),
+    issue: (key, expiresAt) => decide(issue, [keyDigest(key), expiresAt]),
+    consume: (key, now) => decide(consume, [keyDigest(key), now]),
+    collect: async (limit, now) => {
+      const cutoff = now - GRACE_MS
+      const gone = (await rows(db, collectNonces, [cutoff, limit])).length
+      if (gone === limit) return gone
+      return gone + (await rows(db, collectChallenges, [cutoff, limit - gone])).length
     },
-    collect: async (limit, now) => (await rows(db, collect, [now - GRACE_MS, limit])).length,
   }
 }
