@@ -58,7 +58,12 @@ export interface Guard {
    * What `authorize` and `reserve` would decide now, without an effect: no limit, counter or hold changes, and
    * rate limits are not asked.
    */
-  simulate(session: Session, facts: GuardFacts, rule: Rule, spend?: Spend): Promise<Verdict<Access, GuardDenial>>
+  simulate(
+    session: Session,
+    facts: GuardFacts,
+    rule: Rule,
+    spend?: Spend,
+  ): Promise<Verdict<Access, GuardDenial>>
 
   /** Loads revocations, so that the first request is judged by them. Call before serving. Rejects with a fault. */
   start(): Promise<void>

@@ -75,7 +75,8 @@ async function usdCents({ amountCents, currency }: Spend, rates: RateSource): Pr
 async function judge(access: Access, spend: Spend, options: SpendOptions): Promise<Judged | Block> {
   const { rule, chain } = access
   checkedSpend(spend)
-  if (rule.spends === undefined) throw new TypeError(`rule of "${rule.operation}" does not say that it spends`)
+  if (rule.spends === undefined)
+    throw new TypeError(`rule of "${rule.operation}" does not say that it spends`)
   const plan = chain.caps(rule.operation, rule.spends)
   if (plan.uncountable && !options.storage) return plan.uncountable
   if (!plan.money) return { cents: 0, planned: plan.items(0, options.clock.now()) }
@@ -123,7 +124,9 @@ export async function simulateSpend(
   const counters = planned.map(({ item }) => item.counter)
   const used = await (options.storage as SpendStorage).used(access.session.accountId, counters)
   const index = planned.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
-  return index < 0 ? allow(undefined) : blocked(overBlock(planned[index] as PlannedItem, used[index] as number))
+  return index < 0
+    ? allow(undefined)
+    : blocked(overBlock(planned[index] as PlannedItem, used[index] as number))
 }
 
 /** A call that moves no money counts against `maxCount` limits only; one that does, counts when it reserves. */

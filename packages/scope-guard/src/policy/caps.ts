@@ -57,7 +57,11 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
   }
   if (dailyWithdrawalCapCents !== undefined) {
     const applies: Cap['applies'] = (_, kind) => kind === 'withdrawal'
-    add('dailyWithdrawalCapCents', { unit: 'cents', window: 'day', most: dailyWithdrawalCapCents, applies }, [])
+    add(
+      'dailyWithdrawalCapCents',
+      { unit: 'cents', window: 'day', most: dailyWithdrawalCapCents, applies },
+      [],
+    )
   }
   for (const { operations, window, maxCents, maxCount } of limits) {
     const matches = operationMatcher(operations)

@@ -70,7 +70,10 @@ const GATES: readonly (readonly [
       return facts => !allowed(facts.address)
     },
   ],
-  ['allowCardSecrets', policy => (policy.allowCardSecrets === false ? facts => facts.cardSecrets : undefined)],
+  [
+    'allowCardSecrets',
+    policy => (policy.allowCardSecrets === false ? facts => facts.cardSecrets : undefined),
+  ],
 ]
 
 /** What a blocked caller may know beside the rule: when it opens or shut. */

@@ -1,4 +1,10 @@
-import { endsSession, FEED_RETENTION_MS, type EpochMs, type FeedEntry, type Session } from '@gatewright/kernel'
+import {
+  endsSession,
+  FEED_RETENTION_MS,
+  type EpochMs,
+  type FeedEntry,
+  type Session,
+} from '@gatewright/kernel'
 
 /** The revocations a process knows, by what they end. */
 export interface KnownRevocations {

@@ -38,7 +38,9 @@ const done = async (): Promise<void> => undefined
 
 function integer(option: string, value: number, least: number, most: number): number {
   if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw new TypeError(`revocation.${option} must be an integer of ${least} to ${most}, not ${String(value)}`)
+    throw new TypeError(
+      `revocation.${option} must be an integer of ${least} to ${most}, not ${String(value)}`,
+    )
   }
   return value
 }

@@ -14,8 +14,7 @@ export interface SqlFeedOptions {
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
 
-const integerOrNone = (value: unknown): number | undefined =>
-  value === null ? undefined : toInteger(value)
+const integerOrNone = (value: unknown): number | undefined => (value === null ? undefined : toInteger(value))
 
 /** Reads the issuer's feed table on Postgres or SQLite, one statement per page. */
 export function sqlRevocationFeed(db: SqlQueries, options: SqlFeedOptions = {}): RevocationFeed {
