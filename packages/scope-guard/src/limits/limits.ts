@@ -47,14 +47,18 @@ async function takeOne(limiter: Limiter, bucket: string, rule: Rule): Promise<Ta
   }
 }
 
-/** Takes from several limits at once and, unless all grant, gives back what was granted. */
+/**
+ * Takes from several limits at once and, unless all grant, gives back. A limit that alone refuses keeps its
+ * point: it is used up either way. Where several refuse at once, each must give back what the other refused.
+ */
 async function takeAll(takes: readonly Promise<Taken>[]): Promise<LimitsTaken> {
   const settled = await Promise.allSettled(takes)
   const taken = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
   const refused = taken.filter(({ over }) => over).map(({ state }) => state)
   const failed = settled.find(result => result.status === 'rejected')
   if (refused.length > 0 || failed) {
-    await Promise.all(taken.filter(({ over }) => !over).map(each => each.giveBack()))
+    const back = refused.length > 1 ? taken : taken.filter(({ over }) => !over)
+    await Promise.all(back.map(each => each.giveBack()))
   }
   const states = taken.map(({ state }) => state)
   if (refused.length > 0) {

@@ -37,8 +37,8 @@ export function followFeed(options: FollowerOptions): FeedFollower {
   let timer: NodeJS.Timeout | undefined
   let endPush: (() => Promise<void>) | undefined
   let stopped = false
-  let running = false
-  let again = false
+  let round: Promise<void> | undefined
+  let wanted = false
 
   const poll = async (): Promise<void> => {
     const started = monotonic.now()
@@ -54,22 +54,19 @@ export function followFeed(options: FollowerOptions): FeedFollower {
   }
 
   /** One poll at a time; a wake-up during one leads to another. A poll that hangs is left behind after the bound. */
-  const round = async (): Promise<void> => {
-    if (running) {
-      again = true
-      return
-    }
-    running = true
-    do {
-      again = false
-      await within(poll(), boundMs)
-    } while (again && !stopped)
-    running = false
+  const wake = async (): Promise<void> => {
+    wanted = true
+    if (round) await round
+    if (!wanted || stopped) return
+    wanted = false
+    round = within(poll(), boundMs)
+    await round
+    round = undefined
   }
 
   const schedule = (): void => {
     if (stopped) return
-    timer = setTimeout(() => void round().then(schedule), pollMs)
+    timer = setTimeout(() => void wake().then(schedule), pollMs)
     timer.unref()
   }
 
@@ -79,7 +76,7 @@ export function followFeed(options: FollowerOptions): FeedFollower {
     poll,
     async start() {
       await poll()
-      endPush = await feed.subscribe?.(() => void round())
+      endPush = await feed.subscribe?.(() => void wake())
       schedule()
     },
     async stop() {

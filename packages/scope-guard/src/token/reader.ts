@@ -28,7 +28,7 @@ function scopesOf(value: unknown): string[] | undefined {
   if (value === undefined) return []
   const parts: unknown = typeof value === 'string' ? value.split(' ') : value
   if (!Array.isArray(parts) || !parts.every(part => typeof part === 'string')) return undefined
-  return (parts as string[]).filter(part => part !== '')
+  return parts.filter(part => part !== '')
 }
 
 /**

@@ -1,0 +1,215 @@
+import type { LimiterStore, LimitOptions } from '@gatewright/scope-guard'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import t from 'tap'
+import { bench, field } from '../issuer.ts'
+
+const read = { operation: 'cards.list' }
+const money = { operation: 'withdrawals.create', spends: 'withdrawal', limit: 'writes' } as const
+
+/** A store that counts in memory until it is told to misbehave. */
+function store() {
+  const state = { fail: undefined as undefined | (() => Promise<RateLimiterRes>), given: [] as string[] }
+  const make: LimiterStore = settings => {
+    const limiter = new RateLimiterMemory(settings)
+    const consume = limiter.consume.bind(limiter)
+    const reward = limiter.reward.bind(limiter)
+    limiter.consume = (key, ...rest) => (state.fail ? state.fail() : consume(key, ...rest))
+    limiter.reward = (key, ...rest) => {
+      state.given.push(settings.keyPrefix)
+      return reward(key, ...rest)
+    }
+    return limiter
+  }
+  return { state, make }
+}
+const limit = (name: string, points: number, more: Partial<LimitOptions> = {}): LimitOptions => ({
+  name,
+  points,
+  windowSeconds: 60,
+  per: 'key',
+  ...more,
+})
+
+t.test('counts several limits and lists them all in the fields', async t => {
+  const limits = [
+    limit('perKey', 10),
+    limit('perSession', 5, { per: 'session' }),
+    limit('writes', 3, { classes: ['writes'] }),
+  ]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  const reading = await guard.check({ authorization }, read)
+  if (!reading.ok) return t.fail('refused')
+  t.equal(field(reading.value.headers, 'RateLimit-Policy'), '"perKey";q=10;w=60, "perSession";q=5;w=60')
+  const writing = await guard.check({ authorization }, money)
+  if (!writing.ok) return t.fail('refused')
+  t.equal(
+    field(writing.value.headers, 'RateLimit'),
+    '"perKey";r=8;t=60, "perSession";r=3;t=60, "writes";r=2;t=60',
+  )
+  t.same(
+    writing.value.evidence.limits.map(({ name, remaining }) => [name, remaining]),
+    [
+      ['perKey', 8],
+      ['perSession', 3],
+      ['writes', 2],
+    ],
+  )
+})
+
+t.test('a refused request gives back what the other limits took', async t => {
+  const limits = [limit('perKey', 10), limit('perSession', 1, { per: 'session' })]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  for (let i = 0; i < 20; i++) {
+    t.match(await guard.check({ authorization }, read), {
+      code: 'rate_limited',
+      details: { limit: 'perSession' },
+    })
+  }
+  // 20 refusals took nothing from the key: a second session still has the other 9 points.
+  const next = await guard.check({ authorization: await bearer({ sessionId: 'ses_2' }) }, read)
+  t.match(next, { value: { evidence: { limits: [{ name: 'perKey', remaining: 8 }] } } })
+})
+
+t.test('lets exactly the points of a window pass however many ask at once', async t => {
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 20)] })
+  const authorization = await bearer()
+  const all = await Promise.all(Array.from({ length: 100 }, () => guard.check({ authorization }, read)))
+  t.equal(all.filter(({ ok }) => ok).length, 20)
+})
+
+t.test('lets at most twice the points pass within one window length, at the edge', async t => {
+  // The library's memory limiter reads the machine's clock.
+  const real = Date.now
+  let now = Date.UTC(2026, 0, 1)
+  Date.now = () => now
+  t.teardown(() => {
+    Date.now = real
+  })
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 5)] })
+  const authorization = await bearer()
+  const burst = async (): Promise<number> => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => guard.check({ authorization }, read)))
+    return all.filter(({ ok }) => ok).length
+  }
+  // The window starts with its first request; the rest come in its last millisecond and the next window's first.
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  now += 59_999
+  t.equal(await burst(), 4)
+  now += 1
+  t.equal(await burst(), 5)
+  now += 59_998
+  t.equal(await burst(), 0)
+})
+
+t.test('answers 503 for money while the store is down, never 429', async t => {
+  const { state, make } = store()
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make, localPoints: 2 })] })
+  const authorization = await bearer()
+  t.match(await guard.check({ authorization }, money), { ok: true })
+  state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+  await t.rejects(guard.check({ authorization }, money), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
+})
+
+t.test(
+  'uses the configured local points for reads while the store is down, and only if configured',
+  async t => {
+    const { state, make } = store()
+    const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make, localPoints: 2 })] })
+    const authorization = await bearer()
+    state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+    t.match(await guard.check({ authorization }, read), { ok: true })
+    t.match(await guard.check({ authorization }, read), { ok: true })
+    t.match(await guard.check({ authorization }, read), { code: 'rate_limited', retryAfterSeconds: 60 })
+    const strict = await bench({ limits: [limit('perKey', 5, { store: make })] })
+    await t.rejects(strict.guard.check({ authorization: await strict.bearer() }, read), { name: 'Fault' })
+  },
+)
+
+t.test('a store that is slow is down, and one that talks nonsense is a fault', async t => {
+  const nonsense = Object.assign(new RateLimiterRes(), { remainingPoints: NaN, msBeforeNext: NaN })
+  const cases: [string, () => Promise<RateLimiterRes>][] = [
+    ['ERR_STORE_UNAVAILABLE', () => new Promise(() => {})],
+    ['ERR_STORE_REPLY', async () => nonsense],
+    ['ERR_STORE_REPLY', () => Promise.reject(nonsense)],
+  ]
+  for (const [code, fail] of cases) {
+    const { state, make } = store()
+    const { guard, bearer } = await bench({
+      limits: [limit('perKey', 5, { store: make, storeTimeoutMs: 20 })],
+    })
+    const authorization = await bearer()
+    state.fail = fail
+    await t.rejects(guard.check({ authorization }, read), { name: 'Fault', code })
+  }
+})
+
+t.test('gives nothing back to a window that may have ended', async t => {
+  const { state, make } = store()
+  const limits = [
+    limit('short', 5, { windowSeconds: 1, store: make }),
+    limit('perSession', 1, { per: 'session' }),
+  ]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  await guard.check({ authorization }, read)
+  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
+  t.same(state.given, [], 'a point given to the next window would let one request too many pass')
+})
+
+t.test('stops an address after its failed credentials, and charges no key for them', async t => {
+  const { guard, bearer } = await bench({
+    limits: [limit('perKey', 3)],
+    failedCredentials: { points: 3, windowSeconds: 60 },
+  })
+  const authorization = await bearer()
+  const forged = `${authorization.slice(0, -8)}AAAAAAAA`
+  const attack = (address: string, n: number) =>
+    guard.check({ authorization: forged, address }, { operation: `a.b${n}` })
+  for (let n = 0; n < 3; n++) t.match(await attack('2001:db8::1', n), { code: 'unauthorized' })
+  t.match(await attack('2001:db8::2', 4), { code: 'rate_limited', status: 429, retryAfterSeconds: 60 })
+  // The owner, elsewhere, has every point; and a session in use passes from the attacked address as well.
+  t.match(await guard.check({ authorization, address: '192.0.2.1' }, read), {
+    value: { evidence: { limits: [{ remaining: 2 }] } },
+  })
+  t.match(await guard.check({ authorization, address: '2001:db8::1' }, read), { ok: true })
+})
+
+t.test('good tokens take nothing from the budget of failed credentials', async t => {
+  const { guard, bearer } = await bench({ failedCredentials: { points: 2 } })
+  for (let n = 0; n < 10; n++) {
+    const authorization = await bearer({ sessionId: `s${n}` })
+    t.match(await guard.check({ authorization, address: '192.0.2.1' }, read), { ok: true })
+  }
+  t.match(await guard.check({ authorization: 'Bearer x', address: '192.0.2.1' }, read), {
+    code: 'unauthorized',
+  })
+})
+
+t.test('the budget goes on in memory while its store is down', async t => {
+  const { state, make } = store()
+  state.fail = () => Promise.reject(new Error('down'))
+  const { guard } = await bench({ failedCredentials: { points: 1, store: make } })
+  const attack = () => guard.check({ authorization: 'Bearer x', address: '192.0.2.1' }, read)
+  t.match(await attack(), { code: 'unauthorized' })
+  t.match(await attack(), { code: 'rate_limited' })
+})
+
+t.test('bounds the length of store keys', async t => {
+  const keys: string[] = []
+  const make: LimiterStore = settings => {
+    const limiter = new RateLimiterMemory(settings)
+    const consume = limiter.consume.bind(limiter)
+    limiter.consume = (key, ...rest) => {
+      keys.push(limiter.getKey(key))
+      return consume(key, ...rest)
+    }
+    return limiter
+  }
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make })] })
+  const authorization = await bearer({ keyId: 'k'.repeat(1000) })
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  t.ok((keys[0] as string).length < 120)
+})

@@ -1,0 +1,52 @@
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
+import { fromPgPool } from '@gatewright/kernel/sql'
+import { migrate } from '@gatewright/scope-guard/postgres'
+import t from 'tap'
+import { startChild } from '../harness/child.ts'
+import { openPostgresPool, uniqueName } from '../harness/stores.ts'
+import type { Go } from './spend-race.child.ts'
+
+const HOSTS = 4
+const EACH = 125
+
+/** Four host processes with connections of their own, ready to spend. */
+async function hosts(t: { teardown(end: () => void): void }, backend: string): Promise<ChildProcess[]> {
+  const name = uniqueName()
+  if (backend === 'Postgres') {
+    const pool = await openPostgresPool(name, 1)
+    await migrate(fromPgPool(pool)).finally(() => pool.end())
+  }
+  const module = new URL('./spend-race.child.js', import.meta.url)
+  const children = Array.from({ length: HOSTS }, () => startChild(module, [backend, name]))
+  t.teardown(() => children.forEach(child => child.kill('SIGKILL')))
+  await Promise.all(children.map(child => once(child, 'message')))
+  return children
+}
+
+/** Starts all hosts at once and answers what each held. */
+async function spend(children: readonly ChildProcess[], go: (host: number) => Go): Promise<number[]> {
+  const answers = children.map(child => once(child, 'message'))
+  children.forEach((child, host) => child.send(go(host)))
+  const all = (await Promise.all(answers)) as [{ held?: number[]; error?: string }][]
+  const failed = all.find(([{ error }]) => error)
+  if (failed) throw new Error(failed[0].error)
+  return all.flatMap(([{ held }]) => held as number[])
+}
+
+for (const backend of ['Redis', 'Postgres']) {
+  t.test(`of 500 reservations from 4 processes on ${backend} exactly the 100 that fit pass`, async t => {
+    const children = await hosts(t, backend)
+    const account = uniqueName()
+    const held = await spend(children, () => ({ account, capCents: 1000, amounts: Array(EACH).fill(10) }))
+    t.equal(held.length, 500)
+    t.equal(held.filter(amount => amount === 10).length, 100)
+
+    const random = (): number[] => Array.from({ length: EACH }, () => randomInt(1, 200))
+    const other = uniqueName()
+    const sums = await spend(children, () => ({ account: other, capCents: 5000, amounts: random() }))
+    const sum = sums.reduce((a, b) => a + b, 0)
+    t.ok(sum <= 5000 && sum > 4800, `${sum} of 5000 cents were held`)
+  })
+}
