@@ -108,7 +108,7 @@ export async function spawnHost(dataDir: string, env: Record<string, string> = {
   const url = await new Promise<string>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString()
-      const listening = /listens on (\S+)[^]*Bearer/.exec(output)
+      const listening = /listens on (\S+)\n[^]*^Ready\./m.exec(output)
       if (listening) resolve(listening[1] as string)
     }
     child.stdout?.on('data', read)

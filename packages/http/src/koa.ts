@@ -1,3 +1,4 @@
+import type { TrustedProxies } from './address.ts'
 import { wire, type Answer } from './answer.ts'
 import { capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
 import { nodeFacts, type NodeRequest, type RequestFacts } from './facts.ts'
@@ -41,9 +42,9 @@ export interface KoaGate {
   call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C
 }
 
-/** Reads the facts. The path is not decoded, so two spellings of one resource stay two. */
-export function requestFacts({ req }: Pick<KoaContext, 'req'>): RequestFacts {
-  return nodeFacts(req)
+/** Reads the facts. The path is not decoded, so two spellings of one resource stay two. By default no proxy is trusted. */
+export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: TrustedProxies): RequestFacts {
+  return nodeFacts(req, trusted)
 }
 
 /**

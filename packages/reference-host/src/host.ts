@@ -51,11 +51,14 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const guard = container.get(token.GUARD)
   try {
     await guard.start()
-    const partnerKey = await firstPartnerKey(
-      container.get(token.PARTNERS),
-      container.get(token.ISSUER),
-      container.get(token.CLOCK),
-    )
+    const partnerKey =
+      config.environment === 'sandbox'
+        ? await firstPartnerKey(
+            container.get(token.PARTNERS),
+            container.get(token.ISSUER),
+            container.get(token.CLOCK),
+          )
+        : undefined
     const app = appOf(container, options.observe)
     const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, app.callback())
     const url = await listen(server, config)

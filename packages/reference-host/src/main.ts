@@ -1,7 +1,7 @@
 // The process: configuration in, address out, signals down.
 import { Fault } from '@gatewright/kernel'
 import { readConfig, type Config } from './config/config.ts'
-import { startHost } from './host.ts'
+import { startHost, type RunningHost } from './host.ts'
 import { createLogger, describe, logDecision } from './observability/log.ts'
 import { curlLines } from './sandbox.ts'
 import { DataDirInUse } from './storage/embedded.ts'
@@ -18,12 +18,8 @@ async function run(config: Config): Promise<void> {
       report: error => logger.error({ failure: describe(error) }, 'maintenance failed'),
     })
     console.log(`${config.serviceName} listens on ${host.url}`)
-    console.log(
-      host.partnerKey === undefined
-        ? 'Set PARTNER_KEY to the key that the first start showed, then:'
-        : 'A sandbox partner key was made. It is shown this once; keep it:',
-    )
-    console.log(`\n${curlLines(host.url, host.partnerKey)}\n`)
+    if (config.environment === 'sandbox') greetSandbox(host)
+    console.log('Ready. Stop it with Ctrl-C.')
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
         console.log('Stopping: running requests finish first.')
@@ -33,6 +29,15 @@ async function run(config: Config): Promise<void> {
   } catch (error) {
     stop([reasonOf(error, config)])
   }
+}
+
+function greetSandbox({ url, partnerKey }: RunningHost): void {
+  console.log(
+    partnerKey === undefined
+      ? 'Set PARTNER_KEY to the key that the first start showed, then:'
+      : 'A sandbox partner key was made. It is shown this once; keep it:',
+  )
+  console.log(`\n${curlLines(url, partnerKey)}\n`)
 }
 
 /** What the operator can do about a start that failed. */

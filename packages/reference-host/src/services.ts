@@ -1,4 +1,6 @@
+import { trustedProxies } from '@gatewright/http'
 import type { Container } from './container.ts'
+import type { PartnerStore } from './modules/partners/store.ts'
 import type { ModuleServices } from './modules/services.ts'
 import type { SystemServices } from './modules/system/operations.ts'
 import { createMetrics } from './observability/metrics.ts'
@@ -11,7 +13,7 @@ export function appServices(
   container: Container,
   observe: Observe,
 ): AppServices & ModuleServices & Omit<SystemServices, 'description'> {
-  const { serviceName, directUserKey } = container.get(token.CONFIG)
+  const { serviceName, directUserKey, requireHttps, trustProxy, environment } = container.get(token.CONFIG)
   const { checks, spend } = container.get(token.BACKEND)
   const metrics = createMetrics()
   return {
@@ -26,10 +28,17 @@ export function appServices(
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
     spendStorage: spend,
-    ...{ checks, metrics, serviceName, directUserKey },
+    ...{ checks, metrics, serviceName, directUserKey, requireHttps },
+    trusted: trustedProxies(trustProxy),
+    validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,
     observe(decision) {
       metrics.observe(decision)
       observe(decision)
     },
   }
+}
+
+/** A live host accepts a partner key only after the operator marked it. */
+function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean> {
+  return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
 }

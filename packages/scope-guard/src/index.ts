@@ -1,5 +1,4 @@
 export { CODES } from './codes.ts'
-export { addressBucket } from './address.ts'
 export { createGuard } from './guard.ts'
 export { createRateLimit } from './limits/rate-limit.ts'
 export { DEFAULT_LIMITS } from './options.ts'

@@ -1,3 +1,5 @@
+import { trustedProxies } from '@gatewright/http'
+
 /** What a reader makes of a variable's text: a value, or what the text must be instead (after the variable's name). */
 export type Read<T> = (text: string) => { readonly value: T } | { readonly expected: string }
 
@@ -5,6 +7,16 @@ const expected = (text: string): { readonly expected: string } => ({ expected: t
 
 /** Any text. */
 export const anyText: Read<string> = value => ({ value })
+
+/** An address, or a CIDR block. */
+export const proxy: Read<string> = text => {
+  try {
+    trustedProxies([text])
+    return { value: text }
+  } catch {
+    return expected('must be an IP address or a CIDR block')
+  }
+}
 
 /** A TCP port; 0 takes a free one. */
 export const port: Read<number> = text =>

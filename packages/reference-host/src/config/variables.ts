@@ -8,6 +8,7 @@ import {
   oneOf,
   origin,
   port,
+  proxy,
   serviceName,
   urlOf,
   type NamedSecret,
@@ -86,7 +87,7 @@ export const variables = {
     '32 bytes as 64 hex digits or base64; encrypts signing keys at rest',
   ),
   TRUST_PROXY: variable<readonly string[]>(
-    listOf(anyText),
+    listOf(proxy),
     [],
     'none',
     'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count, joined by commas',

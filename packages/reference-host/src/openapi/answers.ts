@@ -33,7 +33,9 @@ export function answers(operation: Operation): Json {
   return Object.fromEntries([
     [200, answer('Success', schema, 'write' in operation ? replayed : {})],
     ...(operation.id === 'system.readyz' ? [[503, answer('A dependency is down', schema)] as const] : []),
-    ...[...refusals].sort().map(status => [status, answer(MEANINGS[status] as string, refusal)]),
+    ...[...refusals]
+      .sort((a, b) => a - b)
+      .map(status => [status, answer(MEANINGS[status] as string, refusal)]),
   ])
 }
 

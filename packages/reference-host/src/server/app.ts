@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { errorAnswer, faultAnswer } from '@gatewright/http'
+import { errorAnswer, faultAnswer, type TrustedProxies } from '@gatewright/http'
 import { requestFacts, send } from '@gatewright/http/koa'
 import { Fault, type Clock } from '@gatewright/kernel'
 import type { Aliases } from '@gatewright/legacy-alias-router'
@@ -20,6 +20,8 @@ export interface AppServices extends PerformServices {
   /** Names the service in Open Responses answers. */
   readonly serviceName: string
   readonly observe: Observe
+  /** Whose word about client address and scheme counts. */
+  readonly trusted: TrustedProxies
 }
 
 /**
@@ -38,9 +40,9 @@ export function createApp(table: readonly Operation[], services: AppServices): K
 
 /** Opens the exchange, and closes it with an answer whatever happens in between. */
 function answerStage(services: AppServices): Middleware<ExchangeState> {
-  const { clock, observe, serviceName } = services
+  const { clock, observe, serviceName, trusted } = services
   return async (ctx, next) => {
-    const facts = requestFacts(ctx)
+    const facts = requestFacts(ctx, trusted)
     const exchange: Exchange = {
       requestId: randomUUID(),
       traceId: traceIdOf(facts.header('traceparent')),

@@ -6,6 +6,8 @@ export const codes = {
   unauthorized: 401,
   insufficient_scope: 403,
   policy_blocked: 403,
+  key_not_validated: 403,
+  https_required: 403,
   not_found: 404,
   method_not_allowed: 405,
   invalid_state: 409,

@@ -1,10 +1,4 @@
-import type { Answer, HeaderField } from '@gatewright/http'
-
-/** Header fields of ours that a page in a browser may read. */
-const EXPOSED = [
-  ...['X-Request-Id', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'WWW-Authenticate'],
-  ...['Idempotency-Replayed', 'Deprecation', 'Link', 'Allow'],
-].join(', ')
+import { exposedHeaders, type Answer, type HeaderField } from '@gatewright/http'
 
 /** What a page may send. The partner key is missing on purpose: it never belongs into a browser. */
 const ACCEPTED = [
@@ -15,7 +9,7 @@ const ACCEPTED = [
 /** Fields on every answer: CORS without cookies, no caching, no sniffing. */
 export const commonHeaders: readonly HeaderField[] = [
   ['Access-Control-Allow-Origin', '*'],
-  ['Access-Control-Expose-Headers', EXPOSED],
+  ['Access-Control-Expose-Headers', exposedHeaders.join(', ')],
   ['Cache-Control', 'no-store'],
   ['X-Content-Type-Options', 'nosniff'],
   ['Referrer-Policy', 'no-referrer'],

@@ -1,23 +1,21 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { parseJsonObject, type HeaderField } from '@gatewright/http'
+import { addressClass, parseJsonObject, type HeaderField } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import { addressBucket, type Guard, type SpendStorage } from '@gatewright/scope-guard'
-import type { Issuer } from '@gatewright/session-issuer'
+import type { SpendStorage } from '@gatewright/scope-guard'
 import type { EntryLimits } from '../limits.ts'
 import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
-import { prover } from './prove.ts'
+import { deny } from './codes.ts'
+import { prover, type ProveServices } from './prove.ts'
 import { bodyCheck } from './validate.ts'
 
 /** What performing an operation needs. */
-export interface PerformServices {
-  readonly guard: Guard
-  readonly issuer: Issuer
+export interface PerformServices extends ProveServices {
   readonly idempotency: TransactionalIdempotency
   readonly limits: EntryLimits
-  /** Also accept a user key in the place of a session on user operations. */
-  readonly directUserKey: boolean
+  /** Refuse requests that did not come by HTTPS, those for the host's own documents aside. */
+  readonly requireHttps: boolean
   /** Spend counters in the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -44,6 +42,8 @@ export interface Who {
   readonly sessionId: string | undefined
 }
 
+const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
+
 /** Performs one operation on a request. */
 export type Perform = (incoming: Incoming) => Promise<Performed>
 
@@ -55,7 +55,10 @@ export function compile(operation: Operation, services: PerformServices): Perfor
   const prove = prover(operation, services)
   const check = operation.body && bodyCheck(operation.body)
 
+  const insecure = services.requireHttps && operation.surface !== 'public'
+
   return async incoming => {
+    if (insecure && !incoming.facts.secure) return { verdict: httpsRequired, headers: [] }
     const caller = await prove(incoming.facts)
     if (!caller.ok) return { verdict: caller, headers: [] }
     const limited = await enter(operation, incoming.facts, caller.value, services)
@@ -71,7 +74,7 @@ export function compile(operation: Operation, services: PerformServices): Perfor
 
     const { facts, params } = incoming
     const call = { facts, params, caller: caller.value, body: body.value }
-    if ('handle' in operation) return { ...known, verdict: await operation.handle(call as never) }
+    if ('handle' in operation) return { ...known, verdict: await operation.handle(call) }
     const written = await commit(operation, call as Call<'session', never>, raw.value, services)
     return { ...known, verdict: written.verdict, headers: [...headers, ...written.headers] }
   }
@@ -93,7 +96,7 @@ async function enter(
   caller: Callers[keyof Callers],
   { limits }: PerformServices,
 ): Promise<Verdict<readonly HeaderField[]>> {
-  if (limit === 'bootstrap') return limits.bootstrap(addressBucket(address))
+  if (limit === 'bootstrap') return limits.bootstrap(addressClass(address))
   if (caller === undefined) return allow([])
   const keyId = 'session' in caller ? caller.session.keyId : caller.id
   const minted = limit === 'mint' ? await limits.mint(keyId) : allow([])

@@ -10,6 +10,8 @@ export interface ProveServices {
   readonly guard: Guard
   readonly issuer: Issuer
   readonly directUserKey: boolean
+  /** Whether a partner key may be used on this host. */
+  readonly validated: (keyId: string) => Promise<boolean>
 }
 
 /** Proves the credential of a request. */
@@ -23,7 +25,7 @@ export function prover(operation: Operation, services: ProveServices): Prove {
   const byKey = (side: Surface) => (facts: RequestFacts) =>
     issuer.authenticateKey(facts.header(`x-${side}-key`), side)
   if (credential === 'user-key') return byKey('user')
-  if (credential === 'partner-key') return byKey('partner')
+  if (credential === 'partner-key') return validatedOnly(byKey('partner'), services)
 
   const rule = ruleOf(operation)
   guard.prepare(rule)
@@ -33,6 +35,14 @@ export function prover(operation: Operation, services: ProveServices): Prove {
     return facts => (facts.header('x-user-key') === undefined ? bySession(facts) : byUserKey(facts))
   }
   return directUserKey && surface === 'user' ? orDirectKey(bySession, rule, services) : bySession
+}
+
+function validatedOnly(prove: Prove, { validated }: ProveServices): Prove {
+  return async facts => {
+    const key = await prove(facts)
+    if (!key.ok || (await validated((key.value as ApiKey).id))) return key
+    return deny('key_not_validated', 'this partner key is not validated for production yet: ask the operator')
+  }
 }
 
 const guardFacts = (facts: RequestFacts): GuardFacts => ({

@@ -1,5 +1,5 @@
 import { allow, missingScopes } from '@gatewright/kernel'
-import { addressBucket } from '@gatewright/scope-guard'
+import { addressClass } from '@gatewright/http'
 import Type from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
@@ -65,7 +65,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       const sessionPolicy = checkedPolicy(body.sessionPolicy, 'sessionPolicy')
       if (!sessionPolicy.ok) return sessionPolicy
 
-      const proven = await verifier.verify(body, { addressClass: addressBucket(facts.address) })
+      const proven = await verifier.verify(body, { addressClass: addressClass(facts.address) })
       if (!proven.ok) return proven
       const { principal, address } = proven.value
       const user = await users.ofWallet(

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { request, spawnHost } from '../../harness/host.ts'
+import { runNode } from '../../harness/node.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
+t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const gatewright = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+  runNode(['packages/reference-host/dist/cli/main.js', ...args], {
+    PATH: process.env['PATH'],
+    DATA_DIR: dataDir,
+    PORT: '0',
+  })
+const json = async (...args: string[]): Promise<unknown> => {
+  const { code, output } = await gatewright(...args, '--json')
+  if (code !== 0) throw new Error(output)
+  return JSON.parse(output)
+}
+
+t.test('explains itself, and what it was given wrong', async t => {
+  const help = await gatewright('--help')
+  t.equal(help.code, 0)
+  for (const command of [
+    'partner-keys create NAME',
+    'signing-keys rotate',
+    'operations',
+    '--json',
+    '--yes',
+  ]) {
+    t.ok(help.output.includes(command), command)
+  }
+  t.match(await gatewright('partner-keys', 'fly'), { code: 1, output: /unknown command "partner-keys fly"/ })
+  t.match(await gatewright('partner-keys', 'create'), { code: 1, output: /takes NAME/ })
+  t.match(await gatewright('operations', '--wrong'), { code: 1, output: /--wrong/ })
+  t.match(await gatewright('partner-keys', 'create', 'Acme', '--scopes', 'x.y'), {
+    code: 1,
+    output: /unknown scope/,
+  })
+})
+
+t.test('prints the operation matrix', async t => {
+  const { output } = await gatewright('operations')
+  t.match(
+    output,
+    /subscriptions\.payin +POST +\/user\/v1\/subscriptions\/payin +session +subscriptions\.write +yes/,
+  )
+  const data = (await json('operations')) as { id: string }[]
+  t.ok(data.some(({ id }) => id === 'auth.bootstrap'))
+})
+
+t.test('makes a partner key that the host accepts, and asks before it revokes one', async t => {
+  const made = (await json('partner-keys', 'create', 'Acme', '--scopes', 'cards.read')) as Record<
+    string,
+    string
+  >
+  t.match(made, { key: /^gw_sandbox_partner_/, keyId: String, scopes: ['cards.read'] })
+  const keyId = made['keyId'] as string
+
+  const host = await spawnHost(dataDir)
+  const resolve = () =>
+    request(host.url, '/partner/v1/users/resolve', {
+      body: { userId: 'ann' },
+      headers: { 'x-partner-key': made['key'] as string },
+    })
+  t.equal((await resolve()).status, 200)
+  t.match(await gatewright('partner-keys', 'list'), {
+    code: 1,
+    output: /DATA_DIR .* is in use by another host/,
+  })
+  await host.stop('SIGTERM')
+
+  t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +\\S+ +no +live`) })
+  await gatewright('partner-keys', 'validate', keyId)
+  t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 1, output: /needs --yes/ })
+  t.match(await gatewright('partner-keys', 'revoke', keyId, '--yes'), { code: 0, output: /is revoked/ })
+  t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`${keyId} +\\S+ +yes +revoked`) })
+  t.match(await gatewright('keys', 'revoke', 'nope', '--yes'), { code: 1 })
+})
+
+t.test('rotates a partner key, and the signing key', async t => {
+  const made = (await json('partner-keys', 'create', 'Beta')) as Record<string, string>
+  const successor = await json('partner-keys', 'rotate', made['keyId'] as string, '--overlap', '60')
+  t.match(successor, { key: /^gw_sandbox_partner_/ })
+  t.match(await json('signing-keys', 'rotate'), { announced: true })
+  const keys = (await json('signing-keys', 'list')) as { kid: string }[]
+  t.ok(keys.length >= 1)
+  t.match(await json('signing-keys', 'revoke', keys[0]?.kid as string, '--yes'), { dropped: true })
+  t.match(await gatewright('signing-keys', 'revoke', 'nope', '--yes'), {
+    code: 1,
+    output: /no signing key nope/,
+  })
+  t.match(await gatewright('migrate'), { code: 0, output: /up to date/ })
+})

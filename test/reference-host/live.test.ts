@@ -1,0 +1,63 @@
+import t from 'tap'
+import { hostStoresEnv } from '../harness/host-stores.ts'
+import { newWallet, request, signedBootstrap, spawnHost, statementOf, templateA } from '../harness/host.ts'
+import { runNode } from '../harness/node.ts'
+
+const stores = await hostStoresEnv('postgres')
+const env = {
+  ...stores.env,
+  GATEWRIGHT_ENV: 'live',
+  TRUST_PROXY: '127.0.0.0/8',
+  PUBLIC_URL: 'https://api.example.com',
+}
+const host = await spawnHost('unused', env)
+t.teardown(async () => {
+  await host.stop('SIGTERM')
+  await stores.drop()
+})
+const https = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
+const gatewright = async (...args: string[]): Promise<Record<string, string>> => {
+  const main = 'packages/reference-host/dist/cli/main.js'
+  const { code, output } = await runNode([main, ...args, '--json'], { PATH: process.env['PATH'], ...env })
+  if (code !== 0) throw new Error(output)
+  return JSON.parse(output) as Record<string, string>
+}
+
+t.test('refuses what did not come by HTTPS, health and metrics aside', async t => {
+  const plain = await request(host.url, '/user/v1/bootstrap', { body: {} })
+  t.match(plain, { status: 403, body: { error: 'https_required' } })
+  t.equal((await request(host.url, '/healthz')).status, 200)
+  t.equal((await request(host.url, '/user/v1/bootstrap', { body: {}, headers: https })).status, 400)
+})
+
+t.test('wants statements under the live service name, and prints no sandbox key', async t => {
+  t.notMatch(host.output(), /gw_/)
+  const sandbox = await signedBootstrap(newWallet())
+  t.match(await request(host.url, '/user/v1/bootstrap', { body: sandbox, headers: https }), { status: 401 })
+  const wallet = newWallet()
+  const statement = statementOf(wallet.address)
+  const signature = await wallet.signMessage({ message: templateA(statement, 'Gatewright') })
+  const answer = await request(host.url, '/user/v1/bootstrap', {
+    body: { ...statement, signature },
+    headers: https,
+  })
+  t.match(answer, { status: 200, body: { userApiKey: /^gw_live_user_/ } })
+})
+
+t.test('accepts a partner key only after the operator validated it', async t => {
+  const made = await gatewright('partner-keys', 'create', 'Acme')
+  t.match(made, { key: /^gw_live_partner_/ })
+  const resolve = (key: string) =>
+    request(host.url, '/partner/v1/users/resolve', {
+      body: { userId: 'ann' },
+      headers: { ...https, 'x-partner-key': key },
+    })
+  t.match(await resolve(made['key'] as string), {
+    status: 403,
+    body: { error: 'key_not_validated', ok: false },
+  })
+  await gatewright('partner-keys', 'validate', made['keyId'] as string)
+  t.equal((await resolve(made['key'] as string)).status, 200)
+  const sandboxKey = (made['key'] as string).replace('gw_live', 'gw_sandbox')
+  t.match(await resolve(sandboxKey), { status: 401, body: { error: 'unauthorized' } })
+})
