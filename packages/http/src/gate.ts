@@ -87,8 +87,10 @@ export function gate(
     }
     guard.prepare(rule)
     return {
-      check: facts =>
-        guard.check({ authorization: facts.header('authorization'), address: facts.address }, rule),
+      check: ({ header, address }) => {
+        const authorization = header('authorization')
+        return guard.check(address === '' ? { authorization } : { authorization, address }, rule)
+      },
     }
   }
 

@@ -1,0 +1,46 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { journalStorage } from '../../examples/custom-adapter/journal-storage.ts'
+import { runNode } from '../harness/node.ts'
+
+const MINUTE = 60_000
+
+t.test('the contract suite passes as the README runs it', async t => {
+  const { code, output } = await runNode([
+    '--test',
+    '--test-reporter=tap',
+    'build/examples/custom-adapter/prove.js',
+  ])
+  t.equal(code, 0, output)
+  t.match(output, /lets one of 50 simultaneous claims win/)
+  t.match(output, /# fail 0/)
+})
+
+t.test('a claim is remembered across a restart, and collected after its grace', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'journal-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'nonces')
+  const first = await journalStorage(path)
+  t.ok(await first.claim('a', MINUTE, 0))
+  await first.close()
+  const second = await journalStorage(path)
+  t.notOk(await second.claim('a', MINUTE, 1))
+  t.ok(await second.claim('b', 60 * MINUTE, 1))
+  t.equal(await second.collect(10, 11 * MINUTE), 1)
+  await second.close()
+  const third = await journalStorage(path)
+  t.notOk(await third.claim('b', 60 * MINUTE, 1))
+  t.ok(await third.claim('a', 60 * MINUTE, 1))
+  await third.close()
+})
+
+t.test('a file that cannot be written is a fault, and the key stays claimed', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'journal-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const storage = await journalStorage(join(directory, 'nonces'))
+  await storage.close()
+  await t.rejects(storage.claim('a', MINUTE, 0), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
+  t.notOk(await storage.claim('a', MINUTE, 0))
+})
