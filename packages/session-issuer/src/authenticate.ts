@@ -2,7 +2,7 @@ import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial } from './codes.ts'
 import { isLive, toApiKey } from './key.ts'
-import { readKeyId } from './key-text.ts'
+import type { KeyTexts } from './key-text.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import type { ApiKey, KeyRecord } from './storage/port.ts'
@@ -16,47 +16,62 @@ export interface Authenticator {
   flush(): Promise<void>
 }
 
+/** A key as it was read. Not the text: a cache of secrets would be one more place to lose them from. */
 interface Cached {
   readonly record: KeyRecord
-  readonly key: ApiKey
+  readonly allowed: Verdict<ApiKey, IssuerDenial>
+  readonly matches: (text: string) => boolean
   /** Start of the read, on the monotonic clock: a wall clock set back must not lengthen the trust. */
   readonly readAt: number
 }
 
 /** One message for every cause: which check failed would help whoever guesses. `reason` is for the event. */
-const refuse = (reason: string): IssuerDenial => deny('unauthorized', 'the API key is not valid', { reason })
+const refusal = (reason: string): Promise<IssuerDenial> => {
+  const denial = Object.freeze(deny('unauthorized', 'the API key is not valid', { reason }))
+  return Promise.resolve(denial)
+}
+const JUNK = refusal('not a key of this environment and surface')
+const UNKNOWN = refusal('no such key')
+const WRONG = refusal('wrong secret, or its pepper is gone')
+const REVOKED = refusal('revoked')
+const PAST = refusal('past its end')
 
 /** Makes the authenticator. The secret is compared before the state of the key is looked at. */
-export function createAuthenticator(options: CheckedOptions, peppers: Peppers): Authenticator {
+export function createAuthenticator(
+  options: CheckedOptions,
+  texts: KeyTexts,
+  peppers: Peppers,
+): Authenticator {
   const { keys, clock, keyCacheMs, keyCacheSize } = options
   const cache = new LRUCache<string, Cached>({ max: keyCacheSize })
   const uses = createUseLog(options)
 
-  const read = async (id: string): Promise<Cached | undefined> => {
+  const decide = (text: string, found: Cached): Promise<Verdict<ApiKey, IssuerDenial>> => {
+    const { record, allowed } = found
+    if (!found.matches(text)) return WRONG
+    const now = clock.now()
+    if (!isLive(record, now)) return record.revokedAt === null ? PAST : REVOKED
+    const rehash = peppers.isOld(record) ? peppers.digest(text) : undefined
+    const pressing = uses.record(record.id, now, record.lastUsedAt ?? 0, rehash)
+    return pressing ? uses.flush().then(() => allowed) : Promise.resolve(allowed)
+  }
+  const read = async (id: string, text: string, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>> => {
     const readAt = performance.now()
-    const cached = cache.get(id)
-    if (cached && readAt - cached.readAt < keyCacheMs) return cached
     const record = await keys.find(id)
-    if (!record) return undefined
-    const fresh = { record, key: toApiKey(record), readAt }
-    cache.set(id, fresh)
-    return fresh
+    if (record?.surface !== surface) return UNKNOWN
+    const found = { record, allowed: allow(toApiKey(record)), matches: peppers.matcher(record), readAt }
+    cache.set(id, found)
+    return decide(text, found)
   }
 
   return {
-    async authenticateKey(text, surface) {
-      const id = readKeyId(options, surface, text)
-      if (id === undefined) return refuse('not a key of this environment and surface')
-      const found = await read(id)
-      if (!found) return refuse('no such key')
-      const { record, key } = found
-      if (!peppers.matches(text as string, record)) return refuse('wrong secret, or its pepper is gone')
-      if (record.surface !== surface) return refuse('another surface')
-      const now = clock.now()
-      if (!isLive(key, now)) return refuse(key.revokedAt === null ? 'past its end' : 'revoked')
-      const rehash = peppers.isOld(record) ? { rehash: peppers.digest(text as string) } : undefined
-      if (uses.record({ id, at: now, ...rehash }, key.lastUsedAt ?? 0)) await uses.flush()
-      return allow(key)
+    // Not async, so that junk and known keys cost no more than they must.
+    authenticateKey(text, surface) {
+      const id = texts.readId(surface, text)
+      if (id === undefined) return JUNK
+      const cached = cache.get(id)
+      const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs
+      return fresh ? decide(text as string, cached) : read(id, text as string, surface)
     },
     forget: ({ id }) => {
       cache.delete(id)

@@ -4,7 +4,7 @@ import { isRoot, isSession, scopesWithin, stale, standingOf, type Standing } fro
 import { MAX_DEPTH, MAX_POLICIES } from './bounds.ts'
 import { deny, type IssuerDenial } from './codes.ts'
 import { isLive, toApiKey } from './key.ts'
-import { keyDisplay, newKeyText } from './key-text.ts'
+import type { KeyTexts } from './key-text.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import { randomBase62 } from './random.ts'
@@ -42,12 +42,13 @@ const SPARED_MS = 86_400_000
  */
 export function createKeyMaker(
   options: CheckedOptions,
+  texts: KeyTexts,
   peppers: Peppers,
   accounts: Accounts,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
     const { parent } = request
-    const drawn = { ...newKeyText(options, request.surface), policyId: `pol_${randomBase62(16)}` }
+    const drawn = { ...texts.draw(request.surface), policyId: `pol_${randomBase62(16)}` }
     // The policies of a session end with it; a key that stands under them keeps copies.
     const borrowed =
       parent && isSession(parent) && parent.policyIds.length > 0
@@ -61,7 +62,7 @@ export function createKeyMaker(
       if (refusal) return refusal
       const policyIds = chainOf(request, standing, drawn.policyId)
       const digest = peppers.digest(drawn.text)
-      const display = keyDisplay(options, request.surface, drawn.id)
+      const display = texts.display(request.surface, drawn.id)
       const record = draw(request, standing, { id: drawn.id, prefix: display, policyIds, ...digest }, now)
       if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
         return deny('policy_blocked', 'keys and policies stand too deep', { details: { rule: 'max_depth' } })

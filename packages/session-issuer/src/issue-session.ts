@@ -6,7 +6,7 @@ import {
   type Session,
   type Verdict,
 } from '@gatewright/kernel'
-import { SignJWT } from 'jose'
+import { CompactSign } from 'jose'
 import { isSession, scopesWithin } from './authority.ts'
 import {
   DEFAULT_TTL_SECONDS,
@@ -20,7 +20,7 @@ import {
 import { deny, type IssuerDenial } from './codes.ts'
 import type { CheckedOptions } from './options.ts'
 import { randomBase62 } from './random.ts'
-import type { KeyRing } from './signing/ring.ts'
+import type { KeyRing, Signer } from './signing/ring.ts'
 import type { ApiKey, SessionRecord } from './storage/port.ts'
 
 /** What a new session is to be. */
@@ -46,6 +46,8 @@ export interface IssuedSession {
   readonly token: string
   readonly session: Session
 }
+
+const ENCODER = new TextEncoder()
 
 /** Makes the verb that exchanges a key or a session for a session. */
 export function createSessionIssuer(
@@ -74,7 +76,7 @@ export function createSessionIssuer(
         details: { rule: 'max_depth' },
       })
     }
-    const token = await sign(options, ring, session)
+    const token = await sign(options, await ring.signer(), session)
     if (token.length > MAX_TOKEN_BYTES) {
       return deny('invalid_request', `the token would be longer than ${MAX_TOKEN_BYTES} bytes`, {
         field: 'scopes',
@@ -132,15 +134,16 @@ function draw(
     keyId: isSession(by) ? by.keyId : by.id,
     keyVersion: isSession(by) ? by.keyVersion : by.version,
     policyIds,
-    scopes: [...new Set(request.scopes ?? by.scopes)],
+    scopes: request.scopes ? [...new Set(request.scopes)] : by.scopes,
     issuedAt,
     expiresAt: Math.min(wanted, end),
   }
 }
 
-async function sign(options: CheckedOptions, ring: KeyRing, session: Session): Promise<string> {
-  const { kid, algorithm, key } = await ring.signer()
-  return new SignJWT({ ...toClaims(session), iss: options.issuer, aud: options.audience })
+/** jose's `CompactSign` and not `SignJWT`, which would copy the claims deeply once more before it serialises them. */
+function sign(options: CheckedOptions, { kid, algorithm, key }: Signer, session: Session): Promise<string> {
+  const claims = { ...toClaims(session), iss: options.issuer, aud: options.audience }
+  return new CompactSign(ENCODER.encode(JSON.stringify(claims)))
     .setProtectedHeader({ alg: algorithm, kid, typ: SESSION_TOKEN_TYPE })
     .sign(key)
 }

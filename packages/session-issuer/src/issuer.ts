@@ -7,6 +7,7 @@ import { MAX_TTL_SECONDS } from './bounds.ts'
 import { createKeyChanger, type KeyChange } from './change-key.ts'
 import type { IssuerDenial } from './codes.ts'
 import { createKeyMaker, type CreatedKey, type KeyRequest } from './create-key.ts'
+import { createKeyTexts } from './key-text.ts'
 import { createSessionIssuer, type IssuedSession, type SessionRequest } from './issue-session.ts'
 import { listKeys, type ListedKey } from './list-keys.ts'
 import { createSessionManager } from './manage-sessions.ts'
@@ -86,12 +87,13 @@ const COLLECT_LIMIT = 1000
 export function createIssuer(given: IssuerOptions): Issuer {
   const options = checkedOptions(given)
   const { clock, keys, sessions, jwksMaxAgeSeconds: maxAgeSeconds } = options
+  const texts = createKeyTexts(options.keyPrefix, options.environment)
   const peppers = createPeppers(options.peppers)
   const { signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
   const timing = timingOf({ refreshMs, maxAgeSeconds, skewMs, maxTtlSeconds: MAX_TTL_SECONDS })
   const { algorithm, signingKeys: storage } = options
   const ring = createKeyRing({ storage, algorithm, clock, refreshMs, timing })
-  const { authenticateKey, forget, flush } = createAuthenticator(options, peppers)
+  const { authenticateKey, forget, flush } = createAuthenticator(options, texts, peppers)
   const accounts = createAccounts(options, forget)
   const policies = policyReader(options)
   const manager = createSessionManager(options, accounts)
@@ -100,10 +102,10 @@ export function createIssuer(given: IssuerOptions): Issuer {
     authenticateKey,
     flush,
     policies,
-    createKey: createKeyMaker(options, peppers, accounts),
+    createKey: createKeyMaker(options, texts, peppers, accounts),
     listKeys: caller => listKeys(accounts, policies, caller),
     ...createKeyChanger(options, accounts),
-    rotateKey: createKeyRotator(options, peppers, accounts),
+    rotateKey: createKeyRotator(options, texts, peppers, accounts),
     async revokeAccount(accountId) {
       const revoked = await accounts(accountId, (all, now) => {
         const write = ended(

@@ -18,8 +18,11 @@ export interface StoredDigest {
 export interface Peppers {
   /** Digests under the newest pepper. */
   digest(text: string): StoredDigest
-  /** Compares in constant time. False too when the row's pepper has been removed or its scheme is unknown. */
-  matches(text: string, stored: StoredDigest): boolean
+  /**
+   * Makes the comparison of presented texts with a stored digest, in constant time. It is false for every text
+   * when the digest's pepper has been removed or its scheme is unknown.
+   */
+  matcher(stored: StoredDigest): (text: string) => boolean
   /** Whether a row still depends on an older pepper. */
   isOld(stored: StoredDigest): boolean
 }
@@ -51,11 +54,11 @@ export function createPeppers(peppers: readonly Pepper[]): Peppers {
       digest: SCHEME + hash(text, byId.get(newest) as KeyObject).toString('base64url'),
       pepperId: newest,
     }),
-    matches(text, { digest, pepperId }) {
+    matcher({ digest, pepperId }) {
       const pepper = byId.get(pepperId)
-      if (!pepper || !digest.startsWith(SCHEME)) return false
-      const stored = Buffer.from(digest.slice(SCHEME.length), 'base64url')
-      return stored.length === 32 && timingSafeEqual(stored, hash(text, pepper))
+      const stored = Buffer.from(digest.startsWith(SCHEME) ? digest.slice(SCHEME.length) : '', 'base64url')
+      if (!pepper || stored.length !== 32) return () => false
+      return text => timingSafeEqual(stored, hash(text, pepper))
     },
     isOld: ({ pepperId }) => pepperId !== newest,
   }

@@ -1,21 +1,28 @@
-import { randomBytes } from 'node:crypto'
+import { randomFillSync } from 'node:crypto'
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+/** The digits of base62, in the order of their values. */
+export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Random bytes fetched ahead, each used once: a fetch costs more than an id. */
+const pool = Buffer.alloc(2048)
+let next = pool.length
+
+function randomByte(): number {
+  if (next === pool.length) {
+    randomFillSync(pool)
+    next = 0
+  }
+  const byte = pool[next] as number
+  pool[next++] = 0
+  return byte
+}
 
 /** `length` random base62 characters, 5.95 bits each. Bytes of 248 and above are thrown away: 62 x 4 = 248. */
 export function randomBase62(length: number): string {
   let text = ''
   while (text.length < length) {
-    for (const byte of randomBytes(length)) {
-      if (byte < 248 && text.length < length) text += ALPHABET[byte % 62]
-    }
+    const byte = randomByte()
+    if (byte < 248) text += BASE62[byte % 62]
   }
-  return text
-}
-
-/** An unsigned 32-bit number as 6 base62 digits. */
-export function base62Of32Bits(number: number): string {
-  let text = ''
-  for (let rest = number, n = 0; n < 6; n++, rest = Math.floor(rest / 62)) text = ALPHABET[rest % 62] + text
   return text
 }

@@ -15,7 +15,7 @@ import { MAX_OVERLAP_SECONDS } from './bounds.ts'
 import { deny, type IssuerDenial } from './codes.ts'
 import type { CreatedKey } from './create-key.ts'
 import { isLive, toApiKey } from './key.ts'
-import { keyDisplay, newKeyText } from './key-text.ts'
+import type { KeyTexts } from './key-text.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
@@ -34,6 +34,7 @@ export interface Rotation {
  */
 export function createKeyRotator(
   options: CheckedOptions,
+  texts: KeyTexts,
   peppers: Peppers,
   accounts: Accounts,
 ): (caller: Caller, keyId: string, rotation?: Rotation) => Promise<Verdict<CreatedKey, IssuerDenial>> {
@@ -45,8 +46,8 @@ export function createKeyRotator(
     }
     const found = await options.keys.find(keyId)
     if (!found || (caller !== 'operator' && caller.accountId !== found.accountId)) return notFound
-    const { id, text } = newKeyText(options, found.surface)
-    const prefix = keyDisplay(options, found.surface, id)
+    const { id, text } = texts.draw(found.surface)
+    const prefix = texts.display(found.surface, id)
     return accounts(found.accountId, (keys, now): Decision<CreatedKey> => {
       const standing = caller === 'operator' ? undefined : standingOf(caller, keys, now)
       if (caller !== 'operator' && !standing) return stale

@@ -5,7 +5,7 @@ import type { KeyUse } from './storage/port.ts'
 /** Gathers uses of keys and writes them in batches. */
 export interface UseLog {
   /** Notes a use. True when it should be written at once, given when the store last heard of the key. */
-  record(use: KeyUse, storedAt: EpochMs): boolean
+  record(id: string, at: EpochMs, storedAt: EpochMs, rehash?: KeyUse['rehash']): boolean
   flush(): Promise<void>
 }
 
@@ -40,9 +40,9 @@ export function createUseLog({ keys, lastUsedFlushMs }: CheckedOptions): UseLog 
   }
 
   return {
-    record(use, storedAt) {
-      waiting.set(use.id, use)
-      if (use.at - Math.max(storedAt, written.get(use.id) ?? 0) >= SILENCE_MS) return true
+    record(id, at, storedAt, rehash) {
+      waiting.set(id, rehash ? { id, at, rehash } : { id, at })
+      if (at - storedAt >= SILENCE_MS && at - (written.get(id) ?? 0) >= SILENCE_MS) return true
       timer ??= setTimeout(() => flush().catch(() => undefined), lastUsedFlushMs).unref()
       return false
     },

@@ -89,10 +89,22 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     })
     return loading
   }
-  const current = async (): Promise<SigningKeySet> => {
+  /** The set, when it is fresh enough to use; a promise is made only when it has to be read again. */
+  const fresh = (): SigningKeySet | undefined => {
     const age = held ? clock.now() - held.loadedAt : Infinity
-    // A clock that was set back makes the age negative: load again, the set may be older than it looks.
-    return held && age >= 0 && age < refreshMs ? held.set : reload()
+    // A clock that was set back makes the age negative: the set may be older than it looks.
+    return age >= 0 && age < refreshMs ? held?.set : undefined
+  }
+  const current = async (): Promise<SigningKeySet> => fresh() ?? reload()
+  const signerOf = ({ keys }: SigningKeySet): Promise<Signer> => {
+    const key = signingKeyAt(keys, clock.now())
+    if (!key) throw new Fault('ERR_KEYS_UNAVAILABLE', 'no signing key is active')
+    let signer = signers.get(key.kid)
+    if (!signer) {
+      signer = toSigner(key)
+      signers.set(key.kid, signer)
+    }
+    return signer
   }
 
   /** Decides on the stored set, and again when another host was first. */
@@ -115,16 +127,9 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   }
 
   return {
-    async signer() {
-      const { keys } = await current()
-      const key = signingKeyAt(keys, clock.now())
-      if (!key) throw new Fault('ERR_KEYS_UNAVAILABLE', 'no signing key is active')
-      let signer = signers.get(key.kid)
-      if (!signer) {
-        signer = toSigner(key)
-        signers.set(key.kid, signer)
-      }
-      return signer
+    signer() {
+      const set = fresh()
+      return set ? signerOf(set) : reload().then(signerOf)
     },
     async publicKeys() {
       const { keys } = await current()

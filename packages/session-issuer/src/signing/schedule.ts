@@ -53,9 +53,18 @@ export function publishedKeys(keys: readonly SigningKey[], now: EpochMs): Signin
  * may see none yet; the next to become active serves, because making another would be worse.
  */
 export function signingKeyAt(keys: readonly SigningKey[], now: EpochMs): SigningKey | undefined {
-  const lasting = keys.filter(key => now < (key.retiresAt ?? Infinity))
-  const active = lasting.filter(key => now >= key.activatesAt).sort((a, b) => b.activatesAt - a.activatesAt)
-  return active[0] ?? lasting.sort((a, b) => a.activatesAt - b.activatesAt)[0]
+  let best: SigningKey | undefined
+  for (const key of keys) {
+    if (now >= (key.retiresAt ?? Infinity)) continue
+    if (!best || preferred(key, best, now)) best = key
+  }
+  return best
+}
+
+function preferred(key: SigningKey, to: SigningKey, now: EpochMs): boolean {
+  const [active, other] = [now >= key.activatesAt, now >= to.activatesAt]
+  if (active !== other) return active
+  return active ? key.activatesAt > to.activatesAt : key.activatesAt < to.activatesAt
 }
 
 /**
