@@ -1,19 +1,19 @@
 import { Fault, type EpochMs } from '@gatewright/kernel'
-import { decode, encode, keep, type StoredAnswer } from './answer.ts'
+import { encode, keep, type StoredAnswer } from './answer.ts'
 import type { Settings } from './options.ts'
 import type { KeptAnswer } from './runs.ts'
 import type { Ending } from './storage/port.ts'
 
-type DoneEnding = Extract<Ending, { readonly state: 'done' }>
-
-/** The ending that keeps an answer. */
-export function doneEnding(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings): DoneEnding {
-  return { state: 'done', answer: encode(keep(answer, settings)), expiresAt }
+/** An answer as storage keeps it and as a duplicate in this process gets it. */
+export interface Keeping {
+  readonly ending: Extract<Ending, { readonly state: 'done' }>
+  readonly kept: KeptAnswer
 }
 
-/** What a duplicate gets of it. */
-export function keptOf({ answer, expiresAt }: DoneEnding): KeptAnswer {
-  return { answer: decode(answer), expiresAt }
+/** Prepares an answer to be kept until `expiresAt`. */
+export function keeping(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings): Keeping {
+  const kept = keep(answer, settings)
+  return { ending: { state: 'done', answer: encode(kept), expiresAt }, kept: { answer: kept, expiresAt } }
 }
 
 const PAUSES_MS = [50, 250]

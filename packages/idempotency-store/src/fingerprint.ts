@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import canonicalize from 'canonicalize'
 
 /**
@@ -19,10 +19,9 @@ export interface Payload {
 export function fingerprint({ method, operation, body }: Payload, mode: FingerprintMode): string {
   const canonical = mode === 'canonical-json' ? canonicalText(body) : undefined
   const form = canonical === undefined ? 'raw' : 'canonical'
-  return createHash('sha256')
-    .update(JSON.stringify([method, operation, form]))
-    .update(canonical ?? body)
-    .digest('base64url')
+  const head = Buffer.from(JSON.stringify([method, operation, form]))
+  const bytes = canonical === undefined ? body : Buffer.from(canonical)
+  return hash('sha256', Buffer.concat([head, bytes]), 'base64url')
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -2,7 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { decide, modeOf } from './decide.ts'
-import { doneEnding, keptOf, persist } from './ending.ts'
+import { keeping, persist } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type RequestFacts } from './request.ts'
 import type { KeptAnswer, Settled } from './runs.ts'
@@ -69,11 +69,11 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { runs } = mode
   const now = (): number => settings.clock.now()
 
-  const end = async ({ storageKey, fence }: Claim, ending: Ending): Promise<boolean> => {
+  const end = async ({ storageKey, fence }: Claim, ending: Ending, kept?: KeptAnswer): Promise<boolean> => {
     let settled: Settled
     try {
       const won = await persist(settings, () => storage.end(storageKey, fence, ending, now()))
-      if (won && ending.state === 'done') settled = allow(keptOf(ending))
+      if (won && kept) settled = allow(kept)
       return won
     } finally {
       // Also when the store failed: those who wait then ask it themselves.
@@ -102,7 +102,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const kind = classify(answer.status)
       const expiresAt = now() + settings.retentionMs
       if (kind === 'final') {
-        const won = await end(claim, doneEnding(answer, expiresAt, settings))
+        const { ending, kept } = keeping(answer, expiresAt, settings)
+        const won = await end(claim, ending, kept)
         return won ? { state: 'stored', expiresAt } : { state: 'late' }
       }
       const refused = kind === 'refused'

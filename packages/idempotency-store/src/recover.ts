@@ -1,6 +1,6 @@
 import { Fault, orFault } from '@gatewright/kernel'
 import { classify, isAnswer, type StoredAnswer } from './answer.ts'
-import { doneEnding } from './ending.ts'
+import { keeping } from './ending.ts'
 import type { Settings } from './options.ts'
 import type { IdentifiedRequest } from './request.ts'
 import type { IdempotencyStorage } from './storage/port.ts'
@@ -47,6 +47,7 @@ export async function recover(
   if (!isAnswer(outcome.answer) || classify(outcome.answer.status) !== 'final') {
     throw new Fault('ERR_STORE_REPLY', 'the recovery callback gave an answer that is not final')
   }
-  await storage.end(request.storageKey, fence, doneEnding(outcome.answer, expiresAt, settings), now)
+  const { ending } = keeping(outcome.answer, expiresAt, settings)
+  await storage.end(request.storageKey, fence, ending, now)
   return true
 }

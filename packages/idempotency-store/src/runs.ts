@@ -39,7 +39,8 @@ export interface LocalRuns {
   drained(): Promise<void>
 }
 
-interface Entry {
+/** Made when somebody waits: most runs have no duplicate. */
+interface Waited {
   readonly promise: Promise<Settled>
   readonly resolve: (settled: Settled | Promise<never>) => void
 }
@@ -47,26 +48,33 @@ interface Entry {
 /** Makes an empty register of runs. */
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
-  const open = new Map<LocalRun, Entry>()
-  const close = (run: LocalRun, settled: Settled | Promise<never>): void => {
+  const open = new Map<LocalRun, Waited | undefined>()
+  const close = (run: LocalRun, settled: () => Settled | Promise<never>): void => {
     if (byKey.get(run.key) === run) byKey.delete(run.key)
-    open.get(run)?.resolve(settled)
+    open.get(run)?.resolve(settled())
     open.delete(run)
+  }
+  const ended = async (run: LocalRun): Promise<Settled> => {
+    if (!open.has(run)) return undefined
+    let waited = open.get(run)
+    if (!waited) {
+      let resolve: Waited['resolve'] = () => {}
+      const promise = new Promise<Settled>(done => {
+        resolve = done
+      })
+      waited = { promise, resolve }
+      open.set(run, waited)
+    }
+    return waited.promise
   }
   return {
     open(run, now) {
       // Oldest first: runs that nobody ended are dropped here, so that they cannot pile up.
       for (const old of open.keys()) {
         if (now < old.leaseUntil) break
-        close(old, undefined)
+        close(old, () => undefined)
       }
-      let resolve: Entry['resolve'] = () => {}
-      const promise = new Promise<Settled>(done => {
-        resolve = done
-      })
-      // Nobody may be waiting when it fails.
-      promise.catch(() => {})
-      open.set(run, { promise, resolve })
+      open.set(run, undefined)
       byKey.set(run.key, run)
     },
     find(key, now) {
@@ -77,11 +85,11 @@ export function localRuns(): LocalRuns {
       const run = byKey.get(key)
       return run?.fence === fence ? run : undefined
     },
-    end: close,
-    fail: (run, error) => close(run, Promise.reject(error)),
-    ended: async run => open.get(run)?.promise,
+    end: (run, settled) => close(run, () => settled),
+    fail: (run, error) => close(run, () => Promise.reject(error)),
+    ended,
     async drained() {
-      await Promise.allSettled([...open.values()].map(entry => entry.promise))
+      await Promise.allSettled([...open.keys()].map(ended))
     },
   }
 }

@@ -3,7 +3,7 @@ import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sq
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { decide, modeOf, type Attempt } from './decide.ts'
-import { doneEnding, keptOf } from './ending.ts'
+import { keeping } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
 import type { IdempotencyStorage } from './storage/port.ts'
@@ -71,12 +71,12 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
         }
         const endedAt = settings.clock.now()
         const expiresAt = endedAt + settings.retentionMs
-        const ending = doneEnding(answer, expiresAt, settings)
+        const { ending, kept } = keeping(answer, expiresAt, settings)
         if (!(await record.end(storageKey, fence, ending, endedAt))) {
           throw malformedReply('database', 'the run of this transaction')
         }
         const value = { answer, replayed: false, expiresAt }
-        return { state: 'started', value, settled: { as: allow(keptOf(ending)) } }
+        return { state: 'started', value, settled: { as: allow(kept) } }
       })
     } catch (error) {
       if (!unrecorded) throw error

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /**
  * A storage key of fixed length for any text: SHA-256 over its UTF-16 code units, as base64url (43 characters).
@@ -6,5 +6,5 @@ import { createHash } from 'node:crypto'
  * 64 KiB keys, wallet addresses or client-chosen nonces.
  */
 export function keyDigest(text: string): string {
-  return createHash('sha256').update(text, 'utf16le').digest('base64url')
+  return hash('sha256', Buffer.from(text, 'utf16le'), 'base64url')
 }

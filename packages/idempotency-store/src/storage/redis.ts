@@ -3,35 +3,38 @@ import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/red
 import type { Begun, Ending, IdempotencyStorage } from './port.ts'
 
 /**
+ * A record is one MessagePack value: state, fence, until, fingerprint, answer.
  * KEYS[1] the record, ARGV[1] fingerprint, ARGV[2] leaseUntil, ARGV[3] now. Deadlines are compared with the
  * caller's clock. A running record has no time to live: it must not vanish before somebody has decided.
  */
 const BEGIN = redisScript(`
-local held = redis.call('HMGET', KEYS[1], 'state', 'fingerprint', 'fence', 'until', 'answer')
-local state, now = held[1], tonumber(ARGV[3])
-if state and state ~= 'free' and (state == 'running' or now < tonumber(held[4])) then
-  if held[2] ~= ARGV[1] then return {'reused'} end
-  if state == 'done' then return {'done', held[5], held[4]} end
-  if now < tonumber(held[4]) then return {'running'} end
-  return {'lost', held[3]}
-end
+local now = tonumber(ARGV[3])
 local fence = now
-if state then
-  if tonumber(held[3]) >= now then fence = tonumber(held[3]) + 1 end
-  redis.call('DEL', KEYS[1])
+local held = redis.call('GET', KEYS[1])
+if held then
+  local state, last, deadline, fingerprint, answer = cmsgpack.unpack(held)
+  if state == 'running' or (state == 'done' and now < deadline) then
+    if fingerprint ~= ARGV[1] then return {'reused'} end
+    if state == 'done' then return {'done', deadline, answer} end
+    if now < deadline then return {'running'} end
+    return {'lost', last}
+  end
+  if last >= now then fence = last + 1 end
 end
-local text = string.format('%.0f', fence)
-redis.call('HSET', KEYS[1], 'state', 'running', 'fingerprint', ARGV[1], 'fence', text, 'until', ARGV[2])
-return {'started', text}
+redis.call('SET', KEYS[1], cmsgpack.pack('running', fence, tonumber(ARGV[2]), ARGV[1]))
+return {'started', fence}
 `)
 
-/** KEYS[1] the record, ARGV[1] fence, ARGV[2] state, ARGV[3] answer, ARGV[4] until, ARGV[5] PX or nothing. */
+/** KEYS[1] the record, ARGV[1] fence, ARGV[2] state, ARGV[3] until, ARGV[4] PX or nothing, ARGV[5] answer. */
 const END = redisScript(`
-local held = redis.call('HMGET', KEYS[1], 'fence', 'state')
-if held[1] ~= ARGV[1] then return 0 end
-if held[2] ~= 'running' then return held[2] == ARGV[2] and 1 or 0 end
-redis.call('HSET', KEYS[1], 'state', ARGV[2], 'until', ARGV[4], 'answer', ARGV[3])
-if ARGV[5] ~= '' then redis.call('PEXPIRE', KEYS[1], ARGV[5]) end
+local held = redis.call('GET', KEYS[1])
+if not held then return 0 end
+local state, fence, deadline, fingerprint = cmsgpack.unpack(held)
+if fence ~= tonumber(ARGV[1]) then return 0 end
+if state ~= 'running' then return state == ARGV[2] and 1 or 0 end
+local ended = cmsgpack.pack(ARGV[2], fence, tonumber(ARGV[3]), fingerprint, ARGV[5])
+if ARGV[4] == '' then redis.call('SET', KEYS[1], ended)
+else redis.call('SET', KEYS[1], ended, 'PX', ARGV[4]) end
 return 1
 `)
 
@@ -41,27 +44,28 @@ export interface RedisStorageOptions {
   readonly prefix?: string
 }
 
+/** A script's number comes back as an integer, by some clients as a bigint. */
 function integer(value: unknown): number {
-  const number = typeof value === 'string' && value !== '' ? Number(value) : NaN
+  const number = typeof value === 'bigint' ? Number(value) : value
   if (!Number.isSafeInteger(number)) throw malformedReply('redis', 'an integer')
-  return number
+  return number as number
 }
 
 function readBegun(reply: unknown): Begun {
-  const [state, first, second] = Array.isArray(reply) ? (reply as unknown[]) : []
-  if (state === 'started' || state === 'lost') return { state, fence: integer(first) }
+  const [state, number, answer] = Array.isArray(reply) ? (reply as unknown[]) : []
+  if (state === 'started' || state === 'lost') return { state, fence: integer(number) }
   if (state === 'running' || state === 'reused') return { state }
-  if (state === 'done' && typeof first === 'string') {
-    return { state, answer: first, expiresAt: integer(second) }
+  if (state === 'done' && typeof answer === 'string') {
+    return { state, answer, expiresAt: integer(number) }
   }
   throw malformedReply('redis', 'a state')
 }
 
 function endArguments(ending: Ending, now: EpochMs): string[] {
-  if (ending.state === 'lost') return ['running', '', '0', '']
+  if (ending.state === 'lost') return ['running', '0', '', '']
   const { state, expiresAt } = ending
   const lifetimeMs = Math.max(expiresAt - now, 0) + GRACE_MS
-  return [state, state === 'done' ? ending.answer : '', String(expiresAt), String(lifetimeMs)]
+  return [state, String(expiresAt), String(lifetimeMs), state === 'done' ? ending.answer : '']
 }
 
 /**

@@ -1,0 +1,193 @@
+// What a protected write costs beside the bare round trips it is made of: on Redis two trivial EVALSHAs and one
+// peer from npm, on Postgres the same two statements by bare node-pg and by pgbench, and in same-transaction mode
+// the bare business transaction. Bars: throughput at least 0.85 x, CPU at most 1.3 x, a replay on Postgres at
+// least 3.5 x a write, same-transaction mode at most 1.5 x the bare transaction's time.
+import { randomUUID } from 'node:crypto'
+import { IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency'
+import { CachePersistenceLayer } from '@aws-lambda-powertools/idempotency/cache'
+import {
+  createIdempotency,
+  createTransactionalIdempotency,
+  type Idempotency,
+  type IdempotencyStorage,
+  type RequestFacts,
+  type StoredAnswer,
+} from '@gatewright/idempotency-store'
+import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import { redisStorage } from '@gatewright/idempotency-store/redis'
+import { fromNodeRedis } from '@gatewright/kernel/redis'
+import { fromPgPool, rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import { createClient } from 'redis'
+import { openPostgresPool, uniqueName } from '../harness/stores.ts'
+import { compare, type Result } from './harness.ts'
+import { pgbench } from './pgbench.ts'
+
+const MIN_THROUGHPUT = 0.85
+/** CPU at most 1.3 x the peer's, in the harness' terms: the peer's at least 1 / 1.3 of ours. */
+const CPU_BAR = { atLeast: 1 / 1.3 }
+const body = Buffer.from(JSON.stringify({ amountCents: 100, currency: 'USD', note: 'x'.repeat(200) }))
+const answer: StoredAnswer = {
+  status: 201,
+  headers: [['content-type', 'application/json']],
+  body: JSON.stringify({ ok: true, data: { payin: { id: randomUUID(), status: 'awaiting_payment' } } }),
+}
+const facts = (key: string): RequestFacts => ({
+  account: 'acc_0123456789',
+  operation: 'subscriptions.payin',
+  key,
+  method: 'POST',
+  body,
+})
+
+/** Judges elapsed time, which the harness only prints: ours may take at most `1 / atLeast` of the first peer's. */
+function judgeTime(result: Result, atLeast: number): void {
+  const times = (result.peers[0]?.wallMicros ?? NaN) / result.ours.wallMicros
+  const missed = !(times >= atLeast)
+  console.log(
+    `  ${missed ? 'MISSED ' : ''}throughput ${times.toFixed(2)} x the peer's, bar >= ${atLeast.toFixed(2)}\n`,
+  )
+  if (missed) process.exitCode = 1
+}
+
+async function write(idempotency: Idempotency, key: string): Promise<void> {
+  const begun = await idempotency.begin(facts(key))
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  await idempotency.complete(begun.value.claim, answer)
+}
+
+async function replay(idempotency: Idempotency, key: string): Promise<void> {
+  const begun = await idempotency.begin(facts(key))
+  if (!begun.ok || begun.value.state !== 'replay') throw new Error('not replayed')
+}
+
+const CONCURRENCIES = [1, 50, 200]
+let count = 0
+const freshKey = (): string => `key-${process.pid}-${count++}`
+
+async function onRedis(): Promise<void> {
+  const client = createClient({ url: process.env['TEST_REDIS_URL'] as string, disableOfflineQueue: true })
+  await client.connect()
+  const idempotency = createIdempotency({ storage: redisStorage(fromNodeRedis(client)) })
+  const trivial = (await client.sendCommand(['SCRIPT', 'LOAD', 'return 1'])) as unknown as string
+  const bare = async (): Promise<void> => {
+    await client.sendCommand(['EVALSHA', trivial, '1', freshKey()])
+    await client.sendCommand(['EVALSHA', trivial, '1', freshKey()])
+  }
+  const persistenceStore = new CachePersistenceLayer({ client: client as never })
+  const config = new IdempotencyConfig({ eventKeyJmesPath: 'key' })
+  process.env['POWERTOOLS_DEV'] = 'true'
+  process.env['AWS_LAMBDA_FUNCTION_NAME'] = 'bench'
+  const peer = makeIdempotent(async (_event: { key: string }) => answer, { persistenceStore, config })
+  for (const concurrency of CONCURRENCIES) {
+    const result = await compare(`idempotency-store: begin + complete on Redis, ${concurrency} at once`, {
+      ours: { name: 'begin + complete', run: () => write(idempotency, freshKey()) },
+      peers: [
+        { name: 'two trivial EVALSHAs', run: bare, ...CPU_BAR },
+        { name: 'Powertools 2.35 makeIdempotent', run: () => peer({ key: freshKey() }) },
+      ],
+      operations: concurrency === 1 ? 1_500 : 6_000,
+      concurrency,
+      rounds: 7,
+    })
+    judgeTime(result, MIN_THROUGHPUT)
+  }
+  await client.close()
+}
+
+/** The statements that one write runs, as text with the values that change from write to write left open. */
+async function statementsOf(
+  run: (storage: IdempotencyStorage) => Promise<unknown>,
+): Promise<{ text: string; values: readonly SqlValue[] }[]> {
+  const seen: { text: string; values: readonly SqlValue[] }[] = []
+  const recording: SqlQueries = {
+    async query(text, values = []) {
+      seen.push({ text, values })
+      const row = { fingerprint: values[1], owner: values[2], fence: values[4], state: 'running', until: 1 }
+      return { rows: [seen.length === 1 ? row : { won: 1 }] }
+    },
+  }
+  await run(postgresStorage(recording))
+  return seen
+}
+
+async function onPostgres(): Promise<void> {
+  const schema = uniqueName()
+  const pool = await openPostgresPool(schema, 10)
+  const db = fromPgPool(pool)
+  await migrate(db)
+  const idempotency = createIdempotency({ storage: postgresStorage(db) })
+  const [begin, end] = await statementsOf(storage => write(createIdempotency({ storage }), 'recorded-key'))
+  if (!begin || !end) throw new Error('no statements')
+  const bare = async (): Promise<void> => {
+    const digest = freshKey()
+    await pool.query(begin.text, [digest, ...begin.values.slice(1)])
+    await pool.query(end.text, [digest, begin.values[4], ...end.values.slice(2)])
+  }
+  for (const concurrency of CONCURRENCIES) {
+    const operations = concurrency === 1 ? 400 : 1_500
+    const result = await compare(`idempotency-store: begin + complete on Postgres, ${concurrency} at once`, {
+      ours: { name: 'begin + complete', run: () => write(idempotency, freshKey()) },
+      peers: [{ name: 'the same two statements, bare node-pg', run: bare, ...CPU_BAR }],
+      operations,
+      concurrency,
+      rounds: 7,
+    })
+    judgeTime(result, MIN_THROUGHPUT)
+    await write(idempotency, `replayed-${concurrency}`)
+    const replays = await compare(`idempotency-store: replay on Postgres, ${concurrency} at once`, {
+      ours: { name: 'replay', run: () => replay(idempotency, `replayed-${concurrency}`) },
+      peers: [{ name: 'begin + complete', run: () => write(idempotency, freshKey()) }],
+      operations,
+      concurrency,
+      rounds: 7,
+    })
+    judgeTime(replays, 3.5)
+  }
+  await pgbench(schema, begin.text, end.text)
+  await inOneTransaction(db)
+  await pool.query(`drop schema ${schema} cascade`)
+  await pool.end()
+}
+
+async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void> {
+  for (const ddl of [
+    'create table subscriptions (id integer primary key, plan text not null)',
+    'create table payins (id text primary key, subscription integer not null, amount bigint not null)',
+    'create table transfers (payin text not null, debit text not null, credit text not null, amount bigint not null)',
+    'create table balances (account integer primary key, amount bigint not null)',
+    "insert into subscriptions select id, 'basic' from generate_series(0, 999) as id",
+    'insert into balances select id, 0 from generate_series(0, 999) as id',
+  ])
+    await rows(db, ddl)
+  /** A pay-in from the balance: what it is for, the pay-in, its transfer, the balance. */
+  const payIn = async (tx: SqlQueries, id: string, account: number): Promise<StoredAnswer> => {
+    await tx.query('select plan from subscriptions where id = $1', [account])
+    await tx.query('insert into payins (id, subscription, amount) values ($1, $2, $3)', [id, account, 100])
+    const transfer = [id, 'cash', String(account), 100]
+    await tx.query('insert into transfers (payin, debit, credit, amount) values ($1, $2, $3, $4)', transfer)
+    await tx.query('update balances set amount = amount + $1 where account = $2', [100, account])
+    return answer
+  }
+  const { run } = createTransactionalIdempotency({ db, storage: tx => postgresTransactionStorage(tx) })
+  for (const concurrency of CONCURRENCIES) {
+    const result = await compare(`idempotency-store: same transaction on Postgres, ${concurrency} at once`, {
+      ours: {
+        name: 'run',
+        run: index => run(facts(freshKey()), (tx, { effectId }) => payIn(tx, effectId, index % 1000)),
+      },
+      peers: [
+        {
+          name: 'the bare business transaction',
+          run: index => db.transaction(tx => payIn(tx, freshKey(), index % 1000)),
+        },
+      ],
+      operations: concurrency === 1 ? 300 : 1_000,
+      concurrency,
+      rounds: 7,
+    })
+    judgeTime(result, 1 / 1.5)
+  }
+}
+
+await onRedis()
+await onPostgres()

@@ -1,0 +1,53 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { once } from 'node:events'
+import { postgresBinaries } from '../harness/binaries.ts'
+
+/** Puts pgbench's variables in the place of the parameters of a pair of statements with `$1` as their key. */
+function script(begin: string, end: string): string {
+  const values: Record<string, string> = {
+    1: "'bench-' || :client_id || '-' || :n",
+    2: "'fingerprint'",
+    3: "'owner-' || :n",
+    4: '1767225660000',
+    5: '1767225600000',
+  }
+  const endValues: Record<string, string> = {
+    1: values[1] as string,
+    2: '1767225600000',
+    3: "'done'",
+    4: `'{"status":201,"headers":[["content-type","application/json"]],"body":"{}"}'`,
+    5: '1767312000000',
+  }
+  const fill = (text: string, given: Record<string, string>): string =>
+    text.replace(/\s+/g, ' ').replace(/\$(\d)/g, (_, index: string) => `(${given[index]})`)
+  return `\\set n random(1, 1000000000)\n${fill(begin, values)};\n${fill(end, endValues)};\n`
+}
+
+/** Runs a begin and an end by pgbench, prepared, and prints its pairs a second: the limit of the server itself. */
+export async function pgbench(schema: string, begin: string, end: string): Promise<void> {
+  const url = process.env['TEST_POSTGRES_URL'] as string
+  const binaries = postgresBinaries()
+  const beside = join(binaries.directory, 'pgbench')
+  const program = spawnSync(beside, ['--version']).status === 0 ? beside : 'pgbench'
+  const directory = mkdtempSync(join(tmpdir(), 'gatewright-pgbench-'))
+  const file = join(directory, 'pair.sql')
+  writeFileSync(file, script(begin, end))
+  for (const clients of [1, 10, 20, 50]) {
+    const args = ['-n', '-M', 'prepared', '-f', file, '-c', String(clients), '-j', '2', '-T', '3', url]
+    const env = { ...process.env, ...binaries.env, PGOPTIONS: `-c search_path=${schema}` }
+    const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk))
+    const [code] = await once(child, 'close')
+    const pairs = /tps = ([\d.]+)/.exec(output)?.[1]
+    if (code !== 0 || !pairs) throw new Error(`${program} in ${dirname(file)}: ${output}`)
+    console.log(
+      `  pgbench, the same pair, prepared, ${clients} clients: ${Math.round(Number(pairs))} pairs/s`,
+    )
+  }
+  console.log()
+  rmSync(directory, { recursive: true, force: true })
+}
