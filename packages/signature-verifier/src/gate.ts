@@ -66,6 +66,17 @@ export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOpt
     }
   }
 
+  /** Runs a job that need not wait. */
+  const straight = async <T>(job: () => Promise<T>): Promise<T> => {
+    active++
+    try {
+      return await job()
+    } finally {
+      active--
+      pump()
+    }
+  }
+
   /** Makes room at the cost of the class with most jobs waiting; false when that is no other than the caller's. */
   const makeRoom = (own: number): boolean => {
     const [addressClass, jobs] = [...queues].reduce((most, next) =>
@@ -80,6 +91,7 @@ export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOpt
 
   return {
     async run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED> {
+      if (queued === 0 && active < atOnce && timeLeft()) return straight(job)
       const own = queues.get(addressClass)?.length ?? 0
       if (addressClass !== undefined && own >= waitingPerClass) return REFUSED
       if (queued >= waiting && !makeRoom(own)) {

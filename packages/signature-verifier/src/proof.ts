@@ -186,8 +186,9 @@ export function checkChecksum({ fields, address }: Statement, keccak256: Keccak2
   for (let index = 0; index < 40; index++) {
     const byte = hash[index >> 1] as number
     const isUpper = (index % 2 === 0 ? byte >> 4 : byte & 15) >= 8
-    const digit = lower[index] as string
-    if (digits[index] !== (isUpper ? digit.toUpperCase() : digit)) {
+    const code = lower.charCodeAt(index)
+    // 97 is `a`: digits have no case; 32 is the distance between the cases.
+    if (digits.charCodeAt(index) !== (isUpper && code >= 97 ? code - 32 : code)) {
       return invalidRequest('address', 'has a wrong checksum (EIP-55)')
     }
   }

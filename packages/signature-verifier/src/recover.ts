@@ -48,5 +48,6 @@ export async function recoverAddress(
   if (publicKey.length !== 65 || publicKey[0] !== 4) {
     throw new TypeError(`recover must give 65 bytes that start with 4, not ${publicKey.length} bytes`)
   }
-  return `0x${Buffer.from(keccak256(publicKey.subarray(1))).toString('hex', 12)}`
+  const { buffer, byteOffset } = keccak256(publicKey.subarray(1))
+  return `0x${Buffer.from(buffer, byteOffset + 12, 20).toString('hex')}`
 }

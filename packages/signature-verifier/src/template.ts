@@ -48,6 +48,7 @@ interface Line {
 }
 
 const LINE = /^([^{}]*)(?:\{([a-zA-Z]+)(?:\|([^{}]+))?\})?$/
+const NONE: readonly Binding[] = Object.freeze([])
 const REQUIRED = ['address', 'nonce', 'issuedAt', 'expiresAt']
 const BINDINGS: readonly [Binding, string][] = [
   ['chain', 'chainId'],
@@ -84,6 +85,7 @@ export function lineTemplate(
   }
   if (new Set(uses).size !== uses.length) throw new TypeError(`template "${name}" has a field twice`)
   const bindable = BINDINGS.filter(([, field]) => uses.includes(field))
+  const bindsChain = uses.includes('chainId')
   /** The labels with the service's name in them, for the one service that a verifier has. */
   let labelled: { readonly service: string; readonly labels: readonly string[] } | undefined
   const labelsFor = (service: string): readonly string[] => {
@@ -106,14 +108,17 @@ export function lineTemplate(
     read({ fields, message }) {
       const labels = labelsFor(fields['service'] as string)
       let text = ''
-      for (const [index, { field, absent }] of parsed.entries()) {
+      for (let index = 0; index < parsed.length; index++) {
+        const { field, absent } = parsed[index] as Line
         const value = field === undefined ? '' : (fields[field] ?? absent)
         if (value === undefined) return { is: 'other', reason: `template ${name} needs ${field}` }
-        text += `${index === 0 ? '' : '\n'}${labels[index]}${value}`
+        text += index === 0 ? `${labels[0]}${value}` : `\n${labels[index]}${value}`
       }
       if (message !== undefined && message !== text) return unlike(message, labels, fields)
+      const chainId = bindsChain ? fields['chainId'] : undefined
+      if (bindable.length === 0) return { is: 'text', text, binds: NONE, chainId }
       const binds = bindable.filter(([, field]) => fields[field] !== undefined).map(([binding]) => binding)
-      return { is: 'text', text, binds, chainId: uses.includes('chainId') ? fields['chainId'] : undefined }
+      return { is: 'text', text, binds, chainId }
     },
   }
 }
