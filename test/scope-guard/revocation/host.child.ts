@@ -27,7 +27,10 @@ async function openFeed(): Promise<RevocationFeed> {
       await own.subscribe(channel, listener)
       return () => own.unsubscribe(channel)
     }
-    return redisRevocationFeed(connections[0]!, { prefix: `{${name}}:`, ...(push === 'push' ? { subscribe } : {}) })
+    return redisRevocationFeed(connections[0]!, {
+      prefix: `{${name}}:`,
+      ...(push === 'push' ? { subscribe } : {}),
+    })
   }
   const own = new pg.Client({ connectionString: process.env['TEST_POSTGRES_URL'] as string })
   await own.connect()

@@ -28,7 +28,10 @@ async function open(backend: string, name: string): Promise<{ issuer: Issuer; cl
   } as const
   if (backend === 'Redis') {
     const { connections, close } = await openRedis(1)
-    return { issuer: createIssuer({ ...options, ...redisStorage(connections[0]!, { prefix: `{${name}}:` }) }), close }
+    return {
+      issuer: createIssuer({ ...options, ...redisStorage(connections[0]!, { prefix: `{${name}}:` }) }),
+      close,
+    }
   }
   const pool = await openPostgresPool(name, 2)
   const db = fromPgPool(pool)
@@ -48,10 +51,15 @@ async function newKey(issuer: Issuer): Promise<ApiKey> {
   return made.value.key
 }
 
-const reportOf = async (child: ChildProcess): Promise<Report> => ((await once(child, 'message')) as [Report])[0]
+const reportOf = async (child: ChildProcess): Promise<Report> =>
+  ((await once(child, 'message')) as [Report])[0]
 
 /** Revokes while three hosts ask, and answers how long after the revoking call returned the last request passed. */
-async function round(issuer: Issuer, hosts: readonly ChildProcess[], what: 'session' | 'key'): Promise<number> {
+async function round(
+  issuer: Issuer,
+  hosts: readonly ChildProcess[],
+  what: 'session' | 'key',
+): Promise<number> {
   const key = await newKey(issuer)
   const issued = await issuer.issueSession(key)
   if (!issued.ok) throw new Error(issued.message)
@@ -60,7 +68,9 @@ async function round(issuer: Issuer, hosts: readonly ChildProcess[], what: 'sess
   await Promise.all(passing)
   const ended = hosts.map(reportOf)
   const verdict =
-    what === 'key' ? await issuer.revokeKey(key, key.id) : await issuer.endSession(key, issued.value.session.sessionId)
+    what === 'key'
+      ? await issuer.revokeKey(key, key.id)
+      : await issuer.endSession(key, issued.value.session.sessionId)
   const revokedAt = Date.now()
   if (!verdict.ok) throw new Error(verdict.message)
   const reports = await Promise.all(ended)
