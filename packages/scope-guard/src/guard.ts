@@ -1,4 +1,4 @@
-import { allow, type Session, type Verdict } from '@gatewright/kernel'
+import { allow, type EpochMs, type Session, type Verdict } from '@gatewright/kernel'
 import {
   accessOf,
   blocked,
@@ -9,11 +9,14 @@ import {
   type Proven,
 } from './access.ts'
 import { challenges } from './challenge.ts'
-import type { GuardDenial } from './codes.ts'
-import { rateLimitFields, type LimitState } from './limits/fields.ts'
+import type { GuardDenial, HeaderFields } from './codes.ts'
+import { rateLimitFields } from './limits/fields.ts'
+import type { LimitsTaken } from './limits/limiter.ts'
 import { createLimits, type RuleLimits } from './limits/limits.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
-import { loadChain } from './policy/chain.ts'
+import { chainLoader } from './policy/chain.ts'
+import type { Chain } from './policy/compile.ts'
+import type { Block } from './policy/gates.ts'
 import { createProver, isDenial } from './prove.ts'
 import { createRevocation } from './revocation/revocation.ts'
 import { checkedRule, lackingScopes, neededScopes, type Rule } from './rule.ts'
@@ -30,7 +33,13 @@ export interface Guard {
    */
   check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
-  /** The same decision for a session that was proven in another way, such as by its API key itself. */
+  /**
+   * Whether a credential proves a session that still stands, without any rule: nothing is counted. At once where
+   * no I/O is needed. Denials: `unauthorized`, `session_expired`. Faults as `check`.
+   */
+  authenticate(facts: GuardFacts): Verdict<Session, GuardDenial> | Promise<Verdict<Session, GuardDenial>>
+
+  /** The same decision as `check` for a session that was proven in another way, such as by its API key itself. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
   /** Checks a rule at start-up. Throws a `TypeError`; `check` would throw the same at the first request. */
@@ -72,12 +81,16 @@ export interface Guard {
   stop(): Promise<void>
 }
 
+const NOTHING_TAKEN: LimitsTaken = { refused: undefined, states: [] }
+const NO_FIELDS: HeaderFields = []
+
 /** Makes a guard. Throws a `TypeError` for a wrong option. */
 export function createGuard(options: GuardOptions): Guard {
   const checked = checkedOptions(options)
-  const { clock, policies, rates } = checked
+  const { clock, rates } = checked
   const refuse = challenges(checked.realm)
-  const prove = createProver(checked, refuse)
+  const chainOf = chainLoader(checked.policies)
+  const prove = createProver(checked, refuse, chainOf)
   const revocation = createRevocation(checked.revocation, clock)
   const limitsOf = createLimits(checked.limits)
   const prepared = new WeakMap<Rule, RuleLimits>()
@@ -89,53 +102,72 @@ export function createGuard(options: GuardOptions): Guard {
     return limits
   }
 
-  /** Everything that needs no limit and no counter. */
-  const judge = async ({ session, scopes }: Proven, rule: Rule): Promise<GuardDenial | undefined> => {
-    if (clock.now() >= session.expiresAt) return refuse.expired()
-    const stands = revocation.stands(session)
-    if (stands !== true && !(await stands)) return refuse.invalid('revoked')
+  /** Everything about the credential and its scopes, once revocation is known. */
+  const judge = ({ session, scopes }: Proven, rule: Rule): GuardDenial | undefined => {
     if (rule.surface !== undefined && rule.surface !== session.surface) return wrongSurface(rule.surface)
     const lacking = lackingScopes(rule, scopes)
     return lacking === undefined ? undefined : refuse.scope(neededScopes(rule), lacking)
   }
 
-  const gate = ({ chain }: Proven, { address }: GuardFacts, rule: Rule): GuardDenial | undefined => {
-    const { operation, cardSecrets = false } = rule
-    const block = chain.block({ operation, now: clock.now(), address, cardSecrets })
-    return block && blocked(block)
-  }
+  const gate = (chain: Chain, address: string | undefined, rule: Rule, now: EpochMs): Block | undefined =>
+    chain.block({ operation: rule.operation, now, address, cardSecrets: rule.cardSecrets === true })
 
+  // On every request's path: it waits only where there is something to wait for.
   const decide = async (
     proven: Proven,
-    facts: GuardFacts,
+    { address }: GuardFacts,
     rule: Rule,
+    now: EpochMs,
   ): Promise<Verdict<Access, GuardDenial>> => {
     const limits = prepare(rule)
-    const refused = await judge(proven, rule)
+    const { session, chain } = proven
+    if (now >= session.expiresAt) return refuse.expired()
+    const stands = revocation.stands(session)
+    if (stands !== true && !(await stands)) return refuse.invalid('revoked')
+    const refused = judge(proven, rule)
     if (refused) return refused
-    const { refused: over, states } = await limits.take(proven.session, facts.address)
-    const headers = states.length === 0 ? [] : rateLimitFields(limits.policy, states)
-    if (over) return rateLimited(over, headers)
-    const shut = gate(proven, facts, rule)
-    if (shut) return shut
-    const access = accessOf(proven, rule, states, headers)
-    const full = rule.spends === undefined ? await countCall(access, spending()) : undefined
+    const taking = limits.take(session, address)
+    const taken = taking ? await taking : NOTHING_TAKEN
+    const headers = taking ? rateLimitFields(limits.policy, taken.states) : NO_FIELDS
+    if (taken.refused) return rateLimited(taken.refused, headers)
+    const shut = gate(chain, address, rule, now)
+    if (shut) return blocked(shut)
+    const access = accessOf(proven, rule, taken.states, headers)
+    if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
+    const full = await countCall(access, spending())
     return full ? blocked(full) : allow(access)
+  }
+
+  const stand = (found: Proven | GuardDenial, now: EpochMs): ReturnType<Guard['authenticate']> => {
+    if (isDenial(found)) return found
+    const { session } = found
+    if (now >= session.expiresAt) return refuse.expired()
+    const judged = (stands: boolean) => (stands ? allow(session) : refuse.invalid('revoked'))
+    const stands = revocation.stands(session)
+    return typeof stands === 'boolean' ? judged(stands) : stands.then(judged)
   }
 
   const provenOf = async (session: Session): Promise<Proven> => ({
     session,
     scopes: new Set(session.scopes),
-    chain: await loadChain(session.policyIds, policies),
+    chain: await chainOf(session.policyIds),
   })
 
   return {
-    async check(facts, rule) {
-      let found = prove(facts.authorization, facts.address)
-      if (found instanceof Promise) found = await found
-      return isDenial(found) ? found : decide(found, facts, rule)
+    check(facts, rule) {
+      const now = clock.now()
+      const found = prove(facts.authorization, facts.address, now)
+      if (found instanceof Promise) {
+        return found.then(later => (isDenial(later) ? later : decide(later, facts, rule, clock.now())))
+      }
+      return isDenial(found) ? Promise.resolve(found) : decide(found, facts, rule, now)
     },
-    authorize: async (session, facts, rule) => decide(await provenOf(session), facts, rule),
+    authenticate({ authorization, address }) {
+      const now = clock.now()
+      const found = prove(authorization, address, now)
+      return found instanceof Promise ? found.then(later => stand(later, clock.now())) : stand(found, now)
+    },
+    authorize: async (session, facts, rule) => decide(await provenOf(session), facts, rule, clock.now()),
     prepare,
     reserve: (access, spend, storage) => reserveSpend(access, spend, spending(storage)),
     async settle(hold, actual, storage = checked.spend) {
@@ -148,10 +180,14 @@ export function createGuard(options: GuardOptions): Guard {
     async simulate(session, facts, rule, spend) {
       prepare(rule)
       const proven = await provenOf(session)
-      const refused = (await judge(proven, rule)) ?? gate(proven, facts, rule)
+      const now = clock.now()
+      if (now >= session.expiresAt) return refuse.expired()
+      if (!(await revocation.stands(session))) return refuse.invalid('revoked')
+      const refused = judge(proven, rule)
       if (refused) return refused
-      const none: LimitState[] = []
-      const access = accessOf(proven, rule, none, [])
+      const shut = gate(proven.chain, facts.address, rule, now)
+      if (shut) return blocked(shut)
+      const access = accessOf(proven, rule, NOTHING_TAKEN.states, NO_FIELDS)
       const answer = await simulateSpend(access, spend, spending())
       return answer.ok ? allow(access) : answer
     },

@@ -1,10 +1,11 @@
+import type { EpochMs } from '@gatewright/kernel'
 import type { Proven } from './access.ts'
 import { rateLimited } from './access.ts'
 import type { Challenges } from './challenge.ts'
 import type { GuardDenial } from './codes.ts'
-import { createFailureBudget } from './limits/failures.ts'
+import { createFailureBudget, type Charge } from './limits/failures.ts'
 import type { CheckedOptions } from './options.ts'
-import { loadChain } from './policy/chain.ts'
+import type { ChainLoader } from './policy/chain.ts'
 import { tokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { verifyToken } from './token/verify.ts'
@@ -13,9 +14,14 @@ import { verifyToken } from './token/verify.ts'
 export type Prover = (
   authorization: string | undefined,
   address: string | undefined,
+  now: EpochMs,
 ) => Proven | GuardDenial | Promise<Proven | GuardDenial>
 
 const BEARER = 'bearer '
+
+/** The scheme is read in any case (RFC 9110 section 11.1). */
+const isBearer = (authorization: string): boolean =>
+  authorization.slice(0, BEARER.length).toLowerCase() === BEARER
 
 /** Whether what a prover answered is a denial. */
 export function isDenial(found: Proven | GuardDenial): found is GuardDenial {
@@ -23,8 +29,8 @@ export function isDenial(found: Proven | GuardDenial): found is GuardDenial {
 }
 
 /** Builds the prover. Throws a `TypeError` for a wrong option. */
-export function createProver(options: CheckedOptions, refuse: Challenges): Prover {
-  const { clock, cacheSeconds, maxTokenBytes, policies } = options
+export function createProver(options: CheckedOptions, refuse: Challenges, chainOf: ChainLoader): Prover {
+  const { clock, cacheSeconds, maxTokenBytes } = options
   const cache = tokenCache<Proven>(options.cacheEntries, options.cacheBytes)
   const keys = pinnedKeys(options.keys, options.rsaAlgorithm)
   const budget = createFailureBudget(options.failedCredentials)
@@ -32,31 +38,33 @@ export function createProver(options: CheckedOptions, refuse: Challenges): Prove
   const verify = async (token: string, now: number): Promise<Proven | GuardDenial> => {
     const session = await verifyToken(token, keys, options, clock, refuse)
     if ('ok' in session) return session
-    const chain = await loadChain(session.policyIds, policies)
+    const chain = await chainOf(session.policyIds)
     const proven = { session, scopes: new Set(session.scopes), chain }
     cache.set(token, proven, now + cacheSeconds * 1000)
     return proven
   }
 
-  const verifyWithinBudget = async (token: string, address: string | undefined, now: number) => {
-    const taken = await budget.take(address)
-    if (taken?.over) return rateLimited(taken.state, [])
+  const verifyWithin = async (charge: Promise<Charge>, token: string, now: number) => {
+    const { over, giveBack } = await charge
+    if (over) return rateLimited(over, [])
     let failed = false
     try {
       const found = await verify(token, now)
       failed = isDenial(found) && found.code === 'unauthorized'
       return found
     } finally {
-      if (!failed) await taken?.giveBack()
+      if (!failed) await giveBack()
     }
   }
 
-  return (authorization, address) => {
+  return (authorization, address, now) => {
     if (typeof authorization !== 'string') return refuse.missing()
-    if (authorization.slice(0, BEARER.length).toLowerCase() !== BEARER) return refuse.missing()
+    if (!authorization.startsWith('Bearer ') && !isBearer(authorization)) return refuse.missing()
     const token = authorization.slice(BEARER.length)
     if (token.length > maxTokenBytes) return refuse.invalid('token too long')
-    const now = clock.now()
-    return cache.get(token, now) ?? verifyWithinBudget(token, address, now)
+    const cached = cache.get(token, now)
+    if (cached) return cached
+    const charge = budget.take(address)
+    return charge ? verifyWithin(charge, token, now) : verify(token, now)
   }
 }

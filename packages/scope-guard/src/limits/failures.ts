@@ -1,5 +1,6 @@
 import { addressBucket } from '../address.ts'
-import { createLimiter, type Taken } from './limiter.ts'
+import { createLimiter } from './limiter.ts'
+import type { LimitState } from './fields.ts'
 import type { LimiterStore } from './options.ts'
 
 /** The budget of a client address for credentials that do not prove themselves. */
@@ -18,14 +19,22 @@ export interface FailureOptions {
  */
 export interface FailureBudget {
   /** Takes one point before the verification; undefined when there is no address to charge. */
-  take(address: string | undefined): Promise<Taken | undefined>
+  take(address: string | undefined): Promise<Charge> | undefined
+}
+
+/** A point of the budget, until it is known whether the credential is good. */
+export interface Charge {
+  /** The used-up budget, when it is. */
+  readonly over: LimitState | undefined
+  /** For a credential that was not at fault. */
+  giveBack(): Promise<void>
 }
 
 const NAME = 'failedCredentialsPerAddress'
 
 /** Builds the budget. Throws a `TypeError` for a wrong option. */
 export function createFailureBudget(options: FailureOptions | 'off'): FailureBudget {
-  if (options === 'off') return { take: async () => undefined }
+  if (options === 'off') return { take: () => undefined }
   const { points = 60, windowSeconds = 60, store } = options
   const limiter = createLimiter({
     name: NAME,
@@ -34,15 +43,16 @@ export function createFailureBudget(options: FailureOptions | 'off'): FailureBud
     per: 'address',
     ...(store ? { store, localPoints: points } : {}),
   })
-  return {
-    async take(address) {
-      if (address === undefined) return undefined
-      const bucket = addressBucket(address)
-      // The budget spares work and guards no money, so a store that is down does not close the door.
-      return limiter.take(bucket).catch(error => {
-        if (!limiter.takeLocally) throw error
-        return limiter.takeLocally(bucket)
-      })
-    },
+  /** The budget spares work and guards no money, so a store that is down does not close the door. */
+  const charge = async (bucket: string): Promise<Charge> => {
+    let by = limiter
+    const askedAt = performance.now()
+    const taken = await limiter.take(bucket).catch((error: unknown) => {
+      if (!limiter.local) throw error
+      by = limiter.local
+      return by.take(bucket)
+    })
+    return { over: taken.refused, giveBack: () => by.giveBack(bucket, taken, askedAt) }
   }
+  return { take: address => (address === undefined ? undefined : charge(addressBucket(address))) }
 }

@@ -8,12 +8,18 @@ import {
 import type { LimitState } from './fields.ts'
 import { checkedLimit, type LimitOptions } from './options.ts'
 
+/** What limits say to one request. */
+export interface LimitsTaken {
+  /** The limit that refuses, the one with the longest wait where several do. */
+  readonly refused: LimitState | undefined
+  readonly states: readonly LimitState[]
+}
+
 /** What one limit says to one request. */
-export interface Taken {
-  readonly over: boolean
+export interface Taken extends LimitsTaken {
   readonly state: LimitState
-  /** Gives the point back, unless its window may have ended: a point given to a new window would be one too many. */
-  giveBack(): Promise<void>
+  /** How long the window still lasted when the point was taken. */
+  readonly msBeforeNext: number
 }
 
 /** One limit over its store, with the library's results told from its errors. */
@@ -21,8 +27,13 @@ export interface Limiter {
   readonly options: LimitOptions
   /** Takes one point. Fault: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */
   take(bucket: string): Promise<Taken>
-  /** The same from this process's memory, or undefined when the limit has no fallback. */
-  takeLocally?(bucket: string): Promise<Taken>
+  /**
+   * Gives back a point that was asked for at `askedAt` (`performance.now()`), unless its window may have ended: a
+   * point given to a new window would be one too many.
+   */
+  giveBack(bucket: string, taken: Taken, askedAt: number): Promise<void>
+  /** The same limit in this process's memory, or undefined when it has no fallback. */
+  readonly local?: Limiter
 }
 
 /** The library rejects with a result when the limit is reached and with an error when its store failed. */
@@ -30,49 +41,50 @@ function isResult(value: unknown): value is RateLimiterRes {
   return typeof value === 'object' && value !== null && 'msBeforeNext' in value
 }
 
-/** How long a give-back may be under way. A store may act on it that much later than we decided. */
-const MARGIN_MS = { memory: 20, store: 2000 } as const
-
-function taking(
-  name: string,
+function limiterOver(
+  options: LimitOptions,
   limiter: Pick<RateLimiterAbstract, 'consume' | 'reward'>,
   marginMs: number,
-): (bucket: string) => Promise<Taken> {
-  const read = (over: boolean, result: RateLimiterRes, bucket: string): Taken => {
-    const { remainingPoints, msBeforeNext } = result
+): Limiter {
+  const { name } = options
+  const read = (over: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Taken => {
     // A result without numbers would compare as "not over" and let everything pass.
-    if (!Number.isFinite(remainingPoints) || !Number.isFinite(msBeforeNext) || msBeforeNext < 0) {
+    if (!Number.isFinite(remainingPoints) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
       throw new Fault('ERR_STORE_REPLY', `the store of the limit ${name} sent a malformed reply`)
     }
-    const endsAt = performance.now() + msBeforeNext - marginMs
-    return {
-      over,
-      state: { name, remaining: remainingPoints, resetSeconds: Math.max(1, Math.ceil(msBeforeNext / 1000)) },
-      giveBack: async () => {
-        if (performance.now() < endsAt) await limiter.reward(bucket, 1).catch(() => undefined)
-      },
-    }
+    const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
+    const state = { name, remaining: remainingPoints, resetSeconds }
+    return { refused: over ? state : undefined, states: [state], state, msBeforeNext }
   }
-  return async bucket => {
-    try {
-      return read(false, await limiter.consume(bucket), bucket)
-    } catch (error) {
-      if (isResult(error)) return read(true, error, bucket)
-      if (error instanceof Fault) throw error
-      throw new Fault('ERR_STORE_UNAVAILABLE', `the store of the limit ${name} failed`, { cause: error })
-    }
+  // Two callbacks instead of an async function: this is on every request's path.
+  const granted = (result: RateLimiterRes): Taken => read(false, result)
+  const refused = (error: unknown): Taken => {
+    if (isResult(error)) return read(true, error)
+    throw new Fault('ERR_STORE_UNAVAILABLE', `the store of the limit ${name} failed`, { cause: error })
+  }
+  return {
+    options,
+    take: bucket => limiter.consume(bucket).then(granted, refused),
+    async giveBack(bucket, { msBeforeNext }, askedAt) {
+      if (performance.now() - askedAt + marginMs >= msBeforeNext) return
+      await limiter.reward(bucket, 1).catch(() => undefined)
+    },
   }
 }
+
+/** How much later than decided a give-back may take effect, in ms; for a store, beside its own time limit. */
+const MEMORY_MARGIN_MS = 20
+const STORE_MARGIN_MS = 2000
 
 /** Builds one limit. Throws a `TypeError` for a wrong option. */
 export function createLimiter(given: LimitOptions): Limiter {
   const options = checkedLimit(given)
   const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
   const settings = { keyPrefix: name, points, duration: windowSeconds }
-  if (!store) return { options, take: taking(name, new RateLimiterMemory(settings), MARGIN_MS.memory) }
-  const shared = new RLWrapperTimeouts({ limiter: store(settings), timeoutMs: storeTimeoutMs })
-  const take = taking(name, shared, MARGIN_MS.store + storeTimeoutMs)
-  if (localPoints === undefined) return { options, take }
-  const local = new RateLimiterMemory({ ...settings, points: localPoints })
-  return { options, take, takeLocally: taking(name, local, MARGIN_MS.memory) }
+  if (!store) return limiterOver(options, new RateLimiterMemory(settings), MEMORY_MARGIN_MS)
+  const timed = new RLWrapperTimeouts({ limiter: store(settings), timeoutMs: storeTimeoutMs })
+  const shared = limiterOver(options, timed, STORE_MARGIN_MS + storeTimeoutMs)
+  if (localPoints === undefined) return shared
+  const memory = new RateLimiterMemory({ ...settings, points: localPoints })
+  return { ...shared, local: limiterOver(options, memory, MEMORY_MARGIN_MS) }
 }

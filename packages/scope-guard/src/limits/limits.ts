@@ -1,16 +1,9 @@
 import { Fault, keyDigest, type Session } from '@gatewright/kernel'
 import { addressBucket } from '../address.ts'
 import type { Rule } from '../rule.ts'
-import { policyItem, type LimitState } from './fields.ts'
-import { createLimiter, type Limiter, type Taken } from './limiter.ts'
+import { policyItem } from './fields.ts'
+import { createLimiter, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
-
-/** What the limits of a rule say to one request. */
-export interface LimitsTaken {
-  /** The limit that refuses, the one with the longest wait where several do. */
-  readonly refused: LimitState | undefined
-  readonly states: readonly LimitState[]
-}
 
 /** The limits that bind one rule, in the order they were configured. */
 export interface RuleLimits {
@@ -18,9 +11,15 @@ export interface RuleLimits {
   readonly policy: string
   /**
    * Takes one point from every bucket at once: with a shared store, one round trip. When one refuses, the others
-   * give theirs back, best effort. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * give theirs back, best effort. Undefined: nothing to take. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
-  take(session: Session, address: string | undefined): Promise<LimitsTaken>
+  take(session: Session, address: string | undefined): Promise<LimitsTaken> | undefined
+}
+
+/** One point to take: from which bucket of which limit. */
+interface Claim {
+  readonly limiter: Limiter
+  readonly bucket: string
 }
 
 /** Stores bound the length of a key (Postgres: 255); ids of other issuers may be longer. */
@@ -38,29 +37,35 @@ function bucketOf(
 }
 
 /** A store that is down may be replaced by this process's memory, except where money moves. */
-async function takeOne(limiter: Limiter, bucket: string, rule: Rule): Promise<Taken> {
-  try {
-    return await limiter.take(bucket)
-  } catch (error) {
-    if (!(error instanceof Fault) || rule.spends !== undefined || !limiter.takeLocally) throw error
-    return limiter.takeLocally(bucket)
-  }
+function takeOne({ limiter, bucket }: Claim, rule: Rule): Promise<Taken> {
+  const { local } = limiter
+  if (!local || rule.spends !== undefined) return limiter.take(bucket)
+  return limiter.take(bucket).catch((error: unknown) => {
+    if (error instanceof Fault) return local.take(bucket)
+    throw error
+  })
 }
 
 /**
  * Takes from several limits at once and, unless all grant, gives back. A limit that alone refuses keeps its
  * point: it is used up either way. Where several refuse at once, each must give back what the other refused.
  */
-async function takeAll(takes: readonly Promise<Taken>[]): Promise<LimitsTaken> {
-  const settled = await Promise.allSettled(takes)
-  const taken = settled.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
-  const refused = taken.filter(({ over }) => over).map(({ state }) => state)
+async function takeAll(claims: readonly Claim[], rule: Rule): Promise<LimitsTaken> {
+  const askedAt = performance.now()
+  const settled = await Promise.allSettled(claims.map(claim => takeOne(claim, rule)))
+  const taken = settled.map(result => (result.status === 'fulfilled' ? result.value : undefined))
+  const refused = taken.flatMap(one => (one?.refused ? [one.state] : []))
   const failed = settled.find(result => result.status === 'rejected')
   if (refused.length > 0 || failed) {
-    const back = refused.length > 1 ? taken : taken.filter(({ over }) => !over)
-    await Promise.all(back.map(each => each.giveBack()))
+    const keep = (one: Taken): boolean => one.refused !== undefined && refused.length === 1
+    await Promise.all(
+      claims.map(({ limiter, bucket }, index) => {
+        const one = taken[index]
+        return one && !keep(one) ? limiter.giveBack(bucket, one, askedAt) : undefined
+      }),
+    )
   }
-  const states = taken.map(({ state }) => state)
+  const states = taken.flatMap(one => (one ? [one.state] : []))
   if (refused.length > 0) {
     return { refused: refused.reduce((a, b) => (b.resetSeconds > a.resetSeconds ? b : a)), states }
   }
@@ -81,16 +86,14 @@ export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => 
     const policy = bound.map(({ options: o }) => policyItem(o.name, o.points, o.windowSeconds)).join(', ')
     return {
       policy,
-      async take(session, address) {
-        const takes: Promise<Taken>[] = []
+      take(session, address) {
+        if (bound.length === 0) return undefined
+        const claims: Claim[] = []
         for (const limiter of bound) {
           const bucket = bucketOf(limiter.options.per, session, address)
-          if (bucket !== undefined) takes.push(takeOne(limiter, bucket, rule))
+          if (bucket !== undefined) claims.push({ limiter, bucket })
         }
-        if (takes.length === 0) return { refused: undefined, states: [] }
-        if (takes.length > 1) return takeAll(takes)
-        const { over, state } = await (takes[0] as Promise<Taken>)
-        return { refused: over ? state : undefined, states: [state] }
+        return claims.length > 1 ? takeAll(claims, rule) : claims[0] && takeOne(claims[0], rule)
       },
     }
   }

@@ -1,4 +1,6 @@
-import { Fault } from '@gatewright/kernel'
+import { hash } from 'node:crypto'
+import { Fault, orFault } from '@gatewright/kernel'
+import { LRUCache } from 'lru-cache'
 import { compileChain, type Chain } from './compile.ts'
 import { parsePolicy } from './parse.ts'
 import type { StoredPolicy } from './policy.ts'
@@ -9,25 +11,34 @@ import type { StoredPolicy } from './policy.ts'
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
 
+/** Loads the compiled chain of a session. */
+export type ChainLoader = (ids: readonly string[]) => Promise<Chain>
+
+/** Most compiled chains kept for other sessions with the same policies. */
+const SHARED = 1000
 const EMPTY = compileChain([])
 
 /**
- * Loads and compiles a chain. Faults: `ERR_STORE_UNAVAILABLE` when the source throws, `ERR_STORE_REPLY` when a
- * document is missing or is not a policy. A chain that cannot be read blocks everything.
+ * Loads and compiles chains; sessions under the same documents share one. Faults: `ERR_STORE_UNAVAILABLE` when
+ * the source throws, `ERR_STORE_REPLY` when a document is missing or is not a policy. A chain that cannot be
+ * read blocks everything.
  */
-export async function loadChain(ids: readonly string[], source: PolicySource): Promise<Chain> {
-  if (ids.length === 0) return EMPTY
-  let documents: readonly unknown[]
-  try {
-    documents = await source(ids)
-  } catch (cause) {
-    if (cause instanceof Fault) throw cause
-    throw new Fault('ERR_STORE_UNAVAILABLE', 'policies cannot be read', { cause })
+export function chainLoader(source: PolicySource): ChainLoader {
+  const compiled = new LRUCache<string, Chain>({ max: SHARED })
+  return async ids => {
+    if (ids.length === 0) return EMPTY
+    const documents: unknown = await orFault('policy source', async () => source(ids))
+    if (!Array.isArray(documents) || documents.length !== ids.length) {
+      throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
+    }
+    const text = hash('sha256', JSON.stringify([ids, documents]))
+    let chain = compiled.get(text)
+    if (!chain) {
+      chain = compileChain(ids.map((id, index) => stored(id, documents[index])))
+      compiled.set(text, chain)
+    }
+    return chain
   }
-  if (!Array.isArray(documents) || documents.length !== ids.length) {
-    throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
-  }
-  return compileChain(ids.map((id, index) => stored(id, documents[index])))
 }
 
 function stored(id: string, document: unknown): StoredPolicy {

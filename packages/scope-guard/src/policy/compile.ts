@@ -6,6 +6,8 @@ import type { StoredPolicy } from './policy.ts'
 export interface Chain {
   /** The first reason to block a call, or undefined. Pure: the same facts give the same answer. */
   block(facts: CallFacts): Block | undefined
+  /** Whether any policy counts calls, so that operations that move no money may need a counter. */
+  readonly countsCalls: boolean
   /** The caps that bind an operation. */
   caps(operation: string, kind: SpendKind): CapPlan
 }
@@ -17,5 +19,8 @@ export interface Chain {
 export function compileChain(chain: readonly StoredPolicy[]): Chain {
   const byId = new Map(chain.map(stored => [stored.id, stored]))
   const policies = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-  return { block: compileGates(policies), caps: compileCaps(policies) }
+  const countsCalls = policies.some(({ policy }) =>
+    policy.limits?.some(limit => limit.maxCount !== undefined),
+  )
+  return { block: compileGates(policies), countsCalls, caps: compileCaps(policies) }
 }

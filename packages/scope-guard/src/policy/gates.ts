@@ -22,10 +22,15 @@ export interface Block {
 /** One member of one policy, compiled. */
 interface Gate {
   readonly block: Block
+  /** Whether it looks at the operation only, so that its answer to one operation never changes. */
+  readonly fixed: boolean
   shut(facts: CallFacts): boolean
 }
 
-/** How each member decides, in the order in which they are asked and named. */
+/** The members that look at the operation only. */
+const FIXED: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
+
+/** How each member decides, in the order in which they are asked and named: fixed ones first. */
 const GATES: readonly (readonly [
   keyof Policy,
   (policy: Policy) => ((facts: CallFacts) => boolean) | undefined,
@@ -86,15 +91,27 @@ function shown(member: keyof Policy, policy: Policy): Record<string, unknown> {
  * by member and, within one, in the given order of policies; sort those for an answer that no order changes.
  */
 export function compileGates(policies: readonly StoredPolicy[]): (facts: CallFacts) => Block | undefined {
-  const gates: Gate[] = GATES.flatMap(([member, compile]) =>
+  const all: Gate[] = GATES.flatMap(([member, compile]) =>
     policies.flatMap(({ id, policy }) => {
       const shut = compile(policy)
       if (!shut) return []
-      return [{ block: Object.freeze({ rule: member, policyId: id, ...shown(member, policy) }), shut }]
+      const block = Object.freeze({ rule: member, policyId: id, ...shown(member, policy) })
+      return [{ block, fixed: FIXED.includes(member), shut }]
     }),
   )
+  const open = all.filter(({ fixed }) => !fixed)
+  /** What blocks an operation whatever the call. There are as many operations as rules. */
+  const always = new Map<string, Block | null>()
+  const decideOnce = (facts: CallFacts): Block | null => {
+    const block = all.find(gate => gate.fixed && gate.shut(facts))?.block ?? null
+    always.set(facts.operation, block)
+    return block
+  }
   return facts => {
-    for (const gate of gates) if (gate.shut(facts)) return gate.block
+    let block = always.get(facts.operation)
+    if (block === undefined) block = decideOnce(facts)
+    if (block) return block
+    for (const gate of open) if (gate.shut(facts)) return gate.block
     return undefined
   }
 }

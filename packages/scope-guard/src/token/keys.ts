@@ -17,10 +17,11 @@ export interface KeySet {
  * `localKeys(() => issuer.jwks())`. Asked at every verification that the token cache does not answer.
  */
 export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): KeySource {
-  return async kid => {
-    const { keys } = typeof source === 'function' ? await source() : source
-    return keys.find(key => key.kid === kid)
+  if (typeof source === 'function') {
+    return async kid => (await source()).keys.find(key => key.kid === kid)
   }
+  const byId = new Map(source.keys.map(key => [key.kid, Object.freeze({ ...key })]))
+  return async kid => byId.get(kid)
 }
 
 /** Options of `remoteKeys`. */
@@ -58,6 +59,8 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
 export interface PinnedKey {
   readonly key: CryptoKey
   readonly algorithm: string
+  /** The same as a list, as jose wants it. */
+  readonly algorithms: string[]
 }
 
 const BY_CURVE: Readonly<Record<string, string>> = {
@@ -90,21 +93,26 @@ export function pinnedKeys(
 ): (kid: string) => Promise<PinnedKey | undefined> {
   /** By the key's text: a source may hand out a fresh object each time. Sets are small; drop all at 64. */
   const imported = new Map<string, PinnedKey>()
+  const known = new WeakMap<JWK, PinnedKey>()
+  const pin = async (jwk: JWK): Promise<PinnedKey | undefined> => {
+    const algorithm = algorithmOf(jwk, rsaAlgorithm)
+    if (algorithm === undefined) return undefined
+    const text = JSON.stringify(jwk)
+    let pinned = imported.get(text)
+    if (!pinned) {
+      const key = (await importJWK(jwk, algorithm, { extractable: false })) as CryptoKey
+      pinned = { key, algorithm, algorithms: [algorithm] }
+      if (imported.size >= 64) imported.clear()
+      imported.set(text, pinned)
+    }
+    // A frozen object cannot become another key later; one that could is read anew each time.
+    if (Object.isFrozen(jwk)) known.set(jwk, pinned)
+    return pinned
+  }
   return async kid => {
     try {
       const jwk = await source(kid)
-      if (!jwk) return undefined
-      const algorithm = algorithmOf(jwk, rsaAlgorithm)
-      if (algorithm === undefined) return undefined
-      const text = JSON.stringify(jwk)
-      let pinned = imported.get(text)
-      if (!pinned) {
-        const key = (await importJWK(jwk, algorithm, { extractable: false })) as CryptoKey
-        pinned = { key, algorithm }
-        if (imported.size >= 64) imported.clear()
-        imported.set(text, pinned)
-      }
-      return pinned
+      return jwk && (known.get(jwk) ?? (await pin(jwk)))
     } catch (cause) {
       if (cause instanceof Fault) throw cause
       throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys cannot be had', { cause })

@@ -1,5 +1,5 @@
-import { Fault, type Clock, type Session } from '@gatewright/kernel'
-import { errors, jwtVerify, type JWTHeaderParameters } from 'jose'
+import type { Clock, Session } from '@gatewright/kernel'
+import { decodeProtectedHeader, errors, jwtVerify, type ProtectedHeaderParameters } from 'jose'
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
 import { isCanonicalCompact } from './compact.ts'
@@ -7,6 +7,8 @@ import type { PinnedKey } from './keys.ts'
 
 /** Reads a verified token's claims as a session; undefined when they do not describe one. */
 export type SessionReader = (claims: Readonly<Record<string, unknown>>) => Session | undefined
+
+const REQUIRED = ['exp', 'iat']
 
 /** What a token must say to be accepted. */
 export interface TokenRules {
@@ -20,25 +22,23 @@ export interface TokenRules {
 /** Header members that let a token name its own key (RFC 7515 4.1.2 to 4.1.6). Refused, not ignored. */
 const SELF_KEYED = ['jwk', 'jku', 'x5u', 'x5c'] as const
 
-/** A refusal inside jose's key callback, carried out as an exception and turned back into a denial here. */
-const refused = new WeakMap<Error, string>()
-function refuse(reason: string): Error {
-  const error = new Error(reason)
-  refused.set(error, reason)
-  return error
-}
-
+/** The key a header names, or why it names none that may verify it. */
 async function keyFor(
-  header: JWTHeaderParameters | undefined,
+  token: string,
   keys: (kid: string) => Promise<PinnedKey | undefined>,
-): Promise<PinnedKey['key']> {
-  if (!header || typeof header.kid !== 'string' || header.kid === '') throw refuse('no kid')
-  if ('crit' in header) throw refuse('crit header')
-  for (const name of SELF_KEYED) if (name in header) throw refuse(`${name} header`)
+): Promise<PinnedKey | string> {
+  let header: ProtectedHeaderParameters
+  try {
+    header = decodeProtectedHeader(token)
+  } catch {
+    return 'unreadable header'
+  }
+  if (typeof header.kid !== 'string' || header.kid === '') return 'no kid'
+  if ('crit' in header) return 'crit header'
+  for (const name of SELF_KEYED) if (name in header) return `${name} header`
   const pinned = await keys(header.kid)
-  if (!pinned) throw refuse('unknown key')
-  if (header.alg !== pinned.algorithm) throw refuse('algorithm is not the one of the key')
-  return pinned.key
+  if (!pinned) return 'unknown key'
+  return header.alg === pinned.algorithm ? pinned : 'algorithm is not the one of the key'
 }
 
 /**
@@ -55,15 +55,18 @@ export async function verifyToken(
   challenges: Challenges,
 ): Promise<Session | GuardDenial> {
   if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
+  const pinned = await keyFor(token, keys)
+  if (typeof pinned === 'string') return challenges.invalid(pinned)
   const now = clock.now()
   try {
-    const { payload } = await jwtVerify(token, header => keyFor(header, keys), {
+    const { payload } = await jwtVerify(token, pinned.key, {
+      algorithms: pinned.algorithms,
       issuer: rules.issuer,
       audience: rules.audience,
       typ: rules.typ,
       currentDate: new Date(now),
       clockTolerance: rules.clockToleranceSeconds,
-      requiredClaims: ['exp', 'iat'],
+      requiredClaims: REQUIRED,
     })
     const session = rules.readSession(payload)
     if (!session) return challenges.invalid('claims do not describe a session')
@@ -72,11 +75,8 @@ export async function verifyToken(
     }
     return now < session.expiresAt ? session : challenges.expired()
   } catch (error) {
-    if (error instanceof Fault) throw error
     if (error instanceof errors.JWTExpired) return challenges.expired()
     if (error instanceof errors.JOSEError) return challenges.invalid(error.code)
-    const reason = error instanceof Error ? refused.get(error) : undefined
-    if (reason === undefined) throw error
-    return challenges.invalid(reason)
+    throw error
   }
 }

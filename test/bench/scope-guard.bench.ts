@@ -1,0 +1,133 @@
+// The guard on a cached token against the same checks written by hand, jose and fast-jwt's cache; a cold token
+// against raw jose.
+import { hash } from 'node:crypto'
+import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
+import { createVerifier } from 'fast-jwt'
+import { exportSPKI, importJWK, jwtVerify, type CryptoKey } from 'jose'
+import { LRUCache } from 'lru-cache'
+import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { compare } from './harness.ts'
+import { BENCH_AUDIENCE, BENCH_ISSUER, benchTokens } from './tokens.ts'
+
+const { tokens, jwk } = await benchTokens(500)
+const plain = await benchTokens(500, { policyIds: [] })
+const key = (await importJWK(jwk, 'ES256', { extractable: true })) as CryptoKey
+// A header field is a fresh text on every request; a text that was hashed or compared before would be cheaper.
+const bytes = tokens.map(token => Buffer.from(`Bearer ${token}`, 'latin1'))
+const fresh = (index: number): string => (bytes[index % bytes.length] as Buffer).toString('latin1')
+
+const documents: Record<string, unknown> = {
+  pol_root: { denyOperations: ['withdrawals.*'], maxAuthAmountCents: 100_000 },
+  pol_leaf: { allowOperations: ['cards.*', 'subscriptions.*'], notAfter: '2099-01-01T00:00:00Z' },
+}
+const options: GuardOptions = {
+  issuer: BENCH_ISSUER,
+  audience: BENCH_AUDIENCE,
+  keys: localKeys({ keys: [jwk] }),
+  policies: async ids => ids.map(id => documents[id]),
+  limits: [{ name: 'guardedPerKeyPerMinute', points: 1_000_000_000, windowSeconds: 86_400, per: 'key' }],
+  cacheSeconds: 3600,
+}
+const rule = { operation: 'cards.list', allOf: ['cards.read'], surface: 'user' } as const
+const guard = createGuard(options)
+
+/** The same checks as one function for this one route, with the same libraries: what a team would write by hand. */
+function byHand(): (authorization: string) => Promise<unknown> {
+  interface Principal {
+    readonly keyId: string
+    readonly exp: number
+    readonly surface: unknown
+    readonly scopes: ReadonlySet<string>
+  }
+  const cache = new LRUCache<string, Principal>({ max: 10_000 })
+  const limiter = new RateLimiterMemory({ keyPrefix: 'hand', points: 1_000_000_000, duration: 86_400 })
+  const policyField = '"hand";q=1000000000;w=86400'
+  const denied = (operation: string): boolean => operation.startsWith('withdrawals.')
+  const allowed = (operation: string): boolean =>
+    operation.startsWith('cards.') || operation.startsWith('subscriptions.')
+  const until = Date.parse('2099-01-01T00:00:00Z')
+  return async authorization => {
+    if (authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
+    const token = authorization.slice(7)
+    if (token.length > 4096) return undefined
+    const now = Date.now()
+    const digest = hash('sha256', token, 'latin1' as 'hex')
+    let principal = cache.get(digest)
+    if (!principal) {
+      const { payload } = await jwtVerify(token, key, { issuer: BENCH_ISSUER, audience: BENCH_AUDIENCE })
+      const { client_id, exp, scope, gw_surface } = payload as Record<string, unknown>
+      const scopes = new Set((scope as string).split(' '))
+      principal = { keyId: client_id as string, exp: exp as number, surface: gw_surface, scopes }
+      cache.set(digest, principal)
+    }
+    if (now >= principal.exp * 1000 || principal.surface !== 'user') return undefined
+    if (!principal.scopes.has('cards.read')) return undefined
+    let state: RateLimiterRes
+    try {
+      state = await limiter.consume(principal.keyId)
+    } catch {
+      return undefined
+    }
+    if (denied('cards.list') || !allowed('cards.list') || now >= until) return undefined
+    const reset = Math.ceil(state.msBeforeNext / 1000)
+    return {
+      principal,
+      headers: [
+        ['RateLimit-Policy', policyField],
+        ['RateLimit', `"hand";r=${state.remainingPoints};t=${reset}`],
+      ],
+    }
+  }
+}
+const hand = byHand()
+
+for (let n = 0; n < tokens.length; n++) {
+  const verdict = await guard.check({ authorization: fresh(n) }, rule)
+  if (!verdict.ok || verdict.value.headers.length !== 2) throw new Error('the bench measures a refusal')
+  if ((await hand(fresh(n))) === undefined) throw new Error('the peer refuses')
+}
+const verification = {
+  issuer: BENCH_ISSUER,
+  audience: BENCH_AUDIENCE,
+  typ: 'at+jwt',
+  algorithms: ['ES256'],
+  requiredClaims: ['exp', 'iat'],
+}
+
+await compare('scope-guard: cached token, one memory limit, fields, chain of two', {
+  ours: { name: 'guard.check', run: n => guard.check({ authorization: fresh(n) }, rule), atMostMicros: 3 },
+  peers: [{ name: 'the same by hand', run: n => hand(fresh(n)), atLeast: 1 / 1.2 }],
+  operations: 200_000,
+})
+
+await compare('scope-guard: against a jose ES256 verification', {
+  ours: { name: 'guard.check', run: n => guard.check({ authorization: fresh(n) }, rule) },
+  peers: [{ name: 'jose', run: n => jwtVerify(fresh(n).slice(7), key, verification), atLeast: 28 }],
+  operations: 10_000,
+})
+
+const fastJwt = createVerifier({
+  key: await exportSPKI(key),
+  cache: 1000,
+  allowedIss: BENCH_ISSUER,
+  allowedAud: BENCH_AUDIENCE,
+})
+await compare('scope-guard: cached verification', {
+  ours: { name: 'guard.authenticate', run: n => guard.authenticate({ authorization: fresh(n) }) },
+  peers: [{ name: 'fast-jwt with its cache', run: n => fastJwt(fresh(n).slice(7)), atLeast: 2 }],
+  operations: 200_000,
+})
+
+// Sessions without policies, as jose has none to load; one entry: no token is found in it when its turn comes again.
+const cold = createGuard({ ...options, keys: localKeys({ keys: [plain.jwk] }), cacheEntries: 1 })
+const coldKey = await importJWK(plain.jwk, 'ES256')
+const coldToken = (index: number): string => plain.tokens[index % plain.tokens.length] as string
+await compare('scope-guard: cold token', {
+  ours: {
+    name: 'guard.authenticate',
+    run: n => cold.authenticate({ authorization: `Bearer ${coldToken(n)}` }),
+  },
+  peers: [{ name: 'raw jose', run: n => jwtVerify(coldToken(n), coldKey, verification), atLeast: 1 / 1.1 }],
+  operations: 4000,
+  rounds: 15,
+})
