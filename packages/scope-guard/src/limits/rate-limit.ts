@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial, HeaderFields } from '../codes.ts'
 import { policyItem, rateLimitFields } from './fields.ts'
@@ -21,12 +21,13 @@ export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>):
   const policy = policyItem(options.name, options.points, options.windowSeconds)
   return {
     async take(bucket) {
-      const { over, state } = await limiter.take(bucket).catch(error => {
-        if (!limiter.takeLocally) throw error
-        return limiter.takeLocally(bucket)
+      const { local } = limiter
+      const { refused, state } = await limiter.take(bucket).catch((error: unknown) => {
+        if (local && error instanceof Fault) return local.take(bucket)
+        throw error
       })
       const headers = rateLimitFields(policy, [state])
-      return over ? rateLimited(state, headers) : allow(headers)
+      return refused ? rateLimited(refused, headers) : allow(headers)
     },
   }
 }
