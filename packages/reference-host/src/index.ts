@@ -1,4 +1,5 @@
 export { readConfig } from './config/config.ts'
+export { configurationPage } from './config/page.ts'
 export { startHost } from './host.ts'
 export type { Config, ConfigResult } from './config/config.ts'
 export type { RateLimits } from './config/rate-limits.ts'

@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { startTestHost } from '../harness/host.ts'
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+const page = readFileSync('docs/api.md', 'utf8')
+const fences = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, code]) => code as string)
+
+/** Runs the page's shell lines in order, in one shell that stops at the first failure. */
+async function run(script: string): Promise<{ code: number | null; output: string }> {
+  const env = { PATH: process.env['PATH'], HOST: host.url, PARTNER_KEY: host.partnerKey }
+  const child = spawn('sh', ['-e'], { env, stdio: ['pipe', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
+  child.stdin.end(script)
+  return new Promise(resolve => child.once('close', code => resolve({ code, output })))
+}
+
+t.test('every line of docs/api.md works as printed, in order', async t => {
+  const { code, output } = await run(fences.join('\n'))
+  t.equal(code, 0, output.slice(-600))
+  t.match(output, /"payin":[^]*"cards":\[/)
+})
+
+t.test('docs/api.md has a line for every operation', async t => {
+  const { body } = await host.send('/openapi.json')
+  const paths = body['paths'] as Record<string, Record<string, { deprecated?: boolean }>>
+  const script = fences.join('\n')
+  const missing = Object.entries(paths)
+    .filter(([path]) => !path.startsWith('/identity/') && path !== '/users/resolve')
+    .flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([, { deprecated }]) => !deprecated)
+        .filter(([method]) => !named(script, method.toUpperCase(), path))
+        .map(([method]) => `${method} ${path}`),
+    )
+  t.same(missing, [])
+})
+
+/** Whether a curl line calls a method on a path; curl posts when it sends data. */
+function named(script: string, method: string, path: string): boolean {
+  const target = path.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '\\$\\w+')
+  return script.split('\n').some(line => {
+    if (!new RegExp(`\\$HOST${target}["?]`).test(line)) return false
+    const explicit = /-X (\w+)/.exec(line)?.[1]
+    return method === (explicit ?? (/ -d /.test(line) ? 'POST' : 'GET'))
+  })
+}
