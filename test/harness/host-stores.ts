@@ -3,7 +3,13 @@ import pg from 'pg'
 import { uniqueName } from './stores.ts'
 
 /** Which stores a test host runs on. */
-export type HostStores = 'embedded' | 'postgres' | 'postgres+redis' | 'embedded+redis'
+export type HostStores =
+  | 'embedded'
+  | 'embedded+redis'
+  | 'postgres'
+  | 'postgres+redis'
+  /** The cluster that `TEST_REDIS_CLUSTER_URLS` names. */
+  | 'postgres+cluster'
 
 /** The stores that this process's test hosts run on: `TEST_HOST_STORES`, by default the embedded database. */
 export function hostStores(): HostStores {
@@ -14,7 +20,7 @@ export function hostStores(): HostStores {
 export async function hostStoresEnv(
   stores: HostStores = hostStores(),
 ): Promise<{ env: Record<string, string>; drop(): Promise<void> }> {
-  const redis = stores.endsWith('redis') ? { REDIS_URL: process.env['TEST_REDIS_URL'] as string } : {}
+  const redis = redisEnv(stores)
   if (stores.startsWith('embedded')) return { env: redis, drop: async () => {} }
   const schema = uniqueName()
   await administer(`create schema ${schema}`)
@@ -27,6 +33,12 @@ export async function hostStoresEnv(
     SIGNING_KEY_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
   }
   return { env, drop: () => administer(`drop schema ${schema} cascade`) }
+}
+
+function redisEnv(stores: HostStores): Record<string, string> {
+  if (stores.endsWith('redis')) return { REDIS_URL: process.env['TEST_REDIS_URL'] as string }
+  const urls = process.env['TEST_REDIS_CLUSTER_URLS']
+  return stores.endsWith('cluster') ? { REDIS_CLUSTER_URLS: urls as string } : {}
 }
 
 async function administer(statement: string): Promise<void> {

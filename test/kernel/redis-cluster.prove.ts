@@ -7,54 +7,24 @@ import {
   type RedisClient,
 } from '@gatewright/kernel/redis'
 import { Cluster } from 'ioredis'
-import { createClient, createCluster } from 'redis'
+import { createCluster } from 'redis'
 import t from 'tap'
-import { freePort, startRedis } from '../harness/services.ts'
+import { startRedisCluster } from '../harness/redis-cluster.ts'
 import { uniqueName } from '../harness/stores.ts'
 
-const BOUNDS = [0, 5461, 10923, 16384]
-
-const buses = await Promise.all([freePort(), freePort(), freePort()])
-const nodes = await Promise.all(
-  buses.map(bus => startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(bus)])),
-)
-t.teardown(() => Promise.all(nodes.map(node => node.stop())))
-
-/** Gives each node its slots, makes them meet, and waits until each serves all. */
-async function formCluster(): Promise<void> {
-  const clients = nodes.map(({ url }) => createClient({ url }))
-  await Promise.all(clients.map(client => client.connect()))
-  for (const [index, client] of clients.entries()) {
-    const [from = 0, below = 0] = BOUNDS.slice(index)
-    await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', String(from), String(below - 1)])
-    await client.sendCommand(['CLUSTER', 'SET-CONFIG-EPOCH', String(index + 1)])
-    const { port } = new URL(nodes[index]?.url ?? '')
-    if (index > 0) await clients[0]?.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', port, String(buses[index])])
-  }
-  for (const client of clients) await formed(client)
-  for (const client of clients) client.destroy()
-}
-
-async function formed(client: { sendCommand(args: string[]): Promise<unknown> }): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
-    const info = String(await client.sendCommand(['CLUSTER', 'INFO']))
-    if (info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')) return
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
-  throw new Error('the cluster did not form in 20 s')
-}
-
-t.before(formCluster)
+const cluster = await startRedisCluster()
+t.teardown(() => cluster.stop())
+const [firstNode = ''] = cluster.urls
 
 const recipes: Record<string, () => Promise<{ client: RedisClient; close(): unknown }>> = {
   'node-redis': async () => {
-    const cluster = createCluster({ rootNodes: [{ url: nodes[0]?.url ?? '' }] })
+    const cluster = createCluster({ rootNodes: [{ url: firstNode }] })
     cluster.on('error', () => {})
     await cluster.connect()
     return { client: fromNodeRedisCluster(cluster), close: () => cluster.destroy() }
   },
   ioredis: async () => {
-    const { hostname, port } = new URL(nodes[0]?.url ?? '')
+    const { hostname, port } = new URL(firstNode)
     const cluster = new Cluster([{ host: hostname, port: Number(port) }], { lazyConnect: true })
     cluster.on('error', () => {})
     await cluster.connect()

@@ -22,8 +22,8 @@ const env = {
     '{"guardedPerKeyPerMinute":60,"bootstrapPerAddressPerMinute":100000,"failedCredentialsPerAddressPerMinute":100000,"writesPerSessionPerMinute":100000}',
   LOG_LEVEL: 'warn',
 }
-const hosts: HostProcess[] = []
-for (let n = 0; n < 4; n++) hosts.push(await spawnHost('unused', env))
+/** All four start at once on an empty database: they migrate it together. */
+const hosts: HostProcess[] = await Promise.all(Array.from({ length: 4 }, () => spawnHost('unused', env)))
 t.teardown(async () => {
   await Promise.all(hosts.map(host => host.stop('SIGTERM')))
   await stores.drop()

@@ -1,11 +1,22 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { runNode } from '../harness/node.ts'
-import { bearer, bootstrapUser, request, spawnHost } from '../harness/host.ts'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  request,
+  signedBootstrap,
+  spawnHost,
+  type Answer,
+  type RequestOptions,
+} from '../harness/host.ts'
 
 const run = promisify(execFile)
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
@@ -53,21 +64,66 @@ t.test('says which port is taken', async t => {
   await one.stop('SIGTERM')
 })
 
-t.test('prints no key, token or signature, whatever clients do', async t => {
-  const host = await spawnHost(dataDir)
-  const send: typeof bootstrapUser extends (send: infer S, ...rest: never[]) => unknown ? S : never = (
-    path,
-    options,
-  ) => request(host.url, path, options)
-  const user = await bootstrapUser(send)
-  await send('/user/v1/subscriptions/payin', { body: '{"amountCents":', headers: bearer(user.token) })
-  await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': `${user.key}x` } })
-  await send(`/partner/v1/cards?token=${user.token}`, { headers: bearer(user.token) })
-  await host.stop('SIGTERM')
-  for (const secret of [user.key, user.key.slice(-36, -6), user.token, user.token.split('.')[2] as string]) {
-    t.notOk(host.output().includes(secret))
+t.test('shows no secret in logs, errors or metrics, whatever clients do', async t => {
+  const host = await spawnHost(dataDir, { LOG_LEVEL: 'debug' })
+  const errors: string[] = []
+  const send = async (path: string, options?: RequestOptions): Promise<Answer> => {
+    const answer = await request(host.url, path, options)
+    if (answer.status >= 400) errors.push(JSON.stringify(answer.body))
+    return answer
   }
-  t.notMatch(host.output(), /gw_sandbox_partner_/)
+  const proof = await signedBootstrap(newWallet())
+  const { body } = await send('/user/v1/bootstrap', { body: proof })
+  const [key, token] = [body['userApiKey'] as string, body['sessionToken'] as string]
+  await send('/user/v1/bootstrap', { body: proof })
+  await send('/user/v1/bootstrap', { body: { ...proof, signature: `${String(proof['signature'])}00` } })
+  const made = await send('/user/v1/keys', { body: {}, headers: bearer(token) })
+  const child = made.body['userApiKey'] as string
+  const rotated = await send(`/user/v1/keys/${String(made.body['userKeyId'])}/rotate`, {
+    body: {},
+    headers: { 'x-user-key': child },
+  })
+  await send('/user/v1/subscriptions/payin', { body: '{"amountCents":', headers: bearer(token) })
+  await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': `${key}x` } })
+  await send(`/user/v1/keys/${token}`, { method: 'DELETE', headers: bearer(token) })
+  await send(`/user/v1/keys?token=${token}`, { headers: bearer(`${token}x`) })
+  const metrics = await (await fetch(`${host.url}/metrics`)).text()
+  await host.stop('SIGTERM')
+
+  t.ok(errors.length >= 5)
+  t.match(host.output(), /"operation":"auth.bootstrap"/, 'the log is there')
+  const secrets = [key, child, rotated.body['userApiKey'] as string, token, String(proof['signature'])]
+  const parts = [...secrets.map(secret => secret.slice(-36, -6)), token.split('.')[2] as string]
+  for (const [place, text] of Object.entries({ log: host.output(), errors: errors.join(), metrics })) {
+    for (const secret of [...secrets, ...parts]) t.notOk(text.includes(secret), place)
+    t.notMatch(text, /gw_sandbox_(?:user|partner)_\w{16}_/, place)
+  }
+})
+
+t.test('lets a running request finish on SIGTERM, and then ends', async t => {
+  const host = await spawnHost(dataDir)
+  const user = await bootstrapUser((path, options) => request(host.url, path, options))
+  const { hostname, port } = new URL(host.url)
+  const body = JSON.stringify({ amountCents: 1 })
+  const sent = httpRequest({
+    ...{ hostname, port, path: '/user/v1/subscriptions/payin', method: 'POST' },
+    headers: {
+      ...bearer(user.token),
+      'idempotency-key': 'while-stopping',
+      'content-type': 'application/json',
+      'content-length': body.length,
+    },
+  })
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.write(body.slice(0, 5))
+  await new Promise(resolve => setTimeout(resolve, 50))
+  const ended = host.stop('SIGTERM')
+  await new Promise(resolve => setTimeout(resolve, 50))
+  sent.end(body.slice(5))
+  const [answer] = await answered
+  t.equal(answer.statusCode, 200)
+  answer.resume()
+  t.equal(await ended, 0)
 })
 
 t.test('runs the demo against a running host', async t => {

@@ -34,6 +34,8 @@ export interface StartOptions {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
+/** Longer than proxies keep an idle connection, so that none reuses one that is just being closed here. */
+const KEEP_ALIVE_MS = 65_000
 const DRAIN_MS = 10_000
 
 /**
@@ -60,7 +62,10 @@ export async function startHost(config: Config, options: StartOptions): Promise<
           )
         : undefined
     const app = appOf(container, options.observe)
-    const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, app.callback())
+    const server = createServer(
+      { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+      app.callback(),
+    )
     const url = await listen(server, config)
     const stopMaintenance = maintain(container, options.report)
     return {

@@ -4,7 +4,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, request, startTestHost, type RequestOptions } from '../../harness/host.ts'
+import { startRedis } from '../../harness/services.ts'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  request,
+  signedBootstrap,
+  startTestHost,
+  type RequestOptions,
+} from '../../harness/host.ts'
 
 t.test('gives one decision event per request, with ids and causes and without credentials', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-observed-'))
@@ -58,6 +67,27 @@ t.test('is ready while its dependencies answer, each by name', async t => {
     status: 200,
     body: { status: 'ready', dependencies: { database: 'ok' } },
   })
+})
+
+t.test('is not ready, and refuses what needs it, while Redis is down', async t => {
+  const redis = await startRedis([])
+  const host = await startTestHost({ REDIS_URL: redis.url })
+  t.teardown(() => host.close())
+  const user = await bootstrapUser(host.send)
+  await redis.stop()
+  const states = { database: 'ok', redis: 'down' }
+  t.match(await host.send('/readyz'), { status: 503, body: { status: 'not_ready', dependencies: states } })
+  const proof = await host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) })
+  t.match(proof, { status: 503, body: { error: 'service_unavailable' } })
+  const pay = await host.send('/user/v1/subscriptions/payin', {
+    body: { amountCents: 1 },
+    headers: { ...bearer(user.token), 'idempotency-key': randomUUID() },
+  })
+  t.match(
+    pay,
+    { status: 503, body: { error: 'service_unavailable' } },
+    'money does not pass without its limits',
+  )
 })
 
 t.test('answers OPTIONS and HEAD, and lets pages read our header fields', async t => {

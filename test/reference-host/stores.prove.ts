@@ -1,0 +1,14 @@
+import t from 'tap'
+import { runHostSuites } from '../harness/host-suites.ts'
+import { startRedisCluster } from '../harness/redis-cluster.ts'
+
+t.test('the host passes its suites on the embedded database with Redis', t =>
+  runHostSuites(t, 'embedded+redis'),
+)
+
+t.test('the host passes its suites on Postgres with a Redis Cluster', async t => {
+  const cluster = await startRedisCluster()
+  t.teardown(() => cluster.stop())
+  process.env['TEST_REDIS_CLUSTER_URLS'] = cluster.urls.join()
+  await runHostSuites(t, 'postgres+cluster')
+})
