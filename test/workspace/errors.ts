@@ -96,7 +96,7 @@ export async function errorsPage(): Promise<string> {
 
 const PAGE = `# Errors
 
-<!-- Written by \`npm run errors:update\` from the code lists of the packages. -->
+<!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 An expected "no" is a denial: data with a \`code\`, a \`status\` and a \`message\`, never thrown. On the wire it is
 \`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner answers put
