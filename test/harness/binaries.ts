@@ -114,3 +114,19 @@ export function redisBinaries(): Binaries & { readonly server: string } {
   if (existsSync(join(bin, server))) return { from: 'Debian package, unpacked', directory: bin, env, server }
   throw new Error('no Redis for the tests: install Debian package redis-server, or set TEST_REDIS_URL')
 }
+
+/** Node releases that the packages are tried on, besides the one that runs the tests. */
+export const OTHER_NODES = ['22.23.3', '24.21.0'] as const
+
+/** A Node release, from the npm package that holds its program; kept in the cache. */
+export function nodeBinary(version: string): string {
+  const name = `node-${process.platform}-${process.arch}`
+  const directory = cache(`node-${version}`)
+  const program = join(directory, 'node_modules', name, 'bin', 'node')
+  if (!existsSync(program)) {
+    const args = ['install', '--prefix', directory, '--no-save', '--ignore-scripts', `${name}@${version}`]
+    spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 3 * MINUTE })
+  }
+  if (existsSync(program)) return program
+  throw new Error(`no Node ${version} for the tests: the npm package ${name} could not be installed`)
+}

@@ -12,8 +12,9 @@ export function plainNode(args: readonly string[], options: SpawnOptions): Child
 export async function runNode(
   args: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  cwd: string = '.',
 ): Promise<{ code: number | null; output: string }> {
-  const child = plainNode(args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = plainNode(args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {

@@ -2,4 +2,4 @@
 import { writeFileSync } from 'node:fs'
 import { pages } from './pages.ts'
 
-for (const [path, make] of Object.entries(pages)) writeFileSync(path, make())
+for (const [path, make] of Object.entries(pages)) writeFileSync(path, await make())

@@ -1,16 +1,22 @@
 import { denier, type DenialOf } from '@gatewright/kernel'
 
-/** Denials of this package, with their HTTP status. */
+/** What this package answers with of its own accord, with the HTTP status. */
 export const codes = {
   invalid_request: 400,
   /** Plain HTTP where `requireHttps` is set. */
   https_required: 403,
   payload_too_large: 413,
   unsupported_media_type: 415,
+  /** Something nobody expected; the text is fixed. */
+  internal_error: 500,
+  /** A `Fault`; the text is fixed. */
+  service_unavailable: 503,
 } as const
 
 /** What reading a request can refuse with. */
-export type RequestDenial = DenialOf<typeof codes>
+export type RequestDenial = DenialOf<
+  Pick<typeof codes, 'invalid_request' | 'payload_too_large' | 'unsupported_media_type'>
+>
 
 /** Makes a denial of this package. */
 export const deny: ReturnType<typeof denier<typeof codes>> = denier(codes)

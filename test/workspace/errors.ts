@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { packageNames } from './tree.ts'
+
+/** What a client should make of each code. A code without an entry fails the test. */
+const ADVICE: Readonly<Record<string, string>> = {
+  gone: 'The old name has been switched off. Use the new one.',
+  https_required: 'Send the request over HTTPS.',
+  idempotency_key_invalid: 'Send 8 to 255 visible ASCII characters, bare or as one quoted string.',
+  idempotency_key_required: 'Send an `Idempotency-Key`: a fresh one per write, the same one for its repeats.',
+  idempotency_key_reused: 'The key was used with another payload. Take a fresh key.',
+  insufficient_scope: 'Ask for a session with the scope that `scope` names.',
+  internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
+  invalid_request: 'Mend what `field` names. Repeating the request as it is cannot help.',
+  invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one answer.',
+  invalid_state: 'Another step comes first; `message` names it.',
+  key_not_validated: 'The operator has to validate the partner key first.',
+  method_not_allowed: 'Use a method that `Allow` names.',
+  not_found: 'There is no such thing for this caller; it may exist for another.',
+  outcome_unknown: 'An earlier run of this write was lost. Ask about `operationId`; do not take a fresh key.',
+  payload_too_large: 'Send less: `message` has the bound.',
+  policy_blocked:
+    'A rule of the key or session forbids it; `rule` names it, with what remains and when it resets.',
+  rate_limited: 'Wait for `Retry-After` seconds.',
+  request_in_progress:
+    'The first run of this write is still under way. Wait for `Retry-After` and repeat with the same key.',
+  service_unavailable: 'A dependency is down. Wait for `Retry-After` and repeat, a write with the same key.',
+  session_expired: 'Mint a new session.',
+  unauthorized: 'Send a valid credential; the `WWW-Authenticate` challenge says of which kind.',
+  unsupported_media_type: 'Send `Content-Type: application/json` in UTF-8.',
+  wrong_surface: 'The session belongs to the other surface.',
+}
+
+interface Entry {
+  readonly status: number
+  readonly packages: string[]
+}
+
+type Codes = Readonly<Record<string, number>>
+
+/** The code list of a package, where it has one: `codes` (or `CODES`) of its built `codes.js`. */
+async function codesOf(name: string): Promise<Codes> {
+  for (const path of ['codes.js', 'server/codes.js']) {
+    try {
+      const url = pathToFileURL(`packages/${name}/dist/${path}`).href
+      const loaded = (await import(url)) as { codes?: Codes; CODES?: Codes }
+      return loaded.codes ?? loaded.CODES ?? {}
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    }
+  }
+  return {}
+}
+
+/** Every code with its status and the packages that answer with it. Throws when two packages disagree on a status. */
+export async function allCodes(): Promise<Map<string, Entry>> {
+  const found = new Map<string, Entry>()
+  for (const name of packageNames()) {
+    for (const [code, status] of Object.entries(await codesOf(name))) {
+      const entry = found.get(code) ?? { status, packages: [] }
+      if (entry.status !== status)
+        throw new Error(`${name}: ${code} is ${status} here and ${entry.status} elsewhere`)
+      entry.packages.push(name)
+      found.set(code, entry)
+    }
+  }
+  return found
+}
+
+/** The codes of faults with their docstrings, from kernel's source. */
+export function faultCodes(source: string): [code: string, meaning: string][] {
+  const [, union = ''] = /export type FaultCode =([^]*?)\n\n/.exec(source) ?? []
+  return [...union.matchAll(/\/\*\* (.*?) \*\/\s*\| '(\w+)'/g)].map(([, meaning = '', code = '']) => [
+    code,
+    meaning,
+  ])
+}
+
+/** Writes `docs/errors.md`. Throws for a code that nobody has described, and for a description of no code. */
+export async function errorsPage(): Promise<string> {
+  const codes = await allCodes()
+  const undescribed = [...codes.keys()].filter(code => !ADVICE[code])
+  if (undescribed.length > 0)
+    throw new Error(`describe in test/workspace/errors.ts: ${undescribed.join(', ')}`)
+  const rows = [...codes]
+    .toSorted(([a, { status: s }], [b, { status: r }]) => s - r || a.localeCompare(b))
+    .map(
+      ([code, { status, packages }]) =>
+        `| ${status} | \`${code}\` | ${ADVICE[code]} | ${packages.join(', ')} |`,
+    )
+  const faults = faultCodes(readFileSync('packages/kernel/src/fault.ts', 'utf8')).map(
+    ([code, meaning]) => `| \`${code}\` | ${meaning} |`,
+  )
+  return PAGE.replace('{denials}', rows.join('\n')).replace('{faults}', faults.join('\n'))
+}
+
+const PAGE = `# Errors
+
+<!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
+
+An expected "no" is a denial: data with a \`code\`, a \`status\` and a \`message\`, never thrown. On the wire it is
+\`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner answers put
+the envelope around it; \`application/problem+json\` (RFC 9457) has the code as \`code\`. Codes are spelled the same in packages and
+on the wire. No error holds a token, a key, a signature, a request body or internal text.
+
+| Status | Code | What to do | Said by |
+|---|---|---|---|
+{denials}
+
+## Faults
+
+A broken world is a \`Fault\`: thrown, and always answered with 503 \`service_unavailable\` and \`Retry-After\`, never with a yes, 401, 403 or
+429. Its code is for logs and metrics.
+
+| Code | Meaning |
+|---|---|
+{faults}
+
+A wrong option is a \`TypeError\` at construction that names the option, its bound and what was given.
+`

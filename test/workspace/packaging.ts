@@ -1,0 +1,32 @@
+// Packs every package and looks at the tarball as a user's tools will: publint, and "are the types wrong".
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { packTo } from './pack.ts'
+import { packageNames } from './tree.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'gatewright-pack-'))
+const problems: string[] = []
+try {
+  for (const name of packageNames()) {
+    const tarball = packTo(directory, name)
+    const { messages, pkg } = await publint({
+      pack: { tarball: new Uint8Array(readFileSync(tarball)).buffer },
+    })
+    for (const message of messages) problems.push(`${name}: publint: ${formatMessage(message, pkg)}`)
+    const attw = 'node_modules/@arethetypeswrong/cli/dist/index.js'
+    const args = [attw, tarball, '--profile', 'esm-only', '--no-color', '--no-emoji']
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    if (status !== 0) problems.push(`${name}: attw: ${stdout}${stderr}`)
+    console.log(
+      `${name}: ${messages.length} publint messages, attw ${status === 0 ? 'found nothing' : 'failed'}`,
+    )
+  }
+} finally {
+  rmSync(directory, { recursive: true, force: true })
+}
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exitCode = 1
