@@ -1,0 +1,86 @@
+import { createAliases } from '@gatewright/legacy-alias-router'
+import { aliasTable } from '@gatewright/reference-host'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { holds } from '../../harness/holds.ts'
+import { startTestHost } from '../../harness/host.ts'
+import { sendTarget } from '../../legacy-alias-router/raw.ts'
+
+const host = await startTestHost({
+  RATE_LIMITS: '{"bootstrapPerAddressPerMinute":100000,"failedCredentialsPerAddressPerMinute":100000}',
+})
+t.teardown(() => host.close())
+const port = Number(new URL(host.url).port)
+const aliases = createAliases(aliasTable)
+
+/** Which operation a request target reached, if the request came as far as the host. */
+async function reached(
+  method: string,
+  target: string,
+): Promise<{ status: number; operation?: string | undefined }> {
+  const before = host.decisions.length
+  const { status } = await sendTarget(port, method, target)
+  const decision = host.decisions[before]
+  return { status, operation: decision?.operation }
+}
+
+const byte = fc.oneof(
+  fc.constantFrom(
+    '/',
+    '%',
+    '.',
+    ';',
+    '\\',
+    '#',
+    '?',
+    '%2f',
+    '%5c',
+    '%2e',
+    '..',
+    '%00',
+    '//',
+    '%ff',
+    'S',
+    '%73',
+  ),
+  fc.integer({ min: 0x21, max: 0xff }).map(code => String.fromCharCode(code)),
+)
+const target = fc
+  .tuple(
+    fc.constantFrom<string>(
+      '/consumer/v1/bootstrap',
+      '/consumer/v1/sessions',
+      '/consumer/v1/subscriptions/payin',
+      '/identity/consumer-api-keys',
+      '/user/v1/sessions',
+      '/users/resolve',
+    ),
+    fc.array(fc.tuple(fc.nat(34), fc.nat(2), byte), { maxLength: 2 }),
+  )
+  .map(([path, edits]) =>
+    edits.reduce<string>(
+      (text, [at, removed, put]) => text.slice(0, at) + put + text.slice(at + removed),
+      path,
+    ),
+  )
+
+t.test('no bytes in an old path reach an operation that its current path does not', async t => {
+  const seen = new Set<string>()
+  await holds(
+    t,
+    fc.asyncProperty(fc.constantFrom('GET', 'POST'), target, async (method, target) => {
+      const old = await reached(method, target)
+      const resolved = aliases.resolve({ path: target.split('?')[0] as string, header: () => undefined })
+      assert.ok(resolved.ok)
+      const { path, used } = resolved.value
+      if (old.operation !== undefined && used.length > 0) seen.add(old.operation)
+      // An untranslated target reaches an operation only by being its very path.
+      if (used.length === 0 && old.operation !== undefined)
+        assert.match(path, /^\/(?:user\/v1\/sessions|users\/resolve)$/)
+      assert.deepEqual(await reached(method, path), old)
+    }),
+    { numRuns: 1000 },
+  )
+  t.same([...seen].sort(), ['auth.bootstrap', 'sessions.create', 'subscriptions.payin'])
+})
