@@ -21,33 +21,43 @@ export function isPlain(path: string): boolean {
 /** Finds the row that translates a path: an exact one, else the longest prefix of whole segments. */
 export type FindPath = (path: string) => Alias | undefined
 
-const headOf = (path: string): string => {
-  const end = path.indexOf('/', 1)
-  return end === -1 ? path : path.slice(0, end)
+/** A segment of the table's paths: the rows that end there, and what follows. */
+interface Node {
+  exact?: Alias
+  prefix?: Alias
+  readonly next: Map<string, Node>
 }
 
-/** Indexes the paths of a table, so that the cost of a look-up does not grow with the number of rows. */
+/**
+ * Indexes the paths of a table by segment. A look-up walks a path as far as some row has its segments, and so costs
+ * the same with few rows and with many.
+ */
 export function pathFinder(aliases: readonly Alias[]): FindPath {
-  const of = (kind: Alias['kind']): Map<string, Alias> =>
-    new Map(aliases.filter(alias => alias.kind === kind).map(alias => [alias.from, alias]))
-  const exact = of('path')
-  const prefixes = of('prefix')
-  // Most requests end here: no row starts with their first segment.
-  const heads = new Set([...exact.keys(), ...prefixes.keys()].map(headOf))
-  const depth = Math.max(0, ...[...prefixes.keys()].map(from => from.split('/').length - 1))
+  const root: Node = { next: new Map() }
+  for (const alias of aliases) {
+    const { kind, from } = alias
+    if (kind !== 'path' && kind !== 'prefix') continue
+    let node = root
+    for (const segment of from.split('/').slice(1)) {
+      const next = node.next.get(segment) ?? { next: new Map<string, Node>() }
+      node.next.set(segment, next)
+      node = next
+    }
+    if (kind === 'path') node.exact = alias
+    else node.prefix = alias
+  }
 
   return path => {
-    const head = headOf(path)
-    if (!heads.has(head)) return undefined
-    const found = exact.get(path)
-    if (found) return found
-    let longest = prefixes.get(head)
-    for (let segments = 1, end = head.length; segments < depth && end < path.length; segments++) {
-      const next = path.indexOf('/', end + 1)
-      end = next === -1 ? path.length : next
-      longest = prefixes.get(path.slice(0, end)) ?? longest
+    let longest: Alias | undefined
+    let start = 1
+    for (let node: Node | undefined = root; ; ) {
+      const slash = path.indexOf('/', start)
+      node = node.next.get(slash === -1 ? path.slice(start) : path.slice(start, slash))
+      if (!node) return longest
+      if (slash === -1) return node.exact ?? node.prefix ?? longest
+      longest = node.prefix ?? longest
+      start = slash + 1
     }
-    return longest
   }
 }
 

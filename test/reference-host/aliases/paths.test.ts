@@ -65,20 +65,24 @@ const target = fc
     ),
   )
 
+/** The current paths among the targets. */
+const SERVED = /^(?:\/user\/v1\/(?:bootstrap|sessions|subscriptions\/payin)|\/users\/resolve)$/
+
 t.test('no bytes in an old path reach an operation that its current path does not', async t => {
   const seen = new Set<string>()
   await holds(
     t,
     fc.asyncProperty(fc.constantFrom('GET', 'POST'), target, async (method, target) => {
       const old = await reached(method, target)
-      const resolved = aliases.resolve({ path: target.split('?')[0] as string, header: () => undefined })
+      const came = target.split('?')[0] as string
+      const resolved = aliases.resolve({ path: came, header: () => undefined })
       assert.ok(resolved.ok)
       const { path, used } = resolved.value
       if (old.operation !== undefined && used.length > 0) seen.add(old.operation)
-      // An untranslated target reaches an operation only by being its very path.
-      if (used.length === 0 && old.operation !== undefined)
-        assert.match(path, /^\/(?:user\/v1\/sessions|users\/resolve)$/)
-      assert.deepEqual(await reached(method, path), old)
+      // An untranslated target reaches an operation only by being its very path, as the router reads it.
+      if (used.length === 0 && old.operation !== undefined) assert.ok(SERVED.test(path), path)
+      if (path.startsWith('/')) assert.deepEqual(await reached(method, path + target.slice(came.length)), old)
+      else assert.equal(old.operation, undefined)
     }),
     { numRuns: 1000 },
   )
