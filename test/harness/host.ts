@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
-import { readConfig, startHost } from '@gatewright/reference-host'
+import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
 import { Conformance } from './conformance.ts'
 import { hostStoresEnv } from './host-stores.ts'
 import { plainNode } from './node.ts'
@@ -46,6 +46,8 @@ export interface TestHost {
   readonly partnerKey: string
   /** Failures the host reported: faults and unexpected errors. */
   readonly failures: unknown[]
+  /** The decision event of each request, in order. */
+  readonly decisions: Decision[]
   /** Sends a request, and holds the answer against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<Answer>
   close(): Promise<void>
@@ -61,9 +63,11 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
   const config = readConfig({ PORT: '0', DATA_DIR: dataDir, RATE_LIMITS: ROOMY, ...stores.env, ...env })
   if (!config.ok) throw new Error(config.problems.join('; '))
   const failures: unknown[] = []
+  const decisions: Decision[] = []
   const host = await startHost(config.value, {
-    observe: ({ failure }) => {
-      if (failure !== undefined) failures.push(failure)
+    observe: decision => {
+      decisions.push(decision)
+      if (decision.failure !== undefined) failures.push(decision.failure)
     },
     report: error => failures.push(error),
     ...(clock ? { clock } : {}),
@@ -73,6 +77,7 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     url: host.url,
     partnerKey: host.partnerKey as string,
     failures,
+    decisions,
     async send(path, options = {}) {
       const answer = await request(host.url, path, options)
       const { method = options.body === undefined ? 'GET' : 'POST', headers = {} } = options

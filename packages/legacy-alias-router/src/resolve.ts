@@ -1,6 +1,10 @@
 import { allow, type Verdict } from '@gatewright/kernel'
+import { checkedAliases } from './check.ts'
 import { deny, type AliasDenial } from './codes.ts'
-import { checkTable, type AliasMode, type AliasTable } from './table.ts'
+import { fieldReader, twinWriter, type FieldsRead } from './fields.ts'
+import { isPlain, pathFinder, translated } from './paths.ts'
+import { scopeReader, type ScopesRead } from './scopes.ts'
+import type { Alias, AliasTable, AliasUse } from './table.ts'
 
 /** What `resolve` looks at. */
 export interface AliasFacts {
@@ -10,98 +14,93 @@ export interface AliasFacts {
   header(name: string): string | undefined
 }
 
-/** The canonical request, and what of it was said in old names. */
+/** The request under current names, and what of it was said in old ones. */
 export interface Resolved {
   readonly path: string
-  /** Canonical headers whose value arrived under a legacy name. */
+  /** Current headers whose value arrived under an old name. No prototype. */
   readonly headers: Readonly<Record<string, string>>
-  /** The legacy paths and headers that were used. */
-  readonly used: readonly string[]
-  /** Fields every answer to this request carries, errors included: `Deprecation` (RFC 9745). */
-  readonly answerHeaders: readonly (readonly [name: string, value: string])[]
+  /** The old paths and headers that were used. */
+  readonly used: readonly AliasUse[]
 }
 
-/** The alias table, ready to use. */
+/**
+ * The alias table, ready to use. The readers share their refusals: `gone` (410) for a name whose mode is `gone`
+ * when its current name did not come too, else the old one is ignored; `invalid_request` when an old name and
+ * its current one both came and differ (`field` names the current one). A denial's `used` has what was found.
+ */
 export interface Aliases {
   /**
-   * Translates a request into canonical names. Paths match by whole segments; a path that a router could read
-   * in more than one way is never translated. Denial: `invalid_request` when a legacy header and its canonical
-   * one both came and differ (`field` names the canonical one).
+   * Translates path and headers. Paths match by whole segments; a path that a router could read in more than
+   * one way is never translated. The cost does not depend on the number of paths in the table.
    */
   resolve(facts: AliasFacts): Verdict<Resolved, AliasDenial>
-  /** Copies an answer object with the legacy twin of each field that has one. */
+  /**
+   * Translates the fields of an operation's request body. An old name at the top is replaced; one inside an
+   * object is copied from there. `null` counts as absent.
+   */
+  readFields(operation: string, body: Readonly<Record<string, unknown>>): Verdict<FieldsRead, AliasDenial>
+  /** Translates requested scopes: renamed ones to their current name, retired ones aside. */
+  readScopes(surface: string, requested: readonly string[]): Verdict<ScopesRead, AliasDenial>
+  /** Copies an answer object with the old twin of each field that has one. */
   withTwins(fields: Readonly<Record<string, unknown>>): Record<string, unknown>
-  /** Parts requested scopes into those to grant and retired ones, which are accepted and grant nothing. */
-  sortScopes(
-    surface: string,
-    requested: readonly string[],
-  ): { readonly scopes: string[]; readonly ignored: string[] }
 }
 
-/** Encoded slash, back-slash or dot, empty or dot segments, parameters, back-slash, or a percent that encodes nothing. */
-const AMBIGUOUS = /%(?:2f|5c|2e)|%(?![0-9a-f]{2})|\/\/|\/\.{1,2}(?:\/|$)|[;\\]|^[^/]/i
+const NO_HEADERS: Resolved['headers'] = Object.freeze(Object.create(null) as Record<string, string>)
+const NONE: readonly AliasUse[] = Object.freeze([])
 
-/** RFC 9745 section 2.1: the date as a structured field, `@` and Unix seconds. The oldest date speaks for all. */
-function deprecation(modes: readonly AliasMode[]): Resolved['answerHeaders'] {
-  const dates = modes.flatMap(mode => (mode === 'serve' ? [] : [mode.deprecatedSince]))
-  return dates.length === 0 ? [] : [['Deprecation', `@${Math.floor(Math.min(...dates) / 1000)}`]]
+interface HeadersRead {
+  readonly headers: Resolved['headers']
+  readonly used: readonly AliasUse[]
 }
 
-/** Checks the table (a wrong one throws a `TypeError`) and compiles it. */
-export function createAliases(table: AliasTable): Aliases {
-  checkTable(table)
-  const paths = new Map(table.paths.map(rename => [rename.from, rename]))
-  const depth = Math.max(0, ...table.paths.map(rename => rename.from.split('/').length - 1))
+const NOTHING_OLD = allow<HeadersRead>({ headers: NO_HEADERS, used: NONE })
 
-  /** The rename of the longest legacy prefix of whole segments, if any. */
-  const match = (path: string): AliasTable['paths'][number] | undefined => {
-    let found
-    let end = 0
-    for (let segment = 0; segment < depth && end < path.length; segment++) {
-      const next = path.indexOf('/', end + 1)
-      end = next === -1 ? path.length : next
-      found = paths.get(path.slice(0, end)) ?? found
+function readHeaders(
+  rows: readonly Alias[],
+  header: AliasFacts['header'],
+): Verdict<HeadersRead, AliasDenial> {
+  let read: { headers: Record<string, string>; used: AliasUse[] } | undefined
+  for (const alias of rows) {
+    const old = header(alias.from)
+    if (old === undefined) continue
+    read ??= { headers: Object.create(null) as Record<string, string>, used: [] }
+    const { headers, used } = read
+    used.push({ alias })
+    const to = alias.to as string
+    const current = headers[to] ?? header(to)
+    if (alias.mode === 'gone') {
+      if (current !== undefined) continue
+      return { ...deny('gone', `the header ${alias.from} is gone: send ${to}`, { field: alias.from }), used }
     }
-    return found
+    if (current !== undefined && current !== old) {
+      const message = `${to} and its old name ${alias.from} differ: send one`
+      return { ...deny('invalid_request', message, { field: to }), used }
+    }
+    headers[to] = old
   }
+  return read ? allow(read) : NOTHING_OLD
+}
+
+/** Checks the table (a wrong one throws a `TypeError` that names the row) and compiles it. */
+export function createAliases(table: AliasTable): Aliases {
+  const aliases = checkedAliases(table)
+  const headerRows = aliases.filter(({ kind }) => kind === 'header')
+  const find = pathFinder(aliases)
 
   return {
     resolve({ path, header }) {
-      const used: string[] = []
-      const modes: AliasMode[] = []
-      const headers: Record<string, string> = {}
-      for (const { from, to, mode } of table.headers) {
-        const legacy = header(from)
-        if (legacy === undefined) continue
-        const canonical = header(to)
-        if (canonical !== undefined && canonical !== legacy) {
-          return deny('invalid_request', `${to} and its legacy name ${from} differ: send one`, { field: to })
-        }
-        headers[to] = legacy
-        used.push(from)
-        modes.push(mode)
-      }
-      const rename = AMBIGUOUS.test(path) ? undefined : match(path)
-      if (rename) {
-        used.push(rename.from)
-        modes.push(rename.mode)
-      }
-      const target = rename ? rename.to + path.slice(rename.from.length) : path
-      return allow({ path: target, headers, used, answerHeaders: deprecation(modes) })
+      const read = readHeaders(headerRows, header)
+      if (!read.ok) return read
+      const { headers, used } = read.value
+      const alias = find(path)
+      if (!alias || !isPlain(path)) return allow({ path, headers, used })
+      const successor = translated(path, alias)
+      const all = [...used, { alias, successor }]
+      if (alias.mode !== 'gone') return allow({ path: successor, headers, used: all })
+      return { ...deny('gone', `${alias.from} is gone: use ${alias.to}`), used: all }
     },
-    withTwins(fields) {
-      const copy = { ...fields }
-      for (const [name, twin] of Object.entries(table.answerTwins)) {
-        if (Object.hasOwn(fields, name)) copy[twin] = fields[name]
-      }
-      return copy
-    },
-    sortScopes(surface, requested) {
-      const retired = table.retiredScopes[surface] ?? []
-      return {
-        scopes: [...new Set(requested.filter(name => !retired.includes(name)))],
-        ignored: [...new Set(requested.filter(name => retired.includes(name)))],
-      }
-    },
+    readFields: fieldReader(table, aliases),
+    readScopes: scopeReader(aliases),
+    withTwins: twinWriter(aliases),
   }
 }

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '@gatewright/kernel'
+import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
 import { startMaintenance } from './maintenance.ts'
@@ -61,7 +62,10 @@ export async function startHost(config: Config, options: StartOptions): Promise<
             container.get(token.CLOCK),
           )
         : undefined
-    const app = appOf(container, options.observe)
+    const aliasUsage = createUsageLog({
+      ...{ storage: backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
+    })
+    const app = appOf(container, observing(options.observe, aliasUsage))
     const server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
       app.callback(),
@@ -76,6 +80,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
         await container.get(token.IDEMPOTENCY).drained()
         await stopMaintenance()
         await container.get(token.ISSUER).flush()
+        await aliasUsage.flush().catch(options.report)
         await guard.stop()
         await closeStores()
       },
@@ -90,15 +95,29 @@ export async function startHost(config: Config, options: StartOptions): Promise<
 function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {
   const services = appServices(container, observe)
   const { publicUrl = '/', serviceName } = container.get(token.CONFIG)
-  return createApp(operations(services, { serviceName, url: publicUrl, aliases: aliasTable }), services)
+  const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable })
+  checkShadowing(
+    aliasTable,
+    table.flatMap(({ paths }) => paths),
+  )
+  return createApp(table, services)
+}
+
+/** Notes under which key old names were used, besides passing each decision on. */
+function observing(observe: Observe, aliasUsage: UsageLog): Observe {
+  return decision => {
+    aliasUsage.record(decision.keyId, decision.aliases)
+    observe(decision)
+  }
 }
 
 function maintain(container: Container, report: (error: unknown) => void): () => Promise<void> {
-  const { nonces, sql, idempotency, spend } = container.get(token.BACKEND)
+  const { nonces, sql, idempotency, spend, aliasUsage } = container.get(token.BACKEND)
   const collected = {
     nonces,
     records: idempotency(sql),
     spend: spend(sql),
+    aliasUsage,
     issuer: container.get(token.ISSUER),
   }
   return startMaintenance(collected, container.get(token.CLOCK), report)

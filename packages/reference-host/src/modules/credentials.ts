@@ -4,26 +4,30 @@ import { parsePolicy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import Type from 'typebox'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
-import { deny, type HostDenial } from '../server/codes.ts'
+import { noted } from '../server/aliases.ts'
+import { deny } from '../server/codes.ts'
+import type { CanonicalFacts } from '../server/exchange.ts'
 
 /** Lifetime of a session in seconds; the issuer's default is 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({ minimum: 60, maximum: 86_400 })
 
 /**
- * Reads requested scopes: retired ones are put aside, an unknown one is `invalid_request` naming it. Nothing
+ * Reads requested scopes: old names are translated, retired ones put aside, an unknown one is `invalid_request` naming it. Nothing
  * requested means the whole catalogue of the surface.
  */
 export function grantable(
   surface: Surface,
   requested: readonly string[] | undefined,
   field: string,
-  aliases: Aliases,
-): Verdict<{ scopes: string[]; ignored: string[] }, HostDenial> {
+  { aliases, facts }: { readonly aliases: Aliases; readonly facts: CanonicalFacts },
+): Verdict<{ scopes: string[]; ignored: string[] }> {
   const catalogue = surface === 'user' ? userScopes : partnerScopes
   if (requested === undefined) return allow({ scopes: [...catalogue.names], ignored: [] })
-  const sorted = aliases.sortScopes(surface, requested)
-  const unknown = sorted.scopes.find(name => !catalogue.has(name))
-  if (unknown === undefined) return allow(sorted)
+  const read = noted(facts, aliases.readScopes(surface, requested))
+  if (!read.ok) return { ...read, field }
+  const { scopes, ignored } = read.value
+  const unknown = scopes.find(name => !catalogue.has(name))
+  if (unknown === undefined) return allow({ scopes, ignored })
   return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, {
     field,
   })

@@ -1,4 +1,4 @@
-import type { AliasTable } from '@gatewright/legacy-alias-router'
+import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { TObject } from 'typebox'
 import type { Operation } from '../server/operation.ts'
 import { answers } from './answers.ts'
@@ -40,9 +40,9 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
 function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, legacy: boolean][] {
   return paths.flatMap(path => [
     [path, false] as [string, boolean],
-    ...aliases.paths
-      .filter(({ to }) => path === to || path.startsWith(`${to}/`))
-      .map(({ from, to }) => [from + path.slice(to.length), true] as [string, boolean]),
+    ...legacyPaths(aliases, path)
+      .filter(({ alias }) => alias.mode !== 'gone')
+      .map(old => [old.path, true] as [string, boolean]),
   ])
 }
 

@@ -1,18 +1,35 @@
-import type { AliasTable } from '@gatewright/legacy-alias-router'
+import type { AliasTable, Deprecated, ScopeRename } from '@gatewright/legacy-alias-router'
 
 /** When the legacy names were deprecated. They stay supported, so there is no sunset (contract section 1). */
-const DEPRECATED = { deprecatedSince: Date.UTC(2026, 0, 1) }
+const DEPRECATED: Deprecated = { deprecatedSince: Date.UTC(2026, 0, 1) }
 
-const RETIRED = ['deposits-swapped.read', 'deposits-swapped.write']
+const retired = (surface: string, ...names: string[]): ScopeRename[] =>
+  names.map(from => ({ surface, from, to: null, mode: DEPRECATED }))
 
-/** Every old name the host still serves (contract section 1). */
+const NAMES_A_USER = ['users.resolve', 'sessions.createForPartner']
+
+/** Every old name the host still serves (contract sections 1, 4 and 8). */
 export const aliasTable: AliasTable = {
-  paths: [
+  prefixes: [
     { from: '/consumer/v1', to: '/user/v1', mode: DEPRECATED },
     { from: '/identity/consumer-api-keys', to: '/identity/user-api-keys', mode: DEPRECATED },
   ],
-  headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode: 'serve' }],
-  answerTwins: { userApiKey: 'consumerApiKey', userKeyId: 'consumerKeyId' },
-  // Balances need no scope on the partner surface, so existing proxies may ask for it in vain.
-  retiredScopes: { user: RETIRED, partner: [...RETIRED, 'balances.read'] },
+  headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode: DEPRECATED }],
+  requestFields: NAMES_A_USER.flatMap(operation => [
+    { operation, from: 'externalUserId', to: 'userId', mode: DEPRECATED },
+    { operation, from: 'wallet.address', to: 'walletAddress', ignoreCase: true, mode: DEPRECATED },
+  ]),
+  answerFields: [
+    { from: 'consumerApiKey', to: 'userApiKey', mode: DEPRECATED },
+    { from: 'consumerKeyId', to: 'userKeyId', mode: DEPRECATED },
+  ],
+  scopes: [
+    ...retired('user', 'deposits-swapped.read', 'deposits-swapped.write'),
+    // Balances need no scope on the partner surface, so existing proxies may ask for it in vain.
+    ...retired('partner', 'deposits-swapped.read', 'deposits-swapped.write', 'balances.read'),
+  ],
+  schemes: [
+    { from: 'ConsumerKey', to: 'UserKey', mode: DEPRECATED },
+    { from: 'ConsumerSessionBearer', to: 'UserSessionBearer', mode: DEPRECATED },
+  ],
 }

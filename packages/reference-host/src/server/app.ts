@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { errorAnswer, faultAnswer, type TrustedProxies } from '@gatewright/http'
 import { requestFacts, send } from '@gatewright/http/koa'
 import { Fault, type Clock } from '@gatewright/kernel'
-import type { Aliases } from '@gatewright/legacy-alias-router'
+import { answerHeaders } from '@gatewright/legacy-alias-router'
 import Koa, { type Middleware } from 'koa'
+import { aliasStage } from './aliases.ts'
 import { commonHeaders } from './cors.ts'
 import { decisionOf, type Observe } from './decision.ts'
 import { shapeOfPath, traceIdOf, type Exchange, type ExchangeState } from './exchange.ts'
@@ -11,11 +12,10 @@ import { openResponses, wantsOpenResponses } from './open-responses.ts'
 import type { Operation } from './operation.ts'
 import type { PerformServices } from './perform.ts'
 import { errorShape } from './render.ts'
-import { aliasStage, operationRoutes } from './router.ts'
+import { operationRoutes } from './router.ts'
 
 /** What the application needs besides its table. */
 export interface AppServices extends PerformServices {
-  readonly aliases: Aliases
   readonly clock: Clock
   /** Names the service in Open Responses answers. */
   readonly serviceName: string
@@ -42,13 +42,12 @@ export function createApp(table: readonly Operation[], services: AppServices): K
 function answerStage(services: AppServices): Middleware<ExchangeState> {
   const { clock, observe, serviceName, trusted } = services
   return async (ctx, next) => {
-    const facts = requestFacts(ctx, trusted)
+    const facts = { ...requestFacts(ctx, trusted), oldNames: [] }
     const exchange: Exchange = {
       requestId: randomUUID(),
       traceId: traceIdOf(facts.header('traceparent')),
       startedAtMs: performance.now(),
       facts,
-      aliases: [],
     }
     ctx.state.exchange = exchange
     let failure: unknown
@@ -62,6 +61,7 @@ function answerStage(services: AppServices): Middleware<ExchangeState> {
     }
     const answer = exchange.answer ?? errorAnswer('plain')
     for (const [name, value] of commonHeaders) ctx.set(name, value)
+    for (const [name, value] of answerHeaders(facts.oldNames)) ctx.set(name, value)
     ctx.set('X-Request-Id', exchange.requestId)
     send(ctx, wrapped(answer))
     observe(decisionOf(exchange, answer, failure))

@@ -17,7 +17,7 @@ export interface Decision {
   readonly accountId: string | undefined
   readonly keyId: string | undefined
   readonly sessionId: string | undefined
-  /** Legacy names that were used. */
+  /** Ids of the old names that were used. */
   readonly aliases: readonly string[]
   readonly replayed: boolean
   readonly durationMs: number
@@ -42,7 +42,7 @@ export function decisionOf(exchange: Exchange, answer: Answer, failure: unknown)
     code: typeof code === 'string' ? code : undefined,
     reason: failure instanceof Fault ? failure.code : denial?.reason,
     ...(performed?.who ?? { accountId: undefined, keyId: undefined, sessionId: undefined }),
-    aliases: exchange.aliases,
+    aliases: [...new Set(exchange.facts.oldNames.map(({ alias }) => alias.id))],
     replayed: answer.headers.some(([name]) => name === 'Idempotency-Replayed'),
     durationMs: performance.now() - exchange.startedAtMs,
     failure,

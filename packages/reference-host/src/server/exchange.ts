@@ -1,7 +1,14 @@
 import type { Answer, ErrorShape } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
+import type { AliasUse } from '@gatewright/legacy-alias-router'
 import type { Operation } from './operation.ts'
 import type { Performed } from './perform.ts'
+
+/** The facts of a request under current names. */
+export interface CanonicalFacts extends RequestFacts {
+  /** The old names it used. Grows while the request is read. */
+  readonly oldNames: AliasUse[]
+}
 
 /** What is known of one request while it passes the stages, and what the decision event is made of. */
 export interface Exchange {
@@ -9,9 +16,7 @@ export interface Exchange {
   /** W3C trace id of the caller, where it sent one. */
   readonly traceId: string | undefined
   readonly startedAtMs: number
-  facts: RequestFacts
-  /** Legacy names that the request used. */
-  aliases: readonly string[]
+  facts: CanonicalFacts
   operation?: Operation
   performed?: Performed
   answer?: Answer

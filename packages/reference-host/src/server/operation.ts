@@ -1,9 +1,9 @@
 import type { Session, Surface, Verdict } from '@gatewright/kernel'
-import type { RequestFacts } from '@gatewright/http/koa'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Access, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox'
+import type { CanonicalFacts } from './exchange.ts'
 
 /** What a request must prove; only the credential named here is read. */
 export interface Callers {
@@ -18,7 +18,7 @@ export type Credential = keyof Callers
 
 /** A request that has passed its operation's rule. */
 export interface Call<C extends Credential, B> {
-  readonly facts: RequestFacts
+  readonly facts: CanonicalFacts
   readonly caller: Callers[C]
   /** Path parameters by name, decoded. */
   readonly params: Readonly<Record<string, string>>

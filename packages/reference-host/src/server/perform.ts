@@ -1,10 +1,12 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { addressClass, parseJsonObject, type HeaderField } from '@gatewright/http'
-import type { RequestFacts } from '@gatewright/http/koa'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import type { EntryLimits } from '../limits.ts'
+import { noted } from './aliases.ts'
+import type { CanonicalFacts } from './exchange.ts'
 import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
 import { deny } from './codes.ts'
 import { prover, type ProveServices } from './prove.ts'
@@ -14,6 +16,7 @@ import { bodyCheck } from './validate.ts'
 export interface PerformServices extends ProveServices {
   readonly idempotency: TransactionalIdempotency
   readonly limits: EntryLimits
+  readonly aliases: Aliases
   /** Refuse requests that did not come by HTTPS, those for the host's own documents aside. */
   readonly requireHttps: boolean
   /** Spend counters in the transaction of a financial write. */
@@ -22,7 +25,7 @@ export interface PerformServices extends ProveServices {
 
 /** A request with its raw body still to be read, and headers under their canonical names. */
 export interface Incoming {
-  readonly facts: RequestFacts
+  readonly facts: CanonicalFacts
   readonly params: Readonly<Record<string, string>>
   readBody(): Promise<Verdict<Uint8Array>>
 }
@@ -68,8 +71,8 @@ export function compile(operation: Operation, services: PerformServices): Perfor
 
     const raw = operation.method === 'GET' ? allow(new Uint8Array()) : await incoming.readBody()
     if (!raw.ok) return { ...known, verdict: raw }
-    const parsed = parseJsonObject(raw.value, incoming.facts.header('content-type'))
-    const body = parsed.ok && check ? check(parsed.value) : parsed
+    const named = currentFields(operation, raw.value, incoming.facts, services)
+    const body = named.ok && check ? check(named.value) : named
     if (!body.ok) return { ...known, verdict: body }
 
     const { facts, params } = incoming
@@ -78,6 +81,19 @@ export function compile(operation: Operation, services: PerformServices): Perfor
     const written = await commit(operation, call as Call<'session', never>, raw.value, services)
     return { ...known, verdict: written.verdict, headers: [...headers, ...written.headers] }
   }
+}
+
+/** Parses the body and translates its old field names. */
+function currentFields(
+  { id }: Operation,
+  raw: Uint8Array,
+  facts: CanonicalFacts,
+  { aliases }: PerformServices,
+): Verdict<Record<string, unknown>> {
+  const parsed = parseJsonObject(raw, facts.header('content-type'))
+  if (!parsed.ok) return parsed
+  const read = noted(facts, aliases.readFields(id, parsed.value))
+  return read.ok ? allow(read.value.body) : read
 }
 
 /** Joins `RateLimit` lists (structured-field lists) of two decisions. */
@@ -92,7 +108,7 @@ function joinLimits(one: readonly HeaderField[], other: readonly HeaderField[]):
 /** The limits beside those of the guard; a guarded request brings its fields along. */
 async function enter(
   { limit }: Operation,
-  { address }: RequestFacts,
+  { address }: CanonicalFacts,
   caller: Callers[keyof Callers],
   { limits }: PerformServices,
 ): Promise<Verdict<readonly HeaderField[]>> {

@@ -1,5 +1,4 @@
 import { denialAnswer, readRawBody, type Answer } from '@gatewright/http'
-import type { Aliases } from '@gatewright/legacy-alias-router'
 import { Router, type RouterMiddleware } from '@koa/router'
 import type { Middleware } from 'koa'
 import { deny } from './codes.ts'
@@ -15,7 +14,7 @@ const BODY_LIMIT_BYTES = 256 * 1024
 /** Routes canonical requests to their operations; what no operation serves is 404, or 405 with `Allow`. */
 export function operationRoutes(
   table: readonly Operation[],
-  services: PerformServices & { readonly aliases: Aliases },
+  services: PerformServices,
 ): Middleware<ExchangeState> {
   const router = new Router<ExchangeState>({ strict: true, sensitive: true })
   for (const operation of table) {
@@ -38,9 +37,10 @@ export function operationRoutes(
   const routes = router.routes() as unknown as Middleware<ExchangeState>
   return (ctx, next) =>
     routes(ctx, async () => {
-      const layers = router.match(ctx.path, ctx.method).path
+      const { path } = ctx.state.exchange.facts
+      const layers = router.match(path, ctx.method).path
       const methods = new Set(layers.flatMap(layer => layer.methods))
-      ctx.state.exchange.answer = unrouted(ctx.path, ctx.method, [...methods].sort())
+      ctx.state.exchange.answer = unrouted(path, ctx.method, [...methods].sort())
       await next()
     })
 }
@@ -54,30 +54,4 @@ function unrouted(path: string, method: string, methods: readonly string[]): Ans
   const refusal = deny('method_not_allowed', `this path takes ${all.join(', ')}`)
   const operationShape = path === '/users/resolve' ? errorShape('partner') : shapeOfPath(path)
   return denialAnswer({ ...refusal, headers: [['Allow', all.join(', ')]] }, operationShape)
-}
-
-/**
- * Turns old names into canonical ones before routing. `originalUrl` keeps what came. A request target that is not
- * a path (absolute form, `*`) is refused: it would carry a foreign host into links and keys.
- */
-export function aliasStage(aliases: Aliases): Middleware<ExchangeState> {
-  return async (ctx, next) => {
-    const { exchange } = ctx.state
-    const received = exchange.facts
-    if (!received.path.startsWith('/')) {
-      exchange.answer = denialAnswer(deny('invalid_request', 'the request target must be a path'), 'plain')
-      return
-    }
-    const resolved = aliases.resolve(received)
-    if (!resolved.ok) {
-      exchange.answer = denialAnswer(resolved, shapeOfPath(received.path))
-      return
-    }
-    const { path, headers, answerHeaders, used } = resolved.value
-    for (const [name, value] of answerHeaders) ctx.set(name, value)
-    ctx.path = path
-    exchange.aliases = used
-    exchange.facts = { ...received, path, header: name => headers[name] ?? received.header(name) }
-    await next()
-  }
 }

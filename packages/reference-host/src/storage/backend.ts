@@ -1,5 +1,6 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
 import type { IssuerOptions } from '@gatewright/session-issuer'
 import type { NonceStorage } from '@gatewright/signature-verifier'
@@ -17,6 +18,7 @@ export interface Backend {
   /** Idempotency records and spend counters in an open transaction of `sql`, so that they commit with the rows. */
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage
   readonly spend: (tx: SqlQueries) => SpendStorage
+  readonly aliasUsage: AliasUsageStorage
   /** Where rate limits count; absent: in this process. */
   readonly limiter?: LimiterStore
   /** By the name that `/readyz` shows. */

@@ -6,6 +6,10 @@ import {
 } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite, rows } from '@gatewright/kernel/sql'
 import {
+  migrate as migrateAliasUsage,
+  sqliteStorage as aliasUsage,
+} from '@gatewright/legacy-alias-router/sqlite'
+import {
   migrate as migrateSpend,
   sqliteStorage as spend,
   sqlRevocationFeed,
@@ -54,7 +58,8 @@ export async function embeddedBackend(dataDir: string, secrets: Secrets): Promis
   const writer = connect('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
   const reader = connect('pragma query_only = on; pragma busy_timeout = 1000')
   const sql = fromSqlite(writer, reader)
-  for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend]) await migrate(sql)
+  for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
+    await migrate(sql)
   await migrateHost(sql, 'sqlite')
   return {
     sql,
@@ -63,6 +68,7 @@ export async function embeddedBackend(dataDir: string, secrets: Secrets): Promis
     feed: sqlRevocationFeed(sql),
     idempotency: tx => idempotency(tx),
     spend: tx => spend(tx),
+    aliasUsage: aliasUsage(sql),
     checks: {
       database: async () => {
         await rows(sql, 'select 1')

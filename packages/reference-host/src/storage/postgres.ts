@@ -4,6 +4,10 @@ import {
 } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import {
+  migrate as migrateAliasUsage,
+  postgresStorage as aliasUsage,
+} from '@gatewright/legacy-alias-router/postgres'
+import {
   migrate as migrateSpend,
   postgresStorage as spend,
   sqlRevocationFeed,
@@ -27,7 +31,8 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
   pool.on('error', () => {})
   const sql = fromPgPool(pool)
   try {
-    for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend]) await migrate(sql)
+    for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
+      await migrate(sql)
     await migrateHost(sql, 'postgres')
   } catch (error) {
     await pool.end()
@@ -40,6 +45,7 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
     feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
     idempotency: tx => idempotency(tx),
     spend: tx => spend(tx),
+    aliasUsage: aliasUsage(sql),
     checks: { database: () => checkClock(sql) },
     close: () => pool.end(),
   }

@@ -43,13 +43,14 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     answer: Answer,
     async handle({ body, facts }) {
       // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
-      const scopes = grantable('user', body.scopes, 'scopes', aliases)
+      const names = { aliases, facts }
+      const scopes = grantable('user', body.scopes, 'scopes', names)
       if (!scopes.ok) return scopes
       const sessionScopes = grantable(
         'user',
         body.sessionScopes ?? scopes.value.scopes,
         'sessionScopes',
-        aliases,
+        names,
       )
       if (!sessionScopes.ok) return sessionScopes
       const beyond = missingScopes(sessionScopes.value.scopes, scopes.value.scopes)

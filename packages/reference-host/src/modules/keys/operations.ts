@@ -42,8 +42,8 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
     scopes: ['keys.write'],
     body: Type.Object(Rights),
     answer: NewKey,
-    async handle({ caller: { session }, body }) {
-      const scopes = grantable('user', body.scopes ?? session.scopes, 'scopes', aliases)
+    async handle({ caller: { session }, body, facts }) {
+      const scopes = grantable('user', body.scopes ?? session.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkedPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
@@ -85,8 +85,8 @@ function changeKey(services: ModuleServices): Operation {
     body: Type.Object({ ...Rights, revoke: Type.Optional(Type.Boolean()) }),
     answer: Item,
     refuses: [404],
-    async handle({ caller: { session }, body, params }) {
-      const scopes = body.scopes && grantable('user', body.scopes, 'scopes', aliases)
+    async handle({ caller: { session }, body, facts, params }) {
+      const scopes = body.scopes && grantable('user', body.scopes, 'scopes', { aliases, facts })
       if (scopes && !scopes.ok) return scopes
       const policy = checkedPolicy(body.policy, 'policy')
       if (!policy.ok) return policy

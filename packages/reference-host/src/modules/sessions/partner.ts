@@ -25,8 +25,8 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     body: Body,
     answer: Type.Object({ ...sessionShape, userId: Type.String() }),
     refuses: [404, 409],
-    async handle({ caller, body }) {
-      const scopes = grantable('partner', body.scopes, 'scopes', aliases)
+    async handle({ caller, body, facts }) {
+      const scopes = grantable('partner', body.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const named = partnerUser(body)
       if (!named.ok) return named

@@ -24,9 +24,9 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     topLevel: true,
     body: Body,
     answer: Type.Object(sessionShape),
-    async handle({ caller: proven, body }) {
+    async handle({ caller: proven, body, facts }) {
       const caller = callerOf(proven)
-      const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', aliases)
+      const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkedPolicy(body.policy, 'policy')
       if (!policy.ok) return policy

@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs'
+import { migrate as migrateRoom, readVersions, rows, type SqlClient } from '@gatewright/kernel/sql'
+import type { AliasUsageStorage } from './port.ts'
+import { markBatch, sharedVerbs, tables, wasAdded, type SqlStorageOptions } from './statements.ts'
+
+export type { SqlStorageOptions } from './statements.ts'
+
+/** Usage in the embedded SQLite of one host process: a transaction of two statements per batch. */
+export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): AliasUsageStorage {
+  const { usage, writers } = tables(options)
+  // `where true` keeps the parser from reading ON CONFLICT as the condition of a join.
+  const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
+    select value ->> 'alias', value ->> 'principal', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'
+    from json_each($1) where true
+    on conflict (alias, principal) do update set count = held.count + excluded.count,
+      first_seen = min(held.first_seen, excluded.first_seen),
+      last_seen = max(held.last_seen, excluded.last_seen)`
+  return {
+    ...sharedVerbs(db, options),
+    add: ({ writer, sequence, rows: batch }, now) =>
+      db.transaction(async tx => {
+        const added = wasAdded(await rows(tx, markBatch(writers), [writer, sequence, now]))
+        if (added) await rows(tx, count, [JSON.stringify(batch)])
+        return added
+      }),
+  }
+}
+
+/** Creates or updates the tables. Repeatable, and safe from many instances at once. */
+export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
+  const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
+  await migrateRoom(db, 'sqlite', { room: 'alias_usage', versions: readVersions(ddl) }, prefix)
+}

@@ -1,0 +1,68 @@
+import { malformedReply } from '@gatewright/kernel'
+import {
+  checkedPrefix,
+  DEFAULT_PREFIX,
+  rows,
+  toInteger,
+  toText,
+  type SqlQueries,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
+import type { AliasUsage, AliasUsageStorage } from './port.ts'
+
+/** Options of the SQL adapters. */
+export interface SqlStorageOptions {
+  /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
+  readonly prefix?: string
+}
+
+/** The two tables under a prefix. */
+export function tables(options: SqlStorageOptions): { usage: string; writers: string } {
+  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+  return { usage: `${prefix}alias_usage`, writers: `${prefix}alias_writers` }
+}
+
+/** Remembers a batch of a writer ($1 writer, $2 sequence, $3 now); no row back when it was added before. */
+export const markBatch = (writers: string): string =>
+  `insert into ${writers} as held (writer, sequence, seen_at) values ($1, $2, $3)
+   on conflict (writer) do update set sequence = excluded.sequence, seen_at = excluded.seen_at
+   where held.sequence < excluded.sequence
+   returning 1 as added`
+
+function usageOf(row: SqlRow): AliasUsage {
+  return {
+    alias: toText(row['alias']),
+    principal: toText(row['principal']),
+    count: toInteger(row['count']),
+    firstSeen: toInteger(row['first_seen']),
+    lastSeen: toInteger(row['last_seen']),
+  }
+}
+
+/** Reads whether a batch was added. Fault: `ERR_STORE_REPLY`. */
+export function wasAdded(found: readonly SqlRow[]): boolean {
+  const [row, ...rest] = found
+  if (rest.length > 0 || (row && row['added'] !== 1)) throw malformedReply('database', 'one row or none')
+  return row !== undefined
+}
+
+/** The verbs that read the same on Postgres and SQLite. */
+export function sharedVerbs(
+  db: SqlQueries,
+  options: SqlStorageOptions,
+): Pick<AliasUsageStorage, 'page' | 'collect'> {
+  const { usage, writers } = tables(options)
+  const page = `select alias, principal, count, first_seen, last_seen from ${usage}
+    where (alias, principal) > ($1, $2) order by alias, principal limit $3`
+  const collect = `delete from ${usage} where (alias, principal) in
+    (select alias, principal from ${usage} where last_seen < $1 order by last_seen limit $2)
+    returning 1 as gone`
+  return {
+    page: async (after, limit) =>
+      (await rows(db, page, [after?.alias ?? '', after?.principal ?? '', limit])).map(usageOf),
+    collect: async (before, limit) => {
+      await rows(db, `delete from ${writers} where seen_at < $1`, [before])
+      return (await rows(db, collect, [before, limit])).length
+    },
+  }
+}

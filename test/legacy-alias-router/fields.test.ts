@@ -1,0 +1,81 @@
+import { createAliases, type FieldsRead } from '@gatewright/legacy-alias-router'
+import t from 'tap'
+
+const aliases = createAliases({
+  requestFields: [
+    { operation: 'users.resolve', from: 'externalUserId', to: 'userId', mode: 'serve' },
+    {
+      operation: 'users.resolve',
+      from: 'wallet.address',
+      to: 'walletAddress',
+      ignoreCase: true,
+      mode: 'serve',
+    },
+    { operation: 'users.resolve', from: 'formerId', to: 'userId', mode: 'gone' },
+  ],
+  answerFields: [
+    { from: 'consumerApiKey', to: 'userApiKey', mode: 'serve' },
+    { from: 'apiKey', to: 'userApiKey', mode: 'gone' },
+  ],
+})
+const read = (body: Record<string, unknown>, operation = 'users.resolve') =>
+  aliases.readFields(operation, body)
+function fields(body: Record<string, unknown>): FieldsRead {
+  const verdict = read(body)
+  if (!verdict.ok) throw new Error(verdict.message)
+  return verdict.value
+}
+
+t.test('reads an old field under its current name, in the operations it is listed for', async t => {
+  const given = Object.freeze({ externalUserId: 'ann', other: 1 })
+  t.same(fields(given).body, { userId: 'ann', other: 1 })
+  t.same(fields(given).used[0]?.alias.id, 'request-field:users.resolve:externalUserId')
+  t.same(read(given, 'users.update'), { ok: true, value: { body: given, used: [] } })
+  t.same(fields({ userId: 'ann' }), { body: { userId: 'ann' }, used: [] })
+})
+
+t.test('reads an old field out of an object, which stays', async t => {
+  const wallet = { chain: 'evm', address: '0xAB' }
+  t.same(fields({ wallet }).body, { wallet, walletAddress: '0xAB' })
+  for (const wallet of [null, 'text', 7, [], {}, { address: null }]) {
+    t.same(fields({ wallet }), { body: { wallet }, used: [] })
+  }
+})
+
+t.test('takes twins that agree, and refuses two that differ', async t => {
+  t.same(fields({ userId: 'ann', externalUserId: 'ann' }).body, { userId: 'ann' })
+  t.same(fields({ walletAddress: '0xab', wallet: { address: '0xAB' } }).body['walletAddress'], '0xab')
+  t.match(read({ userId: 'ann', externalUserId: 'ANN' }), {
+    ...{ ok: false, code: 'invalid_request', status: 400, field: 'userId' },
+    used: [{ alias: { from: 'externalUserId' } }],
+  })
+  t.match(read({ walletAddress: '0xab', wallet: { address: '0xcd' } }), { field: 'walletAddress' })
+  t.same(fields({ userId: { a: 1 }, externalUserId: { a: 1 } }).body, { userId: { a: 1 } })
+})
+
+t.test('counts null as absent, on either side', async t => {
+  t.same(fields({ userId: null, externalUserId: 'ann' }).body, { userId: 'ann' })
+  t.same(fields({ userId: 'ann', externalUserId: null }).used, [])
+})
+
+t.test('answers 410 for a field that is gone, unless its current name came too', async t => {
+  t.match(read({ formerId: 'ann' }), { ok: false, code: 'gone', status: 410, field: 'formerId' })
+  const beside = fields({ formerId: 'eve', userId: 'ann' })
+  t.equal(beside.body['userId'], 'ann')
+  t.equal(beside.used.length, 1)
+})
+
+t.test('looks at own properties only, and keeps a hostile one as it came', async t => {
+  const body = JSON.parse('{"__proto__": {"externalUserId": "eve"}, "constructor": 1}') as Record<
+    string,
+    unknown
+  >
+  const { body: out, used } = fields(body)
+  t.same(used, [])
+  t.equal(JSON.stringify(out), JSON.stringify(body))
+})
+
+t.test('adds the twin of each answer field that has one, and none that is gone', async t => {
+  t.same(aliases.withTwins({ userApiKey: 'k', id: 1 }), { userApiKey: 'k', consumerApiKey: 'k', id: 1 })
+  t.same(aliases.withTwins({ id: 1 }), { id: 1 })
+})

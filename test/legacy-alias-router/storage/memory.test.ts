@@ -1,0 +1,23 @@
+import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
+import { aliasUsageStorageContract } from '@gatewright/legacy-alias-router/testing'
+import t from 'tap'
+import { runner } from '../../harness/runner.ts'
+
+aliasUsageStorageContract(runner, 'memory', async () => ({
+  connections: [memoryStorage()],
+  close: async () => {},
+}))
+
+t.test('refuses a batch with a fault when it is full, and still adds to rows it has', async t => {
+  const storage = memoryStorage({ capacity: 2 })
+  const row = (alias: string) => ({ alias, principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 })
+  const batch = (writer: string, ...aliases: string[]) => ({ writer, sequence: 1, rows: aliases.map(row) })
+  t.equal(await storage.add(batch('a', 'x', 'y'), 1), true)
+  await t.rejects(storage.add(batch('b', 'x', 'z'), 1), { name: 'Fault', code: 'ERR_STORE_FULL' })
+  t.equal(await storage.add(batch('b', 'x', 'y'), 1), true, 'the refused batch left no mark')
+  t.match(await storage.page(undefined, 10), [{ count: 2 }, { count: 2 }])
+})
+
+t.test('refuses a capacity that is not a positive integer', async t => {
+  for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryStorage({ capacity }), /capacity/)
+})

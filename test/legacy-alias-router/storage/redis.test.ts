@@ -1,0 +1,56 @@
+import { redisStorage } from '@gatewright/legacy-alias-router/redis'
+import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
+import t from 'tap'
+import { hurtRedis } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
+import { openRedis, uniqueName } from '../../harness/stores.ts'
+
+const prefix = `{${uniqueName()}}:`
+
+aliasUsageStorageContract(runner, 'Redis', async () => {
+  const { connections, close } = await openRedis(4)
+  return { connections: connections.map(client => redisStorage(client, { prefix })), close }
+})
+
+aliasUsageStorageFaults(runner, 'Redis', async () => {
+  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  return {
+    healthy: redisStorage(healthy, { prefix }),
+    cutBefore: redisStorage(cutBefore, { prefix }),
+    cutAfter: redisStorage(cutAfter, { prefix }),
+    malformed: redisStorage(malformed, { prefix }),
+    close,
+  }
+})
+
+t.test('adds in one round trip', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const commands: string[] = []
+  const client = {
+    run: (key: string, command: readonly string[]) => {
+      commands.push(command[0] as string)
+      return connections[0]!.run(key, command)
+    },
+  }
+  const storage = redisStorage(client, { prefix })
+  const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
+  await storage.add({ writer: uniqueName(), sequence: 1, rows }, 1)
+  commands.length = 0
+  await storage.add({ writer: uniqueName(), sequence: 1, rows }, 1)
+  t.same(commands, ['EVALSHA'])
+})
+
+t.test('keeps every key in one slot, and forgets a writer after a day', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const client = connections[0]!
+  const own = `{${uniqueName()}}:`
+  const rows = [{ alias: 'x', principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 }]
+  await redisStorage(client, { prefix: own }).add({ writer: 'w', sequence: 1, rows }, 1)
+  const keys = (await client.run(own, ['KEYS', `${own}*`])) as string[]
+  t.same([...keys].sort(), [`${own}usage`, `${own}usage:names`, `${own}usage:seen`, `${own}usage:writer:w`])
+  const ttl = Number(await client.run(own, ['PTTL', `${own}usage:writer:w`]))
+  t.ok(ttl > 86_000_000 && ttl <= 86_400_000)
+  t.throws(() => redisStorage(client, { prefix: 'gw:' }), /hash tag/)
+})

@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict'
+import type { ManualClock } from '@gatewright/kernel/testing'
+import { manualClock } from '@gatewright/kernel/testing'
+import { listAliases, type AliasKind } from '@gatewright/legacy-alias-router'
+import { aliasTable } from '@gatewright/reference-host'
+import fc from 'fast-check'
+import t from 'tap'
+import { privateKeyToAccount } from 'viem/accounts'
+import { holds } from '../../harness/holds.ts'
+import { bearer, startTestHost, templateA, type TestHost } from '../../harness/host.ts'
+import { counterparts, spelt, type Current, type Spelling } from './spelling.ts'
+
+// Two hosts get one history of requests. The first hears current names only, the second each request in a random
+// spelling. If old names took another limiter bucket, idempotency record, key, session or operation anywhere,
+// the histories would part.
+
+const START = Date.UTC(2026, 5, 1)
+const LIMITS = JSON.stringify({
+  guardedPerKeyPerMinute: 6,
+  writesPerSessionPerMinute: 5,
+  bootstrapPerAddressPerMinute: 1000,
+  failedCredentialsPerAddressPerMinute: 1000,
+  mintsPerKeyPerMinute: 4,
+})
+
+/** What one host has handed out so far. */
+interface Held {
+  readonly userKeys: string[]
+  readonly userTokens: string[]
+  readonly partnerTokens: string[]
+  readonly partnerKey: string
+}
+/** A request, made from what a host handed out; the same choice on both hosts. */
+type Step = (held: Held) => Current | Promise<Current>
+
+const pick = (list: readonly string[], index: number): string =>
+  list[index % Math.max(list.length, 1)] ?? 'none'
+const someOf = <T>(...values: T[]): fc.Arbitrary<T> => fc.constantFrom(...values)
+const NAMES = [
+  'cards.read',
+  'subscriptions.write',
+  'keys.read',
+  'deposits-swapped.read',
+  'balances.read',
+  'no.such',
+]
+const scopes = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(undefined) },
+  { weight: 1, arbitrary: fc.subarray(NAMES) },
+)
+const ttlSeconds = someOf(undefined, undefined, 60, 900, 59)
+/** Drops members that are undefined, as JSON would. */
+const json = (body: object): unknown => JSON.parse(JSON.stringify(body))
+
+const wallet = (index: number) => privateKeyToAccount(`0x${String(index + 1).padStart(64, '0')}`)
+const bootstrap = fc
+  .record({
+    wallet: fc.nat(1),
+    nonce: fc.nat(3),
+    scopes,
+    sessionScopes: scopes,
+    sessionTtlSeconds: ttlSeconds,
+    cap: someOf(undefined, 500),
+  })
+  .map(
+    ({ wallet: index, nonce, cap, ...asked }): Step =>
+      async () => {
+        const account = wallet(index)
+        const statement = {
+          address: account.address,
+          nonce: `nonce-number-${nonce}`,
+          issuedAt: new Date(START).toISOString(),
+          expiresAt: new Date(START + 300_000).toISOString(),
+        }
+        const signature = await account.signMessage({ message: templateA(statement) })
+        const policy = cap === undefined ? {} : { policy: { maxAuthAmountCents: cap } }
+        const body = json({ ...statement, signature, ...asked, ...policy })
+        return { operation: 'auth.bootstrap', method: 'POST', path: '/user/v1/bootstrap', headers: {}, body }
+      },
+  )
+
+const mint = fc.record({ key: fc.nat(5), scopes, ttlSeconds }).map(
+  ({ key, ...asked }): Step =>
+    ({ userKeys }) => ({
+      ...{ operation: 'sessions.create', method: 'POST', path: '/user/v1/sessions' },
+      headers: { 'x-user-key': pick(userKeys, key) },
+      body: json(asked),
+    }),
+)
+
+const payin = fc
+  .record({
+    token: fc.nat(5),
+    key: someOf('key-number-1', 'key-number-2', 'short'),
+    amountCents: someOf(100, 200, 501, 0, undefined),
+  })
+  .map(
+    ({ token, key, amountCents }): Step =>
+      ({ userTokens }) => ({
+        ...{ operation: 'subscriptions.payin', method: 'POST', path: '/user/v1/subscriptions/payin' },
+        headers: { ...bearer(pick(userTokens, token)), 'idempotency-key': key },
+        body: json({ amountCents }),
+      }),
+  )
+
+const address = someOf(undefined, null, `0x${'aB'.repeat(20)}`, `0x${'1'.repeat(40)}`, 'no address')
+const partnerUser = { userId: someOf('ann', 'bob', '', undefined), walletAddress: address }
+const resolve = fc
+  .record({ ...partnerUser, path: someOf('/users/resolve', '/partner/v1/users/resolve') })
+  .map(
+    ({ path, ...body }): Step =>
+      ({ partnerKey }) => ({
+        ...{ operation: 'users.resolve', method: 'POST', path },
+        headers: { 'x-partner-key': partnerKey },
+        body: json(body),
+      }),
+  )
+const partnerSession = fc.record({ ...partnerUser, scopes, ttlSeconds }).map(
+  (body): Step =>
+    ({ partnerKey }) => ({
+      ...{ operation: 'sessions.createForPartner', method: 'POST', path: '/partner/v1/sessions' },
+      headers: { 'x-partner-key': partnerKey },
+      body: json(body),
+    }),
+)
+const cards = fc.record({ token: fc.nat(5), query: someOf('', '?limit=2', '?limit=0', '?cursor=x') }).map(
+  ({ token, query }): Step =>
+    ({ partnerTokens }) => ({
+      ...{ operation: 'cards.list', method: 'GET', path: `/partner/v1/cards${query}` },
+      headers: bearer(pick(partnerTokens, token)),
+    }),
+)
+
+interface Described {
+  readonly operationId: string
+  readonly deprecated?: boolean
+  readonly security?: readonly Readonly<Record<string, unknown>>[]
+  readonly requestBody?: unknown
+}
+
+/** Any operation that the host describes, the ones that this file knows nothing of included. */
+function anyOf(
+  described: readonly (readonly [method: string, path: string, operation: Described])[],
+): fc.Arbitrary<Step> {
+  const body = someOf<unknown>({}, { amountCents: 100 }, { scopes: ['cards.read'] }, [], '{')
+  return fc.record({ index: fc.nat(), body, token: fc.nat(5), credential: fc.nat(9), method: fc.nat(9) }).map(
+    ({ index, body, token, credential, method }): Step =>
+      ({ userKeys, userTokens, partnerTokens, partnerKey }) => {
+        const [verb, path, { operationId, security, requestBody }] = described[index % described.length]!
+        const scheme = Object.keys(security?.[0] ?? {})[0] ?? 'none'
+        const proofs: Record<string, Record<string, string>> = {
+          none: {},
+          UserKey: { 'x-user-key': pick(userKeys, token) },
+          PartnerKey: { 'x-partner-key': partnerKey },
+          UserSessionBearer: bearer(pick(userTokens, token)),
+          PartnerSessionBearer: bearer(pick(partnerTokens, token)),
+        }
+        // Now and then another credential than the rule's, or another method.
+        const proof = credential === 0 ? Object.values(proofs)[token % 5] : proofs[scheme]
+        return {
+          operation: operationId.replace('_', '.'),
+          method: method === 0 ? 'PUT' : verb.toUpperCase(),
+          path: path.replaceAll(/\{\w+\}/g, 'some-id'),
+          headers: { ...proof, 'idempotency-key': `key-number-${token}` },
+          ...(requestBody === undefined ? {} : { body }),
+        }
+      },
+  )
+}
+
+interface Said {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: unknown
+}
+
+async function say(host: TestHost, request: Current): Promise<Said> {
+  const { method, headers, body } = request
+  const answer = await fetch(host.url + request.path, {
+    method,
+    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.includes('json')
+  return {
+    status: answer.status,
+    headers: Object.fromEntries(answer.headers),
+    body: isJson ? JSON.parse(text) : undefined,
+  }
+}
+
+/** Keeps what one host handed out, for later steps. */
+function keep(held: Held, { operation }: Current, { status, body }: Said): void {
+  if (status !== 200) return
+  const { userApiKey, sessionToken, data } = body as Record<string, unknown>
+  const token = (sessionToken ?? (data as Record<string, unknown> | undefined)?.['sessionToken']) as string
+  if (typeof userApiKey === 'string') held.userKeys.push(userApiKey)
+  if (operation === 'auth.bootstrap' || operation === 'sessions.create') held.userTokens.push(token)
+  if (operation === 'sessions.createForPartner') held.partnerTokens.push(token)
+}
+
+/** Leaves out what may differ: deprecation notices, the sockets' headers, real time, and made-up card faces. */
+function comparable({ status, headers, body }: Said): unknown {
+  const kept = { ...headers }
+  for (const name of [
+    'deprecation',
+    'sunset',
+    'link',
+    'x-request-id',
+    'date',
+    'content-length',
+    'retry-after',
+  ]) {
+    delete kept[name]
+  }
+  for (const name of ['ratelimit']) if (kept[name]) kept[name] = kept[name].replaceAll(/;t=\d+/g, '')
+  const data = (body as { data?: { cards?: Record<string, unknown>[] } } | undefined)?.data
+  for (const card of data?.cards ?? []) {
+    for (const face of ['last4', 'status', 'limit', 'expirationMonth', 'expirationYear']) delete card[face]
+  }
+  return { status, headers: kept, body }
+}
+
+/** The decision event, alias names and real time aside. */
+function evidence(host: TestHost): unknown {
+  const { aliases: _aliases, durationMs: _ms, requestId: _id, ...rest } = host.decisions.at(-1)!
+  return rest
+}
+
+async function describedBy({ url }: TestHost): Promise<[string, string, Described][]> {
+  const answer = await fetch(`${url}/openapi.json`)
+  const { paths } = (await answer.json()) as { paths: Record<string, Record<string, Described>> }
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, operation]) =>
+      // Metrics count requests and time, so they differ by nature.
+      operation.deprecated || path === '/metrics'
+        ? []
+        : [[method, path, operation] as [string, string, Described]],
+    ),
+  )
+}
+
+const probe = await startTestHost()
+const described = await describedBy(probe)
+await probe.close()
+
+t.test('every operation: old and new names give the same answers, limits, records and evidence', async t => {
+  const used = new Set<string>()
+  const operations = new Set<string>()
+  let replays = 0
+  const spelling: fc.Arbitrary<Spelling> = fc.record({
+    path: fc.boolean(),
+    headers: fc.boolean(),
+    fields: fc.boolean(),
+  })
+  const step = fc.oneof(
+    { weight: 4, arbitrary: bootstrap },
+    { weight: 3, arbitrary: mint },
+    { weight: 5, arbitrary: payin },
+    { weight: 3, arbitrary: resolve },
+    { weight: 3, arbitrary: partnerSession },
+    { weight: 2, arbitrary: cards },
+    { weight: 5, arbitrary: anyOf(described) },
+  )
+  const history = fc.array(fc.tuple(step, spelling, someOf(0, 0, 0, 1000, 61_000)), {
+    minLength: 40,
+    maxLength: 80,
+  })
+
+  async function run(steps: [Step, Spelling, number][]): Promise<void> {
+    const clocks = [manualClock(START), manualClock(START)] as [ManualClock, ManualClock]
+    const hosts = await Promise.all(clocks.map(clock => startTestHost({ RATE_LIMITS: LIMITS }, clock)))
+    const [current, old] = hosts as [TestHost, TestHost]
+    try {
+      const empty = ({ partnerKey }: TestHost): Held => ({
+        userKeys: [],
+        userTokens: [],
+        partnerTokens: [],
+        partnerKey,
+      })
+      const [here, there] = [empty(current), empty(old)]
+      // The harness reads the API description at its own time; wait, so that its event is not taken for ours.
+      for (const host of hosts) await host.send('/healthz')
+      const same = counterparts()
+      same(here.partnerKey, there.partnerKey, 'partner key')
+      for (const [index, [make, spelling, advanceMs]] of steps.entries()) {
+        for (const clock of clocks) clock.advance(advanceMs)
+        const plain = await make(here)
+        const spoken = spelt(await make(there), spelling)
+        const [one, other] = await Promise.all([say(current, plain), say(old, spoken)])
+        const at = `step ${index}, ${plain.operation} as ${spoken.method} ${spoken.path}`
+        keep(here, plain, one)
+        keep(there, plain, other)
+        same(comparable(one), comparable(other), at)
+        same(evidence(current), evidence(old), `${at}: decision`)
+        const { aliases, operation, replayed } = old.decisions.at(-1)!
+        if (replayed) replays++
+        for (const alias of aliases) used.add(alias)
+        if (operation !== undefined) operations.add(operation)
+        assert.equal(
+          'deprecation' in other.headers,
+          aliases.length > 0,
+          `${at}: deprecation is said on every answer`,
+        )
+      }
+    } finally {
+      await Promise.all(hosts.map(host => host.close()))
+    }
+  }
+
+  await holds(t, fc.asyncProperty(history, run), { numRuns: 8, endOnFailure: true })
+  const spoken = new Set<AliasKind>(['prefix', 'path', 'header', 'request-field', 'scope'])
+  const spellable = listAliases(aliasTable).filter(({ kind, to }) => spoken.has(kind) && to !== null)
+  const reachable = spellable.filter(
+    ({ from, kind }) =>
+      kind !== 'prefix' ||
+      described.some(([, path]) => path.startsWith(spellable.find(row => row.from === from)?.to ?? '')),
+  )
+  t.same(
+    reachable.map(({ id }) => id).filter(id => !used.has(id)),
+    [],
+    'every old name was spoken',
+  )
+  const all = new Set(
+    described.map(([, , { operationId }]) => operationId.replace('_', '.').replace(/_\d+$/, '')),
+  )
+  t.same(
+    [...all].filter(id => !operations.has(id)),
+    [],
+    'every operation was asked',
+  )
+  t.ok(replays > 5, `${replays} answers were replays`)
+})

@@ -1,0 +1,92 @@
+import { createAliases } from '@gatewright/legacy-alias-router'
+import { aliasTable } from '@gatewright/reference-host'
+import fc from 'fast-check'
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { holds } from '../../harness/holds.ts'
+import { startTestHost } from '../../harness/host.ts'
+import { sendTarget } from '../../legacy-alias-router/raw.ts'
+
+const host = await startTestHost({
+  RATE_LIMITS: '{"bootstrapPerAddressPerMinute":100000,"failedCredentialsPerAddressPerMinute":100000}',
+})
+t.teardown(() => host.close())
+// The harness reads the API description at its own time; wait, so that its decision event is not taken for ours.
+await host.send('/healthz')
+const port = Number(new URL(host.url).port)
+const aliases = createAliases(aliasTable)
+
+/** Which operation a request target reached, if the request came as far as the host. */
+async function reached(
+  method: string,
+  target: string,
+): Promise<{ status: number; operation?: string | undefined }> {
+  const before = host.decisions.length
+  const { status } = await sendTarget(port, method, target)
+  const decision = host.decisions[before]
+  return { status, operation: decision?.operation }
+}
+
+const byte = fc.oneof(
+  fc.constantFrom(
+    '/',
+    '%',
+    '.',
+    ';',
+    '\\',
+    '#',
+    '?',
+    '%2f',
+    '%5c',
+    '%2e',
+    '..',
+    '%00',
+    '//',
+    '%ff',
+    'S',
+    '%73',
+  ),
+  fc.integer({ min: 0x21, max: 0xff }).map(code => String.fromCharCode(code)),
+)
+const target = fc
+  .tuple(
+    fc.constantFrom<string>(
+      '/consumer/v1/bootstrap',
+      '/consumer/v1/sessions',
+      '/consumer/v1/subscriptions/payin',
+      '/identity/consumer-api-keys',
+      '/user/v1/sessions',
+      '/users/resolve',
+    ),
+    fc.array(fc.tuple(fc.nat(34), fc.nat(2), byte), { maxLength: 2 }),
+  )
+  .map(([path, edits]) =>
+    edits.reduce<string>(
+      (text, [at, removed, put]) => text.slice(0, at) + put + text.slice(at + removed),
+      path,
+    ),
+  )
+
+/** The current paths among the targets. */
+const SERVED = /^(?:\/user\/v1\/(?:bootstrap|sessions|subscriptions\/payin)|\/users\/resolve)$/
+
+t.test('no bytes in an old path reach an operation that its current path does not', async t => {
+  const seen = new Set<string>()
+  await holds(
+    t,
+    fc.asyncProperty(fc.constantFrom('GET', 'POST'), target, async (method, target) => {
+      const old = await reached(method, target)
+      const came = target.split('?')[0] as string
+      const resolved = aliases.resolve({ path: came, header: () => undefined })
+      assert.ok(resolved.ok)
+      const { path, used } = resolved.value
+      if (old.operation !== undefined && used.length > 0) seen.add(old.operation)
+      // An untranslated target reaches an operation only by being its very path, as the router reads it.
+      if (used.length === 0 && old.operation !== undefined) assert.ok(SERVED.test(path), path)
+      if (path.startsWith('/')) assert.deepEqual(await reached(method, path + target.slice(came.length)), old)
+      else assert.equal(old.operation, undefined)
+    }),
+    { numRuns: 1000 },
+  )
+  t.same([...seen].sort(), ['auth.bootstrap', 'sessions.create', 'subscriptions.payin'])
+})
