@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { parseEip4361, renderEip4361, type Eip4361Message } from '@gatewright/signature-verifier'
 import fc from 'fast-check'
 import t from 'tap'
@@ -271,4 +272,29 @@ t.test('is not spoofed by what spoofs the chain library', async t => {
   const spoofed = renderEip4361(bare).replace('\n\n\nURI', `\n\n${fake}\n\nURI`)
   t.equal(parseSiweMessage(spoofed).nonce, 'attackernonce', 'viem reads the block in the statement')
   t.equal(parseEip4361(spoofed), undefined)
+})
+
+interface Vectors {
+  readonly base: readonly string[]
+  readonly accepted: Changes
+  readonly refused: Changes
+  readonly stricter: Changes
+  readonly looser: Changes
+}
+type Changes = Readonly<Record<string, readonly (readonly [from: string, to: string])[]>>
+
+t.test('agrees with the published parsing cases of siwe, but for three', async t => {
+  const vectors = JSON.parse(readFileSync('test/vectors/eip4361-parsing.json', 'utf8')) as Vectors
+  const base = vectors.base.join('\n')
+  const texts = (changes: Changes): [string, string][] =>
+    Object.entries(changes).map(([name, steps]) => {
+      for (const [from] of steps) if (!base.includes(from)) throw new Error(`${name} changes nothing`)
+      return [name, steps.reduce((text, [from, to]) => text.replace(from, to), base)]
+    })
+  for (const [name, text] of texts(vectors.accepted)) t.ok(parseEip4361(text), name)
+  for (const [name, text] of texts(vectors.refused)) t.notOk(parseEip4361(text), name)
+  // User information before the host is what phishing is made of; the EIP's grammar allows it.
+  for (const [name, text] of texts(vectors.stricter)) t.notOk(parseEip4361(text), name)
+  // RFC 3986 allows an underscore in a host. The domain must equal the verifier's own in any case.
+  for (const [name, text] of texts(vectors.looser)) t.ok(parseEip4361(text), name)
 })
