@@ -1,5 +1,6 @@
 // What a wallet proof costs beside viem's verifyMessage and siwe, what junk costs, and how long the event loop waits
 // under a flood of bad signatures, with and without the cap on recoveries.
+import { spawnSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import {
   createVerifier,
@@ -201,3 +202,16 @@ await flood('no cap: viem verifyMessage', async proof => {
   const { address, signature } = proof as unknown as { address: `0x${string}`; signature: `0x${string}` }
   for (const message of [at(0).message, at(1).message]) await verifyMessage({ address, message, signature })
 })
+
+/** CPU of importing a module in a fresh process: median of 5. */
+function importCost(specifier: string): string {
+  const script = `const t = process.cpuUsage(); await import('${specifier}'); const d = process.cpuUsage(t)
+    console.log((d.user + d.system) / 1000)`
+  const runs = Array.from({ length: 5 }, () =>
+    Number(spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout),
+  )
+  return `${runs.sort((a, b) => a - b)[2]?.toFixed(0)} ms`
+}
+for (const specifier of ['@gatewright/signature-verifier', 'viem/utils', 'viem', 'siwe']) {
+  console.log(`import of ${specifier}: ${importCost(specifier)} of CPU`)
+}

@@ -14,13 +14,11 @@ export interface Evm {
   stop(): Promise<void>
 }
 
-const CHAIN_ID = 31_337
-
-/** Starts a Hardhat node (chain 31337, Prague rules, a block per transaction) on a free port. */
-export async function startEvm(): Promise<Evm> {
+/** Starts a Hardhat node (Prague rules, a block per transaction) on a free port. */
+export async function startEvm(chainId = 31_337): Promise<Evm> {
   const directory = mkdtempSync(join(tmpdir(), 'gatewright-evm-'))
   const config = join(directory, 'hardhat.config.cjs')
-  const network = { hardhat: { chainId: CHAIN_ID, hardfork: 'prague' } }
+  const network = { hardhat: { chainId, hardfork: 'prague' } }
   writeFileSync(config, `module.exports = ${JSON.stringify({ solidity: '0.8.30', networks: network })}`)
   const port = await freePort()
   const cli = join(dirname(require.resolve('hardhat/package.json')), 'internal/cli/cli.js')
@@ -48,7 +46,7 @@ export async function startEvm(): Promise<Evm> {
     await stop()
     throw error
   })
-  return { url: `http://127.0.0.1:${port}`, chainId: CHAIN_ID, stop }
+  return { url: `http://127.0.0.1:${port}`, chainId, stop }
 }
 
 /** One JSON-RPC request; throws what the node answers as an error. */
@@ -60,12 +58,13 @@ export async function rpc<T = `0x${string}`>(url: string, method: string, ...par
   return result
 }
 
-/** Sends a transaction from the chain's first account and returns its receipt. */
+/** Sends a transaction from one of the chain's 20 accounts, by default the first, and returns its receipt. */
 export async function transact(
   url: string,
   transaction: { readonly data: string; readonly to?: string },
+  account = 0,
 ): Promise<{ contractAddress: `0x${string}`; status: string }> {
-  const [from] = await rpc<string[]>(url, 'eth_accounts')
+  const from = (await rpc<string[]>(url, 'eth_accounts'))[account]
   const hash = await rpc(url, 'eth_sendTransaction', { from, ...transaction })
   return rpc(url, 'eth_getTransactionReceipt', hash)
 }

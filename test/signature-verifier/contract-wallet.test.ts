@@ -108,6 +108,48 @@ t.test('refuses a contract wallet whose owner did not sign, with the one 401', a
   t.match(await opened.verify({ ...fields, signature: await sign(owner, fields) }), { ok: true })
 })
 
+t.test('one address on two chains is two principals, each with its own owner and nonces', async t => {
+  // The first contract of account 7 has one address on every chain.
+  const [one, two] = [chain, await startEvm(31_338)]
+  t.teardown(() => two.stop())
+  const owners = [newWallet(), newWallet()] as const
+  const chains: ContractWalletOptions['chains'] = Object.fromEntries(
+    [one, two].map(({ chainId, url }) => [chainId, { rpc: createPublicClient({ transport: http(url) }) }]),
+  )
+  const addresses = await Promise.all(
+    [one, two].map(async ({ url }, index) => {
+      const data = concatHex([
+        code['OwnedWallet'] as Hex,
+        encodeAbiParameters([{ type: 'address' }], [owners[index]!.address]),
+      ])
+      return (await transact(url, { data }, 7)).contractAddress
+    }),
+  )
+  const address = addresses[0] as Hex
+  t.equal(addresses[1], address)
+  const opened = contractVerifier({ chains })
+  const nonce = 'one-nonce-1'
+  for (const [index, { chainId }] of [one, two].entries()) {
+    const fields = statement(opened, address, { chainId, nonce })
+    const other = owners[1 - index] as Wallet
+    t.match(await opened.verify({ ...fields, signature: await sign(other, fields) }), { status: 401 })
+    const verdict = await opened.verify({ ...fields, signature: await sign(owners[index]!, fields) })
+    t.match(verdict, { ok: true, value: { principal: `eip155:${chainId}:${address}` } })
+  }
+})
+
+t.test('asks anew every time: an owner who is replaced proves nothing any more', async t => {
+  const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
+  const opened = contractVerifier()
+  const before = statement(opened, address)
+  t.match(await opened.verify({ ...before, signature: await sign(owner, before) }), { ok: true })
+  const next = newWallet()
+  await rpc(chain.url, 'hardhat_setStorageAt', address, '0x0', `0x${'00'.repeat(12)}${next.address.slice(2)}`)
+  const after = statement(opened, address)
+  t.match(await opened.verify({ ...after, signature: await sign(owner, after) }), { status: 401 })
+  t.match(await opened.verify({ ...after, signature: await sign(next, after) }), { ok: true })
+})
+
 t.test('needs a text that binds an allowed chain', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()

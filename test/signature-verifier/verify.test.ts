@@ -298,6 +298,8 @@ t.test('refuses bad options by name, at construction', async t => {
     [/skewMs/, { skewMs: -1 }],
     [/skewMs/, { skewMs: 600_001 }],
     [/domain/, { domain: 'https://app.example.com' }],
+    [/domain/, { domain: '' }],
+    [/keccak256/, { keccak256: 'sha3' }],
     [/nonces/, { nonces: undefined }],
     [/clock/, { clock: {} }],
     [/recover/, { recover: 1 }],

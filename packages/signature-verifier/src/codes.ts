@@ -36,6 +36,9 @@ export function invalidSignature(reason: string): ProofDenial {
   return deny('invalid_signature', 'The wallet proof is not valid.', { reason })
 }
 
+/** A full queue is worked off well within this. */
+export const RETRY_AFTER_SECONDS = 1
+
 /** Refuses a flooding address class, and only that one. */
 export function rateLimited(retryAfterSeconds: number): ProofDenial {
   const reason = 'too many signature checks waiting for this address class'

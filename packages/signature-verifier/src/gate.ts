@@ -23,6 +23,9 @@ export interface Gate {
    * Fault: `ERR_OVERLOADED` when everything is full of classes that have no more waiting than the caller's.
    */
   run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED>
+
+  /** Whether `run` would refuse this class now for its share alone, so that no work is spent on its next job. */
+  isFull(addressClass: string | undefined): boolean
 }
 
 interface Waiting {
@@ -89,11 +92,15 @@ export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOpt
     return true
   }
 
+  const isFull = (addressClass: string | undefined): boolean =>
+    addressClass !== undefined && (queues.get(addressClass)?.length ?? 0) >= waitingPerClass
+
   return {
+    isFull,
     async run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED> {
       if (queued === 0 && active < atOnce && timeLeft()) return straight(job)
       const own = queues.get(addressClass)?.length ?? 0
-      if (addressClass !== undefined && own >= waitingPerClass) return REFUSED
+      if (isFull(addressClass)) return REFUSED
       if (queued >= waiting && !makeRoom(own)) {
         if (own > 0) return REFUSED
         throw new Fault('ERR_OVERLOADED', 'too many jobs are waiting')

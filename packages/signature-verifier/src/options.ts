@@ -103,8 +103,8 @@ function checkedChallenges(
   }
 }
 
-/** A proof takes one or two recoveries, so a turn of 1 ms means one proof in pure JS and some 15 native ones. */
-const TURN_MS = 1
+/** A proof takes one or two recoveries, so a turn of 2 ms means one or two proofs in pure JS, 5 ms at most, and some 25 native ones. */
+const TURN_MS = 2
 
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option, its bounds and what came. */
 export function checkedOptions(options: VerifierOptions): CheckedOptions {

@@ -1,4 +1,4 @@
-import { invalidSignature, rateLimited, type ProofDenial } from './codes.ts'
+import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from './codes.ts'
 import { REFUSED } from './gate.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Statement } from './proof.ts'
@@ -11,8 +11,6 @@ export interface Signer {
   readonly principal: string
   readonly text: Text
 }
-
-const RETRY_AFTER_SECONDS = 1
 
 /**
  * Finds which text the statement's address signed: first as a key, by recovery and with no network; then as a

@@ -1,6 +1,12 @@
 import { allow, GRACE_MS, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
-import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
+import {
+  invalidRequest,
+  invalidSignature,
+  rateLimited,
+  RETRY_AFTER_SECONDS,
+  type ProofDenial,
+} from './codes.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
 import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
 import { findSigner } from './signer.ts'
@@ -81,8 +87,12 @@ async function verify(
   const statement = readStatement(proof, options.lines, { service, domain, requestDigest })
   if ('ok' in statement) return statement
   const started = clock.now()
-  const refused = checkTimes(statement, started, options) ?? checkChecksum(statement, options.keccak256)
-  if (refused) return refused
+  const mistimed = checkTimes(statement, started, options)
+  if (mistimed) return mistimed
+  // Before anything is hashed: what a flood sends beyond its share costs no more than reading it.
+  if (options.recoveryGate.isFull(context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
+  const misspelt = checkChecksum(statement, options.keccak256)
+  if (misspelt) return misspelt
   const texts = textsOf(options, statement, started)
   if ('ok' in texts) return texts
   const signer = await findSigner(options, statement, texts, context.addressClass)
