@@ -56,7 +56,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
         atLeast: 1 / 1.1,
       },
     ],
-    operations: 4000,
+    operations: 2000,
   })
 }
 

@@ -166,6 +166,7 @@ t.test('catches a listing that is off by one at the end, and one that forgets it
 
 t.test('catches a collection that has no grace', async t => {
   t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
+    'keeps a feed entry for its retention, and no longer',
     'deletes nothing that a host 60 s behind still needs, and no more than asked',
   ])
 })

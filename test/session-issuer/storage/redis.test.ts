@@ -1,7 +1,9 @@
 import { redisStorage } from '@gatewright/session-issuer/redis'
 import {
+  keyRecord,
   keyStorageContract,
   keyStorageFaults,
+  sessionRecord,
   sessionStorageContract,
   sessionStorageFaults,
 } from '@gatewright/session-issuer/testing'
@@ -55,4 +57,48 @@ t.test('refuses a prefix without a hash tag, because rows and feed could end in 
   for (const prefix of ['gw:', '{}:', '', 7 as never]) {
     t.throws(() => redisStorage(connections[0]!, { prefix }), /hash tag/)
   }
+})
+
+t.test('each verb is one round trip, and every session key ends by itself', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const prefix = `{${uniqueName()}}:`
+  const commands: string[] = []
+  const client = {
+    run: (key: string, command: readonly string[]) => {
+      commands.push(command[0] as string)
+      return connections[0]!.run(key, command)
+    },
+  }
+  const { keys, sessions } = redisStorage(client, { prefix })
+  const root = sessionRecord()
+  const child = sessionRecord({ accountId: root.accountId, ancestry: [root.sessionId] })
+  const key = keyRecord('account')
+  const verbs: (() => Promise<unknown>)[] = [
+    () => keys.commit('account', 0, { keys: [key], policies: [], feed: [] }),
+    () => keys.find(key.id),
+    () => keys.load('account'),
+    () => keys.touch([{ id: key.id, at: 1 }]),
+    () => sessions.insert(root, [{ id: 'pol', document: {} }]),
+    () => sessions.insert(child, []),
+    () => sessions.find(root.sessionId),
+    () => sessions.list(root.accountId, 10, root.issuedAt),
+    () => sessions.revoke(child.sessionId, root.issuedAt),
+    () => sessions.revokeAccount(root.accountId, 10, root.issuedAt),
+    () => keys.collect(10, 0),
+    () => sessions.collect(10, 0),
+  ]
+  for (const verb of verbs) {
+    // Once more, because a script that the server does not know yet costs a second trip.
+    for (let again = 0; again < 2; again++) {
+      commands.length = 0
+      await verb()
+    }
+    t.equal(commands.length, 1, String(verb))
+  }
+  const all = (await client.run(prefix, ['KEYS', `${prefix}*`])) as string[]
+  const ending = all.filter(name => /:(session|sessions|minted|session-policy):/.test(name))
+  // Two sessions, what was minted from one, and its policy; the account's set went with its last live session.
+  t.equal(ending.length, 4)
+  for (const name of ending) t.ok(Number(await client.run(name, ['PTTL', name])) > 0, name)
 })

@@ -33,6 +33,8 @@ function toKey(row: SqlRow): KeyRecord {
  */
 export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string): KeyStorage {
   const [accounts, keys, policies] = ['accounts', 'keys', 'key_policies'].map(name => prefix + name)
+  // Two hosts that collect at once take different rows instead of waiting for each other.
+  const skip = dialect === 'postgres' ? 'for update skip locked' : ''
   const columns = 'k.record, k.digest, k.pepper_id, k.last_used_at'
   const put = `insert into ${keys}
     (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record)
@@ -97,7 +99,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
         const gone = await rows(
           tx,
           `delete from ${keys} where id in
-            (select id from ${keys} where ended_at < $1 order by ended_at limit $2) returning lineage_id`,
+            (select id from ${keys} where ended_at < $1 order by ended_at limit $2 ${skip}) returning lineage_id`,
           [endedBefore, limit],
         )
         const lineages = [...new Set(gone.map(row => row['lineage_id'] as string))]

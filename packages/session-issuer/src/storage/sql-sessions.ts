@@ -27,6 +27,8 @@ function toSession(row: SqlRow): SessionRecord {
  */
 export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
+  // Two hosts that collect at once take different rows instead of waiting for each other.
+  const skip = dialect === 'postgres' ? 'for update skip locked' : ''
   const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
     rows(tx, `update ${sessions} set root_id = root_id where id = $1`, [rootId])
 
@@ -123,7 +125,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
         const gone = await rows(
           tx,
           `delete from ${sessions} where id in
-            (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2) returning id`,
+            (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
           [now - GRACE_MS, limit],
         )
         const ids = gone.map(row => toText(row['id']))
@@ -134,7 +136,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
         await rows(
           tx,
           `delete from ${table} where position in
-            (select position from ${table} where at < $1 order by at limit $2)`,
+            (select position from ${table} where at < $1 order by at limit $2 ${skip})`,
           [now - FEED_RETENTION_MS, limit],
         )
         return gone.length

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS } from '@gatewright/kernel'
+import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
 import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
@@ -148,6 +148,19 @@ export function sessionStorageContract(
       const all = HOSTILE.map(text => sessionRecord({ accountId: run + text, label: text }))
       for (const one of all) assert.equal(await at(store, 0).insert(one, []), true)
       for (const one of all) assert.deepEqual(await at(store, 1).list(one.accountId, 10, NOW), [one])
+    })
+
+    test('keeps a feed entry for its retention, and no longer', async store => {
+      const [old, young] = [sessionRecord(), sessionRecord()]
+      for (const one of [old, young]) await at(store, 0).insert(one, [])
+      await at(store, 0).revoke(old.sessionId, NOW)
+      await at(store, 0).revoke(young.sessionId, NOW + 1)
+      await at(store, 1).collect(1000, NOW + FEED_RETENTION_MS)
+      const ids = async (): Promise<string[]> => (await store.readFeed(0)).map(entry => entry.id)
+      assert.ok((await ids()).includes(old.sessionId))
+      await at(store, 1).collect(1000, NOW + 1 + FEED_RETENTION_MS)
+      assert.ok(!(await ids()).includes(old.sessionId))
+      assert.ok((await ids()).includes(young.sessionId))
     })
 
     test('deletes nothing that a host 60 s behind still needs, and no more than asked', async store => {

@@ -1,0 +1,70 @@
+// A transaction that dies at any of its statements, or at its commit, leaves all or nothing: no row without its
+// feed entry and no entry without its row.
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
+import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
+import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
+import t from 'tap'
+import { openPostgres, openSqlite } from '../../harness/stores.ts'
+import { readSqlFeed } from '../feeds.ts'
+
+/** A client whose transactions die at statement `n`, or at the commit when they have fewer. */
+function dying(db: SqlClient, n: number): { db: SqlClient; statements: () => number } {
+  let count = 0
+  const limited = (tx: SqlQueries): SqlQueries => ({
+    query: async (text, values) => {
+      if (count++ === n) throw new Error('killed')
+      return tx.query(text, values)
+    },
+  })
+  const transaction: SqlClient['transaction'] = work =>
+    db.transaction(async tx => {
+      const result = await work(limited(tx))
+      if (count <= n) throw new Error('killed at the commit')
+      return result
+    })
+  return { db: { ...db, transaction }, statements: () => count }
+}
+
+const BACKENDS = {
+  Postgres: { open: () => openPostgres(1, migratePostgres), storage: (db: SqlClient) => postgresStorage(db) },
+  SQLite: { open: () => openSqlite(1, migrateSqlite), storage: (db: SqlClient) => sqliteStorage(db) },
+}
+
+for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
+  t.test(`killed at any step of a commit of keys, ${name} holds all or nothing`, async t => {
+    const { connections, close } = await open()
+    t.teardown(close)
+    const db = connections[0]!
+    let steps = 0
+    for (let n = 0; n <= steps; n++) {
+      const key = keyRecord(`account ${n}`)
+      const feed = [{ kind: 'key', id: key.id, version: 2, at: 1 }] as const
+      const policies = [{ id: `pol_${n}`, lineageId: key.id, document: {} }]
+      const hurt = dying(db, n)
+      await t.rejects(storage(hurt.db).keys.commit(key.accountId, 0, { keys: [key], policies, feed }))
+      steps = Math.max(steps, hurt.statements())
+      t.same(await storage(db).keys.load(key.accountId), { revision: 0, keys: [] }, `step ${n}`)
+      t.same(await storage(db).keys.policies([`pol_${n}`]), [])
+      t.same(await readSqlFeed(db, 0), [])
+    }
+    t.ok(steps >= 4, `${steps} statements`)
+  })
+
+  t.test(`killed at any step of a revocation, ${name} holds all or nothing`, async t => {
+    const { connections, close } = await open()
+    t.teardown(close)
+    const db = connections[0]!
+    let steps = 0
+    for (let n = 0; n <= steps; n++) {
+      const session = sessionRecord()
+      await storage(db).sessions.insert(session, [])
+      const hurt = dying(db, n)
+      await t.rejects(storage(hurt.db).sessions.revoke(session.sessionId, session.issuedAt))
+      steps = Math.max(steps, hurt.statements())
+      t.equal((await storage(db).sessions.find(session.sessionId))?.revokedAt, null, `step ${n}`)
+      t.same(await readSqlFeed(db, 0), [])
+    }
+    t.ok(steps >= 3, `${steps} statements`)
+  })
+}
