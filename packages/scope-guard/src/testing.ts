@@ -1,2 +1,4 @@
-export { spendStorageContract, spendStorageFaults } from './testing/spend.ts'
-export type { HurtSpendStorage, SpendStorageUnderTest } from './testing/spend.ts'
+export { spendStorageContract } from './testing/spend.ts'
+export { spendStorageFaults } from './testing/spend-faults.ts'
+export type { SpendStorageUnderTest } from './testing/spend.ts'
+export type { HurtSpendStorage } from './testing/spend-faults.ts'

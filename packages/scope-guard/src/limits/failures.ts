@@ -1,5 +1,5 @@
 import { addressBucket } from '../address.ts'
-import { createLimiter } from './limiter.ts'
+import { createLimiter, takeAnyhow } from './limiter.ts'
 import type { LimitState } from './fields.ts'
 import type { LimiterStore } from './options.ts'
 
@@ -45,13 +45,8 @@ export function createFailureBudget(options: FailureOptions | 'off'): FailureBud
   })
   /** The budget spares work and guards no money, so a store that is down does not close the door. */
   const charge = async (bucket: string): Promise<Charge> => {
-    let by = limiter
     const askedAt = performance.now()
-    const taken = await limiter.take(bucket).catch((error: unknown) => {
-      if (!limiter.local) throw error
-      by = limiter.local
-      return by.take(bucket)
-    })
+    const { by, taken } = await takeAnyhow(limiter, bucket)
     return { over: taken.refused, giveBack: () => by.giveBack(bucket, taken, askedAt) }
   }
   return { take: address => (address === undefined ? undefined : charge(addressBucket(address))) }

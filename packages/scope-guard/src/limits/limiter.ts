@@ -72,6 +72,23 @@ function limiterOver(
   }
 }
 
+/**
+ * Takes one point, from the limit's fallback in this process when its store is down and it has one. Only for what
+ * may go on without the store. `by` is the limiter that counted.
+ */
+export async function takeAnyhow(
+  limiter: Limiter,
+  bucket: string,
+): Promise<{ readonly by: Limiter; readonly taken: Taken }> {
+  try {
+    return { by: limiter, taken: await limiter.take(bucket) }
+  } catch (error) {
+    const { local } = limiter
+    if (!local || !(error instanceof Fault)) throw error
+    return { by: local, taken: await local.take(bucket) }
+  }
+}
+
 /** How much later than decided a give-back may take effect, in ms; for a store, beside its own time limit. */
 const MEMORY_MARGIN_MS = 20
 const STORE_MARGIN_MS = 2000

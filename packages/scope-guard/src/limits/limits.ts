@@ -1,8 +1,8 @@
-import { Fault, keyDigest, type Session } from '@gatewright/kernel'
+import { keyDigest, type Session } from '@gatewright/kernel'
 import { addressBucket } from '../address.ts'
 import type { Rule } from '../rule.ts'
 import { policyItem } from './fields.ts'
-import { createLimiter, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
+import { createLimiter, takeAnyhow, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
 /** The limits that bind one rule, in the order they were configured. */
@@ -38,12 +38,8 @@ function bucketOf(
 
 /** A store that is down may be replaced by this process's memory, except where money moves. */
 function takeOne({ limiter, bucket }: Claim, rule: Rule): Promise<Taken> {
-  const { local } = limiter
-  if (!local || rule.spends !== undefined) return limiter.take(bucket)
-  return limiter.take(bucket).catch((error: unknown) => {
-    if (error instanceof Fault) return local.take(bucket)
-    throw error
-  })
+  if (!limiter.local || rule.spends !== undefined) return limiter.take(bucket)
+  return takeAnyhow(limiter, bucket).then(({ taken }) => taken)
 }
 
 /**

@@ -1,8 +1,8 @@
-import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial, HeaderFields } from '../codes.ts'
 import { policyItem, rateLimitFields } from './fields.ts'
-import { createLimiter } from './limiter.ts'
+import { createLimiter, takeAnyhow } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
 /** One rate limit outside a guarded request, such as on sign-in by address or on minting by key. */
@@ -21,12 +21,8 @@ export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>):
   const policy = policyItem(options.name, options.points, options.windowSeconds)
   return {
     async take(bucket) {
-      const { local } = limiter
-      const { refused, state } = await limiter.take(bucket).catch((error: unknown) => {
-        if (local && error instanceof Fault) return local.take(bucket)
-        throw error
-      })
-      const headers = rateLimitFields(policy, [state])
+      const { refused, states } = (await takeAnyhow(limiter, bucket)).taken
+      const headers = rateLimitFields(policy, states)
       return refused ? rateLimited(refused, headers) : allow(headers)
     },
   }

@@ -1,0 +1,15 @@
+// Runs the server against a provider of your own: ISSUER, AUDIENCE and JWKS_URL from the environment.
+import { memoryStorage } from '@gatewright/scope-guard/memory'
+import { createServer } from './server.ts'
+
+const { ISSUER, AUDIENCE, JWKS_URL, PORT = '3000' } = process.env
+if (!ISSUER || !AUDIENCE || !JWKS_URL) throw new Error('set ISSUER, AUDIENCE and JWKS_URL')
+
+const app = createServer({
+  issuer: ISSUER,
+  audience: AUDIENCE,
+  jwksUrl: new URL(JWKS_URL),
+  policies: { 'my-client-id': { dailyWithdrawalCapCents: 10_000 } },
+  spend: memoryStorage(),
+})
+app.listen(Number(PORT), () => process.stdout.write(`listening on ${PORT}\n`))
