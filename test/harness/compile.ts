@@ -13,7 +13,7 @@ export async function compile(folder: string, files: Readonly<Record<string, str
   for (const [name, code] of Object.entries(files))
     writeFileSync(join(directory, name), `${code}\nexport {}\n`)
   const compilerOptions = { composite: false, isolatedDeclarations: false, rootDir: '.', outDir: '.' }
-  const tsconfig = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], references: [] }
+  const tsconfig = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'], exclude: [], references: [] }
   writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(tsconfig))
   const { code, output } = await runNode(['node_modules/typescript/bin/tsc', '-p', directory])
   return code === 0 ? '' : `${output}exit ${code}`

@@ -108,9 +108,10 @@ t.test('drains when every run of this process has ended, whichever way', async t
     }),
   )
   let drained = false
-  const draining = here.drained().then(() => {
+  const draining = (async () => {
+    await here.drained()
     drained = true
-  })
+  })()
   const [one, two, three] = claims as [Claim, Claim, Claim]
   await here.complete(one, answer(201))
   await here.release(two)
