@@ -73,8 +73,11 @@ async function onRedis(): Promise<void> {
     await client.sendCommand(['EVALSHA', trivial, '1', freshKey()])
     await client.sendCommand(['EVALSHA', trivial, '1', freshKey()])
   }
-  const persistenceStore = new CachePersistenceLayer({ client: client as never })
-  const config = new IdempotencyConfig({ eventKeyJmesPath: 'key' })
+  const persistenceStore = new CachePersistenceLayer({ client })
+  const config = new IdempotencyConfig({
+    eventKeyJmesPath: 'key',
+    lambdaContext: { getRemainingTimeInMillis: () => 60_000 } as never,
+  })
   process.env['POWERTOOLS_DEV'] = 'true'
   process.env['AWS_LAMBDA_FUNCTION_NAME'] = 'bench'
   const peer = makeIdempotent(async (_event: { key: string }) => answer, { persistenceStore, config })

@@ -1,4 +1,4 @@
-import { createIdempotency, type Claim, type IdempotencyStorage } from '@gatewright/idempotency-store'
+import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { Fault } from '@gatewright/kernel'
 import t from 'tap'
@@ -27,7 +27,7 @@ async function started(storage: IdempotencyStorage) {
   const idempotency = createIdempotency({ storage, timer, waitMs: 0 })
   const begun = await idempotency.begin(write())
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-  return { idempotency, claim: begun.value.claim as Claim, timer }
+  return { idempotency, claim: begun.value.claim, timer }
 }
 
 t.test('tries a completion up to three times, and keeps the answer', async t => {

@@ -110,6 +110,7 @@ t.test('names the misuse when the handler uses the pool beside its transaction, 
     tx => tx.query('commit'),
     tx => tx.query(' ROLLBACK'),
     tx => tx.query('begin'),
+    tx => tx.query('-- done\n/* now */ commit'),
     tx => tx.query('End transaction'),
     tx => tx.query('start transaction'),
   ]

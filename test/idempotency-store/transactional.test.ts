@@ -1,6 +1,12 @@
-import { createTransactionalIdempotency, type CommonOptions } from '@gatewright/idempotency-store'
+import {
+  createIdempotency,
+  createTransactionalIdempotency,
+  type CommonOptions,
+  type Recovered,
+} from '@gatewright/idempotency-store'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { openSqlite } from '../harness/stores.ts'
 import { answer, write } from './support.ts'
@@ -104,4 +110,23 @@ t.test('lets work that the handler left behind use the database after the transa
     return answer(201)
   })
   await t.resolves(later as Promise<unknown>)
+})
+
+t.test('meets a run that was lost in two phases as of unknown outcome, and its recovery', async t => {
+  const clock = manualClock()
+  let recovered: Recovered = { state: 'unknown' }
+  const { db, idempotency, effects, effect } = await setUp(t, { clock, recover: async () => recovered })
+  const twoPhase = createIdempotency({ storage: sqliteStorage(db), clock })
+  await twoPhase.begin(write())
+  clock.advance(60_000)
+  const run = () =>
+    idempotency.run(write(), async (tx, { effectId }) => {
+      await effect(tx, effectId)
+      return answer(201)
+    })
+  t.match(await run(), { code: 'outcome_unknown', status: 503 })
+  t.equal(await effects(), 0)
+  recovered = { state: 'never_happened' }
+  t.match(await run(), { ok: true, value: { replayed: false } })
+  t.equal(await effects(), 1)
 })

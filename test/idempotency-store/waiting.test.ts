@@ -98,6 +98,26 @@ t.test('asks the store about a run of this process whose lease is over', async t
   t.match(await here.begin(write()), { code: 'outcome_unknown' })
 })
 
+t.test('ends and drains a run that another payload of its key came by', async t => {
+  const { here } = setUp({ timer: stillTimer })
+  const claim = await start(here)
+  const duplicate = here.begin(write())
+  t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
+  await here.complete(claim, answer(201))
+  t.match(await duplicate, { ok: true, value: { state: 'replay' } })
+  await here.drained()
+})
+
+t.test('drains a run that started while an older one of its key was being released', async t => {
+  const { here } = setUp({ timer: stillTimer })
+  const first = await start(here)
+  const [released, begun] = await Promise.all([here.release(first), here.begin(write({ text: '{}' }))])
+  t.equal(released, true)
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  await here.complete(begun.value.claim, answer(201))
+  await here.drained()
+})
+
 t.test('drains when every run of this process has ended, whichever way', async t => {
   const { here } = setUp({ waitMs: 0 })
   const claims = await Promise.all(
@@ -108,9 +128,10 @@ t.test('drains when every run of this process has ended, whichever way', async t
     }),
   )
   let drained = false
-  const draining = here.drained().then(() => {
+  const draining = (async () => {
+    await here.drained()
     drained = true
-  })
+  })()
   const [one, two, three] = claims as [Claim, Claim, Claim]
   await here.complete(one, answer(201))
   await here.release(two)

@@ -17,17 +17,17 @@ export interface LocalRun {
   readonly fingerprint: string
   /** From this instant on only the store knows what became of the run. */
   readonly leaseUntil: EpochMs
-  /** Set when the run has started and its end comes later, by `complete` or `release`. */
-  fence?: number
 }
 
 /** The runs of this process, which duplicates in the same process wait for without asking the store. */
 export interface LocalRuns {
-  /** Enters a run. It is the one that duplicates of its key wait for. */
+  /** Enters a run. Duplicates wait for the first live one of their key. */
   open(run: LocalRun, now: EpochMs): void
+  /** Notes that a run has started and ends later, by the holder of this fence. */
+  claim(run: LocalRun, fence: number): void
   /** The live run of a key. */
   find(key: string, now: EpochMs): LocalRun | undefined
-  /** The run that holds a claim, live or not. */
+  /** The run that holds a fence. */
   claimed(key: string, fence: number): LocalRun | undefined
   /** Ends a run and tells those who wait for it. */
   end(run: LocalRun, settled?: Settled): void
@@ -49,10 +49,14 @@ interface Waited {
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
   const open = new Map<LocalRun, Waited | undefined>()
+  const byClaim = new Map<string, LocalRun>()
+  const claimOf = new Map<LocalRun, string>()
   const close = (run: LocalRun, settled: () => Settled | Promise<never>): void => {
     if (byKey.get(run.key) === run) byKey.delete(run.key)
     open.get(run)?.resolve(settled())
     open.delete(run)
+    byClaim.delete(claimOf.get(run) ?? '')
+    claimOf.delete(run)
   }
   const ended = async (run: LocalRun): Promise<Settled> => {
     if (!open.has(run)) return undefined
@@ -75,16 +79,19 @@ export function localRuns(): LocalRuns {
         close(old, () => undefined)
       }
       open.set(run, undefined)
-      byKey.set(run.key, run)
+      const first = byKey.get(run.key)
+      if (!first || now >= first.leaseUntil) byKey.set(run.key, run)
+    },
+    claim(run, fence) {
+      const claim = `${fence} ${run.key}`
+      byClaim.set(claim, run)
+      claimOf.set(run, claim)
     },
     find(key, now) {
       const run = byKey.get(key)
       return run && now < run.leaseUntil ? run : undefined
     },
-    claimed(key, fence) {
-      const run = byKey.get(key)
-      return run?.fence === fence ? run : undefined
-    },
+    claimed: (key, fence) => byClaim.get(`${fence} ${key}`),
     end: (run, settled) => close(run, () => settled),
     fail: (run, error) => close(run, () => Promise.reject(error)),
     ended,

@@ -99,8 +99,9 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   }
 }
 
+/** After spaces and comments, a statement that begins or ends a transaction. */
 const CONTROL =
-  /^\s*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+to\b)|prepare\s+transaction)\b/i
+  /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+to\b)|prepare\s+transaction)\b/i
 
 /** The transaction as the handler gets it: it may set savepoints, but not end what holds rows and answer together. */
 function withoutControl(tx: SqlQueries): SqlQueries {

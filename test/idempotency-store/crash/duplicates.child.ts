@@ -62,16 +62,16 @@ function twoPhase(): () => Promise<Served> {
 
 const serve = mode === 'transactional' ? transactional() : twoPhase()
 await pool.query('select 1')
-console.log('ready')
+process.stdout.write('ready\n')
 await once(process.stdin, 'data')
 process.stdin.destroy()
 
 const started = performance.now()
-let serving = true
+const served = new AbortController()
 let longestQueryMs = 0
 /** Other traffic of the same process, which needs the same pool. */
 const others = (async () => {
-  while (serving) {
+  while (!served.signal.aborted) {
     const asked = performance.now()
     await pool.query('select 1')
     longestQueryMs = Math.max(longestQueryMs, performance.now() - asked)
@@ -80,7 +80,7 @@ const others = (async () => {
 })()
 const results = await Promise.allSettled(Array.from({ length: Number(duplicates) }, serve))
 const tookMs = performance.now() - started
-serving = false
+served.abort()
 await others
 
 const name = (result: PromiseSettledResult<Served>): string => {
@@ -99,5 +99,5 @@ const tally: Tally = {
   longestQueryMs: Math.round(longestQueryMs),
   tookMs: Math.round(tookMs),
 }
-console.log(JSON.stringify(tally))
+process.stdout.write(`${JSON.stringify(tally)}\n`)
 await pool.end()

@@ -15,7 +15,10 @@ const DUPLICATES = 1000
 /** Starts a host process; `go` lets it serve its duplicates and gives what its clients got. */
 async function startHost(schema: string, mode: string, t: Test): Promise<{ go(): Promise<Tally> }> {
   const args = [HOST, schema, mode, String(DUPLICATES / PROCESSES)]
-  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, args, {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_OPTIONS: '' },
+  })
   t.teardown(() => child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async (): Promise<string> => String((await lines.next()).value)

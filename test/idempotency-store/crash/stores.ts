@@ -87,7 +87,7 @@ async function openSqlite(file: string, steps: Steps): Promise<CrashStore> {
       const statement = database.prepare(text)
       return {
         reader: statement.reader,
-        all: (...values) => around(() => statement.all(...values) as unknown[]),
+        all: (...values) => around(() => statement.all(...values)),
         run: (...values) => around(() => statement.run(...values)),
       }
     },

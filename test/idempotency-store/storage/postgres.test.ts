@@ -1,5 +1,6 @@
 import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
+import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { hurtPostgres } from '../../harness/hurt.ts'
 import { runner } from '../../harness/runner.ts'
@@ -41,6 +42,27 @@ t.test('answers running at once, without waiting, while another transaction hold
   })
   const after = await two!.transaction(tx => postgresTransactionStorage(tx).begin('key', 'f', 2000, 1000))
   t.same(after, { state: 'done', answer: '{}', expiresAt: 9000 })
+})
+
+t.test('lets one of two open transactions start, and the other when the first rolls back', async t => {
+  const { connections, close } = await openPostgres(2, migrate)
+  t.teardown(close)
+  const [one, two] = connections
+  const attempt = async (commit: boolean) => {
+    let waiting: Promise<unknown> | undefined
+    const first = one!.transaction(async tx => {
+      await postgresStorage(tx).begin('key', 'f', 2000, 1000)
+      // The second transaction is open now and waits for the row of the first.
+      waiting = two!.transaction(other => postgresStorage(other).begin('key', 'f', 2000, 1000))
+      if (!commit) throw new Error('roll back')
+    })
+    await first.catch(() => undefined)
+    const second = await waiting
+    await rows(one!, 'delete from gw_idempotency')
+    return second
+  }
+  t.match(await attempt(false), { state: 'started' })
+  t.same(await attempt(true), { state: 'running' })
 })
 
 t.test('migrates from 8 instances at once, and again', async t => {

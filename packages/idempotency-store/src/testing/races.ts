@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { GRACE_MS } from '@gatewright/kernel'
+import { race } from '@gatewright/kernel/testing'
+import type { Begun } from '../storage/port.ts'
+import { DAY, LEASE, MINUTE, NOW, started, type Test } from './support.ts'
+
+/** Keys that break careless adapters. All are distinct. */
+const HOSTILE = [
+  '',
+  '\u0000',
+  '\ud800',
+  '\udfff',
+  "'; drop table gw_idempotency; --",
+  '{tag}:*',
+  'line\r\nbreak',
+  'é',
+  'e\u0301',
+  'K',
+  'k',
+  ' k',
+  'x'.repeat(65_536),
+  `${'x'.repeat(65_535)}y`,
+]
+
+/** Answers that break careless adapters. */
+const ANSWERS = ['', '{}', '\\', '"', "'", 'é\u0301', 'nil', '\r\n', 'x'.repeat(262_144)]
+
+/** Who wins when many call at once. */
+export function races(test: Test): void {
+  const winners = (results: readonly Begun[]): number[] =>
+    results.flatMap(begun => (begun.state === 'started' ? [begun.fence] : []))
+
+  test('lets one of 50 simultaneous begins start, and the others see it running', async (at, key) => {
+    const results = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
+    assert.equal(winners(results).length, 1)
+    assert.equal(results.filter(begun => begun.state === 'running').length, 49)
+  })
+
+  test('lets one of 50 simultaneous begins with different payloads start', async (at, key) => {
+    const results = await race(50, index => at(index).begin(key, `payload ${index}`, LEASE, NOW))
+    assert.equal(winners(results).length, 1)
+    assert.equal(results.filter(begun => begun.state === 'reused').length, 49)
+  })
+
+  test('lets one of 50 simultaneous takeovers of an ended retention start', async (at, key) => {
+    const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
+    await at(0).end(key, fence, { state: 'done', answer: '{}', expiresAt: NOW + 1 }, NOW)
+    const results = await race(50, index => at(index).begin(key, 'b', LEASE, NOW + 1))
+    assert.equal(winners(results).length, 1)
+    assert.equal(results.filter(begun => begun.state === 'running').length, 49)
+  })
+
+  test('lets one of 50 simultaneous takeovers of a freed key start', async (at, key) => {
+    const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
+    await at(0).end(key, fence, { state: 'free', expiresAt: NOW + DAY }, NOW)
+    const results = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
+    assert.equal(winners(results).length, 1)
+  })
+
+  test('starts none of 50 simultaneous begins of a lost key', async (at, key) => {
+    const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
+    const results = await race(50, index => at(index).begin(key, 'a', LEASE + DAY, LEASE))
+    for (const begun of results) assert.deepEqual(begun, { state: 'lost', fence })
+  })
+
+  test('keeps one of 50 simultaneous answers, and every later begin reads that one', async (at, key) => {
+    const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
+    await race(50, index =>
+      at(index).end(key, fence, { state: 'done', answer: `${index}`, expiresAt: NOW + DAY }, NOW),
+    )
+    const read = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
+    assert.equal(new Set(read.map(begun => JSON.stringify(begun))).size, 1)
+    assert.equal(read[0]?.state, 'done')
+  })
+
+  test('decides between simultaneous completion and release: one is true, the other false', async (at, key) => {
+    const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
+    const [done, free] = await Promise.all([
+      at(0).end(key, fence, { state: 'done', answer: '{}', expiresAt: NOW + DAY }, NOW),
+      at(1).end(key, fence, { state: 'free', expiresAt: NOW + DAY }, NOW),
+    ])
+    assert.notEqual(done, free)
+    const { state } = await at(2).begin(key, 'a', LEASE, NOW)
+    assert.equal(state, done ? 'done' : 'started')
+  })
+}
+
+/** Hostile texts and the collection of what has ended. */
+export function hygiene(test: Test): void {
+  test('keeps hostile keys apart', async (at, key) => {
+    const keys = HOSTILE.map(hostile => `${key}${hostile}`)
+    for (const state of ['started', 'running']) {
+      const begun = await race(keys.length, index => at(index).begin(keys[index] as string, 'a', LEASE, NOW))
+      for (const each of begun) assert.equal(each.state, state)
+    }
+  })
+
+  test('returns hostile answers byte for byte', async (at, key) => {
+    await race(ANSWERS.length, async index => {
+      const ending = { state: 'done', answer: ANSWERS[index] as string, expiresAt: NOW + DAY } as const
+      const fence = started(await at(index).begin(`${key}${index}`, 'a', LEASE, NOW))
+      await at(index).end(`${key}${index}`, fence, ending, NOW)
+      assert.deepEqual(await at(index + 1).begin(`${key}${index}`, 'a', LEASE, NOW), ending)
+    })
+  })
+
+  test('collects at most the given number of ended records, and no running or live one', async (at, key) => {
+    for (const part of ['a', 'b', 'c']) {
+      const fence = started(await at(0).begin(key + part, 'a', LEASE, NOW))
+      const expiresAt = NOW + 1
+      const ending = part === 'c' ? { state: 'free', expiresAt } : { state: 'done', answer: '{}', expiresAt }
+      await at(0).end(key + part, fence, ending as { state: 'free'; expiresAt: number }, NOW)
+    }
+    const fence = started(await at(0).begin(`${key}live`, 'a', LEASE, NOW))
+    const live = { state: 'done', answer: '{}', expiresAt: NOW + 2 * GRACE_MS } as const
+    await at(0).end(`${key}live`, fence, live, NOW)
+    const lost = started(await at(0).begin(`${key}lost`, 'a', NOW + 1, NOW))
+    const later = NOW + 1 + GRACE_MS
+    const counts = await race(4, index => at(index).collect(1, later))
+    assert.ok(
+      counts.every(count => count === 0 || count === 1),
+      `each call may collect at most 1, not ${counts.join()}`,
+    )
+    assert.deepEqual(await at(1).begin(`${key}live`, 'a', later + MINUTE, later), live)
+    assert.deepEqual(await at(1).begin(`${key}lost`, 'a', later + MINUTE, later), {
+      state: 'lost',
+      fence: lost,
+    })
+  })
+}
