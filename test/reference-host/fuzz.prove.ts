@@ -126,7 +126,7 @@ t.test(
     const grownMiB = (heapBytes - early) / 2 ** 20
     t.ok(grownMiB <= 5, `the heap grew by ${grownMiB.toFixed(2)} MiB`)
     t.comment(`measured: heap after GC grew by ${grownMiB.toFixed(2)} MiB from request 2,000 to 10,000`)
-    t.comment(`measured: answers by status ${JSON.stringify(Object.fromEntries([...statuses].sort()))}`)
+    t.comment(`measured: answers by status ${JSON.stringify(Object.fromEntries([...statuses]))}`)
   },
 )
 
@@ -138,7 +138,7 @@ async function rawBytes(changed: readonly (readonly [at: number, byte: number])[
   const socket = connect(Number(port), hostname)
   socket.on('error', () => {})
   socket.on('data', chunk => {
-    if (/^HTTP\/1\.1 5/.test(chunk.toString('latin1')))
+    if (chunk.toString('latin1').startsWith('HTTP/1.1 5'))
       t.fail(`5xx for ${JSON.stringify(bytes.toString('latin1'))}`)
     socket.end()
   })

@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { checkedAliases } from './check.ts'
 import { deny, type AliasDenial } from './codes.ts'
 import { fieldReader, twinWriter, type FieldsRead } from './fields.ts'
+import { answerHeaders, type HeaderField } from './notices.ts'
 import { isPlain, pathFinder, translated } from './paths.ts'
 import { scopeReader, type ScopesRead } from './scopes.ts'
 import type { Alias, AliasTable, AliasUse } from './table.ts'
@@ -21,6 +22,8 @@ export interface Resolved {
   readonly headers: Readonly<Record<string, string>>
   /** The old paths and headers that were used. */
   readonly used: readonly AliasUse[]
+  /** `answerHeaders(used)`, for hosts that read no old body fields or scopes. */
+  readonly answerHeaders: readonly HeaderField[]
 }
 
 /**
@@ -93,10 +96,12 @@ export function createAliases(table: AliasTable): Aliases {
       if (!read.ok) return read
       const { headers, used } = read.value
       const alias = find(path)
-      if (!alias || !isPlain(path)) return allow({ path, headers, used })
+      if (!alias || !isPlain(path)) return allow({ path, headers, used, answerHeaders: answerHeaders(used) })
       const successor = translated(path, alias)
       const all = [...used, { alias, successor }]
-      if (alias.mode !== 'gone') return allow({ path: successor, headers, used: all })
+      if (alias.mode !== 'gone') {
+        return allow({ path: successor, headers, used: all, answerHeaders: answerHeaders(all) })
+      }
       return { ...deny('gone', `${alias.from} is gone: use ${alias.to}`), used: all }
     },
     readFields: fieldReader(table, aliases),

@@ -47,7 +47,7 @@ function koa(...middleware: Middleware[]): RequestListener {
     })
   }
   app.use(router.routes())
-  return app.callback() as RequestListener
+  return app.callback()
 }
 
 const koaGuard = (by: typeof guard): Middleware => {
@@ -72,7 +72,7 @@ async function fastify(how: string): Promise<RequestListener> {
   let handle: RequestListener | undefined
   const app = Fastify({
     serverFactory: handler => {
-      handle = handler as unknown as RequestListener
+      handle = handler
       return createServer()
     },
   })
@@ -121,7 +121,7 @@ function expressApp(how: string): RequestListener {
     }, requiredScopes(SCOPE))
   }
   for (const path of ROUTES) app.get(path, (_, response) => void response.json(BODY))
-  return app as unknown as RequestListener
+  return app
 }
 
 function hono(how: string): RequestListener {
@@ -134,7 +134,7 @@ function hono(how: string): RequestListener {
   // hono's jwt() checks no audience; verify() from the same module does all equal checks but the scope.
   const peer: MiddlewareHandler = async (c, next) => {
     const token = c.req.header('authorization')?.slice(7) ?? ''
-    const claims = await honoVerify(token, jwk as never, {
+    const claims = await honoVerify(token, jwk, {
       alg: 'ES256',
       iss: BENCH_ISSUER,
       aud: BENCH_AUDIENCE,
@@ -144,7 +144,7 @@ function hono(how: string): RequestListener {
   if (how === 'guard') app.use(guarded)
   if (how === 'peer') app.use(peer)
   for (const path of ROUTES) app.get(path, c => c.json(BODY))
-  return getRequestListener(app.fetch) as unknown as RequestListener
+  return getRequestListener(app.fetch)
 }
 
 const documents: Record<string, unknown> = {

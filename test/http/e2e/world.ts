@@ -85,10 +85,8 @@ export async function createWorld(): Promise<World> {
     guard,
     idempotency: createIdempotency({ storage: memoryStorage() }),
     aliases: createAliases({
-      paths: [{ from: '/consumer/v1', to: '/user/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
+      prefixes: [{ from: '/consumer/v1', to: '/user/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
       headers: [{ from: 'x-consumer-key', to: 'x-user-key', mode: 'serve' }],
-      answerTwins: {},
-      retiredScopes: {},
     }),
     bodyLimitBytes: BODY_LIMIT_BYTES,
     answerLimitBytes: ANSWER_LIMIT_BYTES,
