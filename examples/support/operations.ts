@@ -17,10 +17,7 @@ export const api: WriteGate<(typeof scopes.names)[number], Access> = gate({
   guard: createGuard({ issuer: ISSUER, audience: AUDIENCE, keys: issuer.keys }),
   idempotency: createIdempotency({ storage: memoryStorage() }),
   aliases: createAliases({
-    paths: [{ from: '/v0', to: '/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
-    headers: [],
-    answerTwins: {},
-    retiredScopes: {},
+    prefixes: [{ from: '/v0', to: '/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
   }),
 })
 

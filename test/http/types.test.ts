@@ -15,7 +15,7 @@ import { createAliases } from '@gatewright/legacy-alias-router'
 const scopes = scopeCatalogue(['cards.read', 'cards.write'])
 const guard = createGuard({ issuer: 'i', audience: 'a', keys: localKeys({ keys: [] }) })
 const idempotency = createIdempotency({ storage: memoryStorage() })
-const aliases = createAliases({ paths: [], headers: [], answerTwins: {}, retiredScopes: {} })
+const aliases = createAliases({})
 const api = gate({ guard, scopes, idempotency, aliases })
 const http = expressGate(api, { body: 'stream' })
 const list = api.guarded({ operation: 'cards.list', allOf: ['cards.read'] })

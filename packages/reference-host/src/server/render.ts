@@ -8,11 +8,6 @@ export function errorShape(surface: Operation['surface']): ErrorShape {
   return surface === 'partner' ? 'partner' : 'plain'
 }
 
-/** The shape of errors where no operation was found: by the path that came. */
-export function pathShape(path: string): ErrorShape {
-  return path.startsWith('/partner/') ? 'partner' : 'plain'
-}
-
 /** Puts an operation's outcome on the wire: envelope, fields at top level where clients read them, legacy twins. */
 export function render(
   operation: Operation,

@@ -55,9 +55,9 @@ async function takeAll(claims: readonly Claim[], rule: Rule): Promise<LimitsTake
   if (refused.length > 0 || failed) {
     const keep = (one: Taken): boolean => one.refused !== undefined && refused.length === 1
     await Promise.all(
-      claims.map(({ limiter, bucket }, index) => {
+      claims.map(async ({ limiter, bucket }, index) => {
         const one = taken[index]
-        return one && !keep(one) ? limiter.giveBack(bucket, one, askedAt) : undefined
+        if (one && !keep(one)) await limiter.giveBack(bucket, one, askedAt)
       }),
     )
   }
