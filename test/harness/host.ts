@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,6 +53,9 @@ export interface TestHost {
   close(): Promise<void>
 }
 
+/** Each test host has a client address of its own, so that hosts which share a Redis share no budget by address. */
+const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.0/8' }
+
 /** Limits that the many bootstraps of a test do not meet. */
 const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
 
@@ -60,7 +63,14 @@ const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddres
 export async function startTestHost(env: Record<string, string> = {}, clock?: Clock): Promise<TestHost> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-host-'))
   const stores = await hostStoresEnv()
-  const config = readConfig({ PORT: '0', DATA_DIR: dataDir, RATE_LIMITS: ROOMY, ...stores.env, ...env })
+  const config = readConfig({
+    PORT: '0',
+    DATA_DIR: dataDir,
+    RATE_LIMITS: ROOMY,
+    ...BEHIND_PROXY,
+    ...stores.env,
+    ...env,
+  })
   if (!config.ok) throw new Error(config.problems.join('; '))
   const failures: unknown[] = []
   const decisions: Decision[] = []
@@ -73,13 +83,15 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     ...(clock ? { clock } : {}),
   })
   const conformance = new Conformance(host.url)
+  const clientAddress = `198.51.${randomInt(256)}.${randomInt(256)}`
   return {
     url: host.url,
     partnerKey: host.partnerKey as string,
     failures,
     decisions,
     async send(path, options = {}) {
-      const answer = await request(host.url, path, options)
+      const from = { 'x-forwarded-for': clientAddress, ...options.headers }
+      const answer = await request(host.url, path, { ...options, headers: from })
       const { method = options.body === undefined ? 'GET' : 'POST', headers = {} } = options
       const wrapped = headers['x-open-responses'] !== undefined
       if (!wrapped) await conformance.check(method, path, answer.status, answer.body)

@@ -9,6 +9,8 @@ export interface EntryLimits {
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after it is proven. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By client address, after an API key did not prove itself. No key's own budget is touched. */
+  failedKey(address: string): Promise<Verdict<readonly HeaderField[]>>
 }
 
 interface LimitedBackend {
@@ -41,12 +43,17 @@ export function guardLimits(
 
 /** The limits before and beside sessions. While a shared store is down, each process counts for itself. */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
-  if (rateLimits === 'off') return { bootstrap: free, mint: free }
-  const limit = (name: 'bootstrapPerAddressPerMinute' | 'mintsPerKeyPerMinute'): EntryLimits['mint'] => {
-    const points = rateLimits[name]
+  if (rateLimits === 'off') return { bootstrap: free, mint: free, failedKey: free }
+  const limit = (option: keyof typeof rateLimits, name: string = option): EntryLimits['mint'] => {
+    const points = rateLimits[option]
     const fallback = backend.limiter ? { localPoints: points } : {}
     const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(backend), ...fallback })
     return take
   }
-  return { bootstrap: limit('bootstrapPerAddressPerMinute'), mint: limit('mintsPerKeyPerMinute') }
+  return {
+    bootstrap: limit('bootstrapPerAddressPerMinute'),
+    mint: limit('mintsPerKeyPerMinute'),
+    // The guard counts failed tokens under the option's own name.
+    failedKey: limit('failedCredentialsPerAddressPerMinute', 'failedKeysPerAddressPerMinute'),
+  }
 }

@@ -69,8 +69,11 @@ t.test('makes a partner key that the host accepts, and asks before it revokes on
     code: 1,
     output: /DATA_DIR .* is in use by another host/,
   })
+  await request(host.url, '/consumer/v1/sessions', { body: {} })
   await host.stop('SIGTERM')
 
+  t.match(await gatewright('aliases', 'report'), { code: 0, output: /\/consumer\/v1/ })
+  t.match(await gatewright('aliases', 'due'), { code: 0, output: /None is past its date/ })
   t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +\\S+ +no +live`) })
   await gatewright('partner-keys', 'validate', keyId)
   t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 1, output: /needs --yes/ })

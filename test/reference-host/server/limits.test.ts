@@ -28,3 +28,41 @@ t.test('lets 5 of 6 requests of a key pass when its limit is 5, whatever session
   const other = await bootstrapUser(host.send)
   t.equal((await pay(other.token)).status, 200)
 })
+
+t.test(
+  'charges keys and tokens that prove nothing to the client address, and never to the owner',
+  async t => {
+    const host = await startTestHost({ RATE_LIMITS: '{"failedCredentialsPerAddressPerMinute":3}' })
+    t.teardown(() => host.close())
+    const user = await bootstrapUser(host.send)
+    const mint = (key: string): Promise<Answer> =>
+      host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+    const read = (token: string): Promise<Answer> => host.send('/user/v1/keys', { headers: bearer(token) })
+    for (const call of [() => mint(`${user.key.slice(0, -8)}00000000`), () => read(`${user.token}x`)]) {
+      for (let n = 0; n < 3; n++) t.equal((await call()).status, 401)
+      const fourth = await call()
+      t.match(fourth, { status: 429, body: { error: 'rate_limited' } })
+      t.ok(Number(fourth.headers.get('retry-after')) >= 1)
+    }
+    t.equal((await mint(user.key)).status, 200, 'the owner is not affected')
+    t.equal((await read(user.token)).status, 200)
+  },
+)
+
+t.test('limits bootstraps by address and mints by key', async t => {
+  const host = await startTestHost({
+    RATE_LIMITS: '{"bootstrapPerAddressPerMinute":2,"mintsPerKeyPerMinute":2}',
+  })
+  t.teardown(() => host.close())
+  const [one, two] = [await bootstrapUser(host.send), await bootstrapUser(host.send)]
+  t.match(await host.send('/user/v1/bootstrap', { body: {} }), {
+    status: 429,
+    body: { limit: 'bootstrapPerAddressPerMinute' },
+  })
+  const mint = (key: string): Promise<Answer> =>
+    host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+  t.match((await mint(one.key)).headers.get('ratelimit'), /"mintsPerKeyPerMinute";r=1;t=\d+/)
+  t.equal((await mint(one.key)).status, 200)
+  t.equal((await mint(one.key)).status, 429)
+  t.equal((await mint(two.key)).status, 200)
+})

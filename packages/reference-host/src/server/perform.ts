@@ -15,7 +15,6 @@ import { bodyCheck } from './validate.ts'
 /** What performing an operation needs. */
 export interface PerformServices extends ProveServices {
   readonly idempotency: TransactionalIdempotency
-  readonly limits: EntryLimits
   readonly aliases: Aliases
   /** Refuse requests that did not come by HTTPS, those for the host's own documents aside. */
   readonly requireHttps: boolean

@@ -1,7 +1,9 @@
+import { addressClass } from '@gatewright/http'
 import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { Guard, GuardFacts, Rule } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import type { EntryLimits } from '../limits.ts'
 import { deny } from './codes.ts'
 import type { Callers, Operation } from './operation.ts'
 
@@ -9,6 +11,7 @@ import type { Callers, Operation } from './operation.ts'
 export interface ProveServices {
   readonly guard: Guard
   readonly issuer: Issuer
+  readonly limits: EntryLimits
   readonly directUserKey: boolean
   /** Whether a partner key may be used on this host. */
   readonly validated: (keyId: string) => Promise<boolean>
@@ -19,11 +22,11 @@ export type Prove = (facts: RequestFacts) => Promise<Verdict<Callers[keyof Calle
 
 /** Compiles how an operation's callers prove themselves: only the credential that its rule names is looked at. */
 export function prover(operation: Operation, services: ProveServices): Prove {
-  const { guard, issuer, directUserKey } = services
+  const { guard, directUserKey } = services
   const { credential, surface } = operation
   if (credential === 'none') return async () => allow(undefined)
   const byKey = (side: Surface) => (facts: RequestFacts) =>
-    issuer.authenticateKey(facts.header(`x-${side}-key`), side)
+    provenKey(services, facts, facts.header(`x-${side}-key`), side)
   if (credential === 'user-key') return byKey('user')
   if (credential === 'partner-key') return validatedOnly(byKey('partner'), services)
 
@@ -35,6 +38,19 @@ export function prover(operation: Operation, services: ProveServices): Prove {
     return facts => (facts.header('x-user-key') === undefined ? bySession(facts) : byUserKey(facts))
   }
   return directUserKey && surface === 'user' ? orDirectKey(bySession, rule, services) : bySession
+}
+
+/** Authenticates a key; one that does not prove itself is charged to the client's address. */
+async function provenKey(
+  { issuer, limits }: ProveServices,
+  { address }: RequestFacts,
+  text: string | undefined,
+  side: Surface,
+): Promise<Verdict<ApiKey>> {
+  const key = await issuer.authenticateKey(text, side)
+  if (key.ok || text === undefined) return key
+  const budget = await limits.failedKey(addressClass(address))
+  return budget.ok ? key : budget
 }
 
 function validatedOnly(prove: Prove, { validated }: ProveServices): Prove {
@@ -65,7 +81,8 @@ function ruleOf(operation: Operation): Rule {
  * `DIRECT_USER_KEY`: a user key in `X-User-Key`, or as the bearer, stands in for a session with all its rights. The guard
  * decides as if it had been exchanged a moment ago; both spellings at once and different are refused.
  */
-function orDirectKey(bySession: Prove, rule: Rule, { guard, issuer }: ProveServices): Prove {
+function orDirectKey(bySession: Prove, rule: Rule, services: ProveServices): Prove {
+  const { guard } = services
   return async facts => {
     const named = facts.header('x-user-key')
     const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
@@ -75,7 +92,7 @@ function orDirectKey(bySession: Prove, rule: Rule, { guard, issuer }: ProveServi
         field: 'x-user-key',
       })
     }
-    const key = await issuer.authenticateKey(named ?? bearer, 'user')
+    const key = await provenKey(services, facts, named ?? bearer, 'user')
     return key.ok ? guard.authorize(asSession(key.value), guardFacts(facts), rule) : key
   }
 }
