@@ -21,12 +21,11 @@ try {
     const args = [attw, tarball, '--profile', 'esm-only', '--no-color', '--no-emoji']
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     if (status !== 0) problems.push(`${name}: attw: ${stdout}${stderr}`)
-    console.log(
-      `${name}: ${messages.length} publint messages, attw ${status === 0 ? 'found nothing' : 'failed'}`,
-    )
+    const types = status === 0 ? 'nothing' : 'problems'
+    process.stdout.write(`${name}: ${messages.length} publint messages, attw found ${types}\n`)
   }
 } finally {
   rmSync(directory, { recursive: true, force: true })
 }
-for (const problem of problems) console.error(problem)
+for (const problem of problems) process.stderr.write(`${problem}\n`)
 if (problems.length > 0) process.exitCode = 1

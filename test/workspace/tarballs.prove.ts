@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { nodeBinary, OTHER_NODES } from '../harness/binaries.ts'
 import { compile } from '../harness/compile.ts'
+import { importsOf, packageOf } from './imports.ts'
 import { fences } from './markdown.ts'
 import { packTo } from './pack.ts'
 import { manifest, packageNames } from './tree.ts'
@@ -22,13 +23,24 @@ function example(name: string): string {
   return first.code
 }
 
-/** A program that loads every entry of a package's exports map but its suites, which want a test runner's dependencies. */
-function loader(name: string): string {
+/** A program that loads every entry of a package's exports map, and then runs its example. */
+function program(name: string): string {
   const entries = Object.entries(manifest(name).exports ?? {})
   const specifiers = entries.flatMap(([entry, target]) =>
     typeof target === 'string' ? [] : [`@gatewright/${name}${entry.slice(1)}`],
   )
-  return specifiers.map(specifier => `await import('${specifier}')`).join('\n')
+  return [...specifiers, './example.js'].map(specifier => `await import('${specifier}')`).join('\n')
+}
+
+/** Clients that an example brings along, as a team would: in the versions that this repository tests with. */
+function brought(name: string, code: string): string[] {
+  const pins = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: Record<string, string> }
+  const own = Object.keys(manifest(name).dependencies ?? {})
+  const names = new Set(importsOf(code).map(found => packageOf(found.specifier)))
+  return [...names].flatMap(found => {
+    const pin = found && !own.includes(found) ? pins.devDependencies[found] : undefined
+    return pin ? [`${found}@${pin}`] : []
+  })
 }
 
 /** The package and what it needs of its siblings. */
@@ -53,17 +65,27 @@ t.test(
         mkdirSync(project)
         writeFileSync(join(project, 'package.json'), '{ "type": "module", "private": true }')
         const files = family(name).map(found => tarballs[found] as string)
-        const install = ['install', '--no-audit', '--no-fund', '--no-package-lock', ...files]
+        const options = [
+          '--no-audit',
+          '--no-fund',
+          '--no-package-lock',
+          '--ignore-scripts',
+          '--prefer-offline',
+        ]
+        const install = ['install', ...options, ...files, ...brought(name, example(name))]
         const installed = spawnSync('npm', install, { cwd: project, encoding: 'utf8' })
         t.equal(installed.status, 0, installed.stderr)
         cpSync(join('build/tarballs', `${name}.js`), join(project, 'example.js'))
-        writeFileSync(join(project, 'entries.js'), loader(name))
+        writeFileSync(join(project, 'program.js'), program(name))
         for (const node of nodes) {
-          for (const file of ['entries.js', 'example.js']) {
-            const env = { PATH: process.env['PATH'] }
-            const ran = spawnSync(node, [file], { cwd: project, env, encoding: 'utf8', timeout: 60_000 })
-            t.equal(ran.status, 0, `${node} ${file}: ${ran.stdout}${ran.stderr}`)
-          }
+          const env = { PATH: process.env['PATH'] }
+          const ran = spawnSync(node, ['program.js'], {
+            cwd: project,
+            env,
+            encoding: 'utf8',
+            timeout: 60_000,
+          })
+          t.equal(ran.status, 0, `${node}: ${ran.stdout}${ran.stderr}`)
         }
       })
     }

@@ -1,5 +1,5 @@
-import { capturedAnswer, fieldPairs, longAnswer, streamRefusal } from './captured.ts'
-import { sendInstead, type NodeResponse } from './node-response.ts'
+import { addedFields, capturedAnswer, fieldPairs, longAnswer, streamRefusal } from './captured.ts'
+import { sendInstead, setFields, type NodeResponse } from './node-response.ts'
 import type { WireAnswer } from './parts.ts'
 import type { Admitted } from './stages.ts'
 
@@ -46,6 +46,7 @@ export function captureNode(
     restore()
     // A late run's own answer is not the recorded one.
     if (answer.status !== statusCode) return sendInstead(response, answer)
+    setFields(response, addedFields(given, answer))
     const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown
     end(body, callback)
   }

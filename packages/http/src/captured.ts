@@ -1,4 +1,4 @@
-import type { HeaderField } from './answer.ts'
+import { hasField, type HeaderField } from './answer.ts'
 import type { WireAnswer } from './parts.ts'
 
 /**
@@ -31,6 +31,11 @@ export function fieldPairs(headers: Readonly<Record<string, unknown>>): HeaderFi
     if (value === undefined || value === null || OWN.test(name)) return []
     return (Array.isArray(value) ? value : [value]).map(each => [name, String(each)] as const)
   })
+}
+
+/** What the end of a run has added to the answer that was captured. */
+export function addedFields(given: WireAnswer, answer: WireAnswer): readonly HeaderField[] {
+  return answer.headers.filter(([name]) => !hasField(given.headers, name.toLowerCase()))
 }
 
 /** The mistake of answering an idempotent operation with a stream: it cannot be kept for a repeat. */

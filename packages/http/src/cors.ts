@@ -4,11 +4,13 @@ import type { RequestFacts } from './facts.ts'
 /** The answer fields we send that a browser script may read only when they are exposed: for a CORS middleware. */
 export const exposedHeaders: readonly string[] = [
   'Deprecation',
+  'Idempotency-Expires',
   'Idempotency-Replayed',
   'Link',
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
+  'Sunset',
   'WWW-Authenticate',
   'X-Request-Id',
 ]

@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { denialAnswer, wire } from './answer.ts'
-import { capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
+import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { deny, type RequestDenial } from './codes.ts'
 import { failure } from './enter.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from './facts.ts'
@@ -175,11 +175,9 @@ async function capture(
   const status = reply.statusCode
   const text = typeof payload === 'string' || payload instanceof Uint8Array
   const stream = !text && payload !== null && payload !== undefined
-  const answer = stream
-    ? await fail(streamRefusal(operation, payload))
-    : await settle(
-        capturedAnswer(status, fieldPairs({ ...reply.getHeaders() }), text ? payload : '', limitBytes),
-      )
+  const given = capturedAnswer(status, fieldPairs({ ...reply.getHeaders() }), text ? payload : '', limitBytes)
+  const answer = stream ? await fail(streamRefusal(operation, payload)) : await settle(given)
+  for (const [name, value] of addedFields(given, answer)) reply.header(name, value)
   if (answer.status === status && !stream) return payload
   reply.code(answer.status)
   for (const [name, value] of answer.headers) reply.header(name, value)

@@ -1,5 +1,5 @@
 import { parseJsonObject } from './body.ts'
-import { capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
+import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { fetchFacts, type RequestFacts } from './facts.ts'
 import { readRequest, readUpTo, resumed } from './fetch-body.ts'
 import type { OpenGate } from './gate.ts'
@@ -181,10 +181,11 @@ async function capture(
     return toResponse(await fail(streamRefusal(operation, { constructor: { name: 'text/event-stream' } })))
   }
   const { bytes, rest } = await readUpTo(response.body, limitBytes)
-  const answer = await settle(
-    capturedAnswer(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes),
-  )
+  const given = capturedAnswer(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes)
+  const answer = await settle(given)
   if (answer.status !== status) return toResponse(answer)
-  if (rest) return new Response(resumed(bytes, rest), { status, headers })
-  return new Response(bytes.length === 0 ? null : bytes, { status, headers })
+  const fields = new Headers(headers)
+  for (const [name, value] of addedFields(given, answer)) fields.set(name, value)
+  if (rest) return new Response(resumed(bytes, rest), { status, headers: fields })
+  return new Response(bytes.length === 0 ? null : bytes, { status, headers: fields })
 }

@@ -1,6 +1,6 @@
 import type { TrustedProxies } from './address.ts'
 import { wire, type Answer } from './answer.ts'
-import { capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
+import { addedFields, capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
 import { nodeFacts, type NodeRequest, type RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
@@ -150,7 +150,8 @@ async function capture(
   const value = body === null || body === undefined ? '' : text ? body : JSON.stringify(body)
   const given = capturedAnswer(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
   const answer = await settle(given)
-  if (answer.status !== given.status) sendText(ctx, answer)
+  if (answer.status !== given.status) return sendText(ctx, answer)
+  for (const [name, value] of addedFields(given, answer)) ctx.set(name, value)
 }
 
 /** What Koa will answer for an error: its own status and message when they may be shown, else 500. */

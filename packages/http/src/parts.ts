@@ -1,4 +1,4 @@
-import type { Session, Surface, Verdict } from '@gatewright/kernel'
+import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { HeaderField } from './answer.ts'
 
 /** Translates old names: `createAliases` of legacy-alias-router, or your own. It does no I/O. */
@@ -72,7 +72,7 @@ export interface ClaimLike {
 /** What `begin` came to. */
 export type BeginReply<C extends ClaimLike> =
   | { readonly state: 'started'; readonly claim: C }
-  | { readonly state: 'replay'; readonly answer: WireAnswer }
+  | { readonly state: 'replay'; readonly answer: WireAnswer; readonly expiresAt?: EpochMs }
 
 /** Decides whether a write is new, running, done or of unknown outcome: `createIdempotency` of idempotency-store. */
 export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {
@@ -83,5 +83,6 @@ export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {
     readonly method: string
     readonly body: Uint8Array
   }): Promise<Verdict<BeginReply<C>>>
-  complete(claim: C, answer: WireAnswer): Promise<{ readonly state: string }>
+  /** `late`: another run has decided. With `expiresAt` the answer is kept until then. */
+  complete(claim: C, answer: WireAnswer): Promise<{ readonly state: string; readonly expiresAt?: EpochMs }>
 }

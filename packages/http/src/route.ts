@@ -1,5 +1,5 @@
-import type { Denial, Verdict } from '@gatewright/kernel'
-import { denialAnswer, faultAnswer, wire, withFields } from './answer.ts'
+import type { Denial, EpochMs, Verdict } from '@gatewright/kernel'
+import { denialAnswer, faultAnswer, wire, withFields, type HeaderField } from './answer.ts'
 import { parseJsonObject } from './body.ts'
 import { failure } from './enter.ts'
 import type { RequestFacts } from './facts.ts'
@@ -95,11 +95,17 @@ async function start(
   })
   if (!begun.ok) return begun
   if (begun.value.state === 'replay') {
-    return withFields(begun.value.answer, [['Idempotency-Replayed', 'true']])
+    const { answer, expiresAt } = begun.value
+    return withFields(answer, [['Idempotency-Replayed', 'true'], ...expiry(expiresAt)])
   }
   const { claim } = begun.value
   const effect = { effectId: claim.effectId, fence: claim.fence }
   return { call: { ...guarded, effect }, ending: recordedEnding(operation, works, facts, claim, idempotency) }
+}
+
+/** Tells the client until when the same key gets this answer. */
+function expiry(expiresAt: EpochMs | undefined): readonly HeaderField[] {
+  return expiresAt === undefined ? [] : [['Idempotency-Expires', new Date(expiresAt).toUTCString()]]
 }
 
 /** How the run of an idempotent write ends, whether or not the client is still there. */
@@ -112,8 +118,8 @@ function recordedEnding(
 ): Ending {
   const settle: Ending['settle'] = async answer => {
     try {
-      const { state } = await idempotency.complete(claim, answer)
-      if (state !== 'late') return answer
+      const { state, expiresAt } = await idempotency.complete(claim, answer)
+      if (state !== 'late') return withFields(answer, expiry(expiresAt))
       settings.report({ operation, error: new Error('the run outlived its lease: raise lockMs') })
       return wire(faultAnswer({ retryAfterSeconds: 1 }, settings.shapeOf(facts)))
     } catch (error) {

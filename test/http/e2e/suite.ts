@@ -116,6 +116,8 @@ export function endToEnd(name: string, start: Start): void {
       t.equal(again.headers.get('location'), first.headers.get('location'))
       t.equal(again.headers.get('content-type'), first.headers.get('content-type'))
       t.match(again.headers.get('ratelimit'), /r=/)
+      t.match(first.headers.get('idempotency-expires'), / GMT$/)
+      t.equal(again.headers.get('idempotency-expires'), first.headers.get('idempotency-expires'))
       const other = await send(path, { headers, body: '{"name":"b"}' })
       t.match(other, { status: 400, body: { error: 'idempotency_key_reused' } })
       const spelt = await send(path, { headers, body: '{"name": "a"}' })
