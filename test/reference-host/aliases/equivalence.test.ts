@@ -280,7 +280,8 @@ t.test('every operation: old and new names give the same answers, limits, record
     { weight: 2, arbitrary: cards },
     { weight: 5, arbitrary: anyOf(described) },
   )
-  const random = fc.array(fc.tuple(step, spelling, someOf(0, 0, 0, 0, 1000, 61_000)), {
+  // Time always passes, so that no list has two entries of one instant, which it would order by their random ids.
+  const random = fc.array(fc.tuple(step, spelling, someOf(1000, 1000, 1000, 1000, 61_000)), {
     minLength: 40,
     maxLength: 70,
   })
@@ -289,7 +290,7 @@ t.test('every operation: old and new names give the same answers, limits, record
     .tuple(spelling, spelling, spelling)
     .map(spellings =>
       [firstBootstrap, firstPayin, firstPayin].map(
-        (step, index) => [step, spellings[index]!, 0] as [Step, Spelling, number],
+        (step, index) => [step, spellings[index]!, 1000] as [Step, Spelling, number],
       ),
     )
   const history = fc.tuple(opening, random).map(([first, rest]) => [...first, ...rest])
@@ -335,7 +336,7 @@ t.test('every operation: old and new names give the same answers, limits, record
     }
   }
 
-  await holds(t, fc.asyncProperty(history, run), { numRuns: 8, endOnFailure: true })
+  await holds(t, fc.asyncProperty(history, run), { numRuns: 6, endOnFailure: true })
   const spoken = new Set<AliasKind>(['prefix', 'path', 'header', 'request-field', 'scope'])
   const spellable = listAliases(aliasTable).filter(({ kind, to }) => spoken.has(kind) && to !== null)
   const reachable = spellable.filter(
