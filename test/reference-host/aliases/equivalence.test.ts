@@ -336,7 +336,7 @@ t.test('every operation: old and new names give the same answers, limits, record
     }
   }
 
-  await holds(t, fc.asyncProperty(history, run), { numRuns: 6, endOnFailure: true })
+  await holds(t, fc.asyncProperty(history, run), { numRuns: 5, endOnFailure: true })
   const spoken = new Set<AliasKind>(['prefix', 'path', 'header', 'request-field', 'scope'])
   const spellable = listAliases(aliasTable).filter(({ kind, to }) => spoken.has(kind) && to !== null)
   const reachable = spellable.filter(
