@@ -9,7 +9,7 @@ export interface Started {
   stop(): Promise<number | null>
 }
 
-/** Starts an example's server as its README says, on a free port, and waits until it has printed a token. */
+/** Starts an example's server as its README says, on a free port, and waits until it has printed what to paste. */
 export async function startExample(
   t: Test,
   name: string,
@@ -29,7 +29,7 @@ export async function startExample(
   return new Promise((resolve, reject) => {
     const read = (chunk: Buffer): void => {
       output += chunk.toString()
-      const url = /listens on (\S+)\n\nTOKEN=\S+\n/.exec(output)?.[1]
+      const url = /listens on (\S+)\n\n(?:TOKEN=|curl )\S+/.exec(output)?.[1]
       if (url) resolve({ url, output, stop })
     }
     child.stdout?.on('data', read)

@@ -59,11 +59,11 @@ export function fieldReader(
       used.push({ alias })
       if (mode === 'gone') {
         if (current !== undefined) continue
-        return { ...deny('gone', `${from} is gone: send ${to}`, { field: from }), used }
+        return deny('gone', `${from} is gone: send ${to}`, used, from)
       }
       if (current !== undefined && !same(current, old, ignoreCase)) {
         const message = `${to} and its old name ${from} differ: send one`
-        return { ...deny('invalid_request', message, { field: to }), used }
+        return deny('invalid_request', message, used, to)
       }
       body[to] = current ?? old
       if (path.length === 1) delete body[from]

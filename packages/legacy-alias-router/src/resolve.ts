@@ -22,7 +22,10 @@ export interface Resolved {
   readonly headers: Readonly<Record<string, string>>
   /** The old paths and headers that were used. */
   readonly used: readonly AliasUse[]
-  /** `answerHeaders(used)`, for hosts that read no old body fields or scopes. */
+  /**
+   * Fields for every answer to the request, errors included: `answerHeaders(used)`. A host that also reads fields or
+   * scopes calls that function itself, with all that was used.
+   */
   readonly answerHeaders: readonly HeaderField[]
 }
 
@@ -51,6 +54,21 @@ export interface Aliases {
 const NO_HEADERS: Resolved['headers'] = Object.freeze(Object.create(null) as Record<string, string>)
 const NONE: readonly AliasUse[] = Object.freeze([])
 
+const NO_FIELDS: readonly HeaderField[] = Object.freeze([])
+
+/** The notices are made when they are asked for: few requests use old names, and few ask twice. */
+function resolved(path: string, headers: Resolved['headers'], used: readonly AliasUse[]): Resolved {
+  if (used.length === 0) return { path, headers, used, answerHeaders: NO_FIELDS }
+  return {
+    path,
+    headers,
+    used,
+    get answerHeaders() {
+      return answerHeaders(used)
+    },
+  }
+}
+
 interface HeadersRead {
   readonly headers: Resolved['headers']
   readonly used: readonly AliasUse[]
@@ -73,11 +91,11 @@ function readHeaders(
     const current = headers[to] ?? header(to)
     if (alias.mode === 'gone') {
       if (current !== undefined) continue
-      return { ...deny('gone', `the header ${alias.from} is gone: send ${to}`, { field: alias.from }), used }
+      return deny('gone', `the header ${alias.from} is gone: send ${to}`, used, alias.from)
     }
     if (current !== undefined && current !== old) {
       const message = `${to} and its old name ${alias.from} differ: send one`
-      return { ...deny('invalid_request', message, { field: to }), used }
+      return deny('invalid_request', message, used, to)
     }
     headers[to] = old
   }
@@ -96,13 +114,11 @@ export function createAliases(table: AliasTable): Aliases {
       if (!read.ok) return read
       const { headers, used } = read.value
       const alias = find(path)
-      if (!alias || !isPlain(path)) return allow({ path, headers, used, answerHeaders: answerHeaders(used) })
+      if (!alias || !isPlain(path)) return allow(resolved(path, headers, used))
       const successor = translated(path, alias)
       const all = [...used, { alias, successor }]
-      if (alias.mode !== 'gone') {
-        return allow({ path: successor, headers, used: all, answerHeaders: answerHeaders(all) })
-      }
-      return { ...deny('gone', `${alias.from} is gone: use ${alias.to}`), used: all }
+      if (alias.mode !== 'gone') return allow(resolved(successor, headers, all))
+      return deny('gone', `${alias.from} is gone: use ${alias.to}`, all)
     },
     readFields: fieldReader(table, aliases),
     readScopes: scopeReader(aliases),

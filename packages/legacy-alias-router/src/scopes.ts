@@ -31,7 +31,7 @@ export function scopeReader(
       used.set(alias.id, { alias })
       if (alias.mode === 'gone') {
         const instead = alias.to === null ? 'leave it out' : `ask for ${alias.to}`
-        return { ...deny('gone', `the scope ${name} is gone: ${instead}`), used: [...used.values()] }
+        return deny('gone', `the scope ${name} is gone: ${instead}`, [...used.values()])
       }
       if (alias.to === null) ignored.add(name)
       else scopes.add(alias.to)

@@ -53,6 +53,31 @@ const ttlSeconds = someOf(undefined, undefined, 60, 900, 59)
 const json = (body: object): unknown => JSON.parse(JSON.stringify(body))
 
 const wallet = (index: number) => privateKeyToAccount(`0x${String(index + 1).padStart(64, '0')}`)
+/** A wallet's bootstrap. Signatures are deterministic, so both hosts get the same bytes. */
+const bootstrapStep =
+  ({
+    wallet: index,
+    nonce,
+    cap,
+    ...asked
+  }: {
+    wallet: number
+    nonce: number
+    cap?: number | undefined
+  }): Step =>
+  async () => {
+    const account = wallet(index)
+    const statement = {
+      address: account.address,
+      nonce: `nonce-number-${nonce}`,
+      issuedAt: new Date(START).toISOString(),
+      expiresAt: new Date(START + 300_000).toISOString(),
+    }
+    const signature = await account.signMessage({ message: templateA(statement) })
+    const policy = cap === undefined ? {} : { policy: { maxAuthAmountCents: cap } }
+    const body = json({ ...statement, signature, ...asked, ...policy })
+    return { operation: 'auth.bootstrap', method: 'POST', path: '/user/v1/bootstrap', headers: {}, body }
+  }
 const bootstrap = fc
   .record({
     wallet: fc.nat(1),
@@ -62,22 +87,7 @@ const bootstrap = fc
     sessionTtlSeconds: ttlSeconds,
     cap: someOf(undefined, 500),
   })
-  .map(
-    ({ wallet: index, nonce, cap, ...asked }): Step =>
-      async () => {
-        const account = wallet(index)
-        const statement = {
-          address: account.address,
-          nonce: `nonce-number-${nonce}`,
-          issuedAt: new Date(START).toISOString(),
-          expiresAt: new Date(START + 300_000).toISOString(),
-        }
-        const signature = await account.signMessage({ message: templateA(statement) })
-        const policy = cap === undefined ? {} : { policy: { maxAuthAmountCents: cap } }
-        const body = json({ ...statement, signature, ...asked, ...policy })
-        return { operation: 'auth.bootstrap', method: 'POST', path: '/user/v1/bootstrap', headers: {}, body }
-      },
-  )
+  .map(bootstrapStep)
 
 const mint = fc.record({ key: fc.nat(5), scopes, ttlSeconds }).map(
   ({ key, ...asked }): Step =>
@@ -90,8 +100,8 @@ const mint = fc.record({ key: fc.nat(5), scopes, ttlSeconds }).map(
 
 const payin = fc
   .record({
-    token: fc.nat(5),
-    key: someOf('key-number-1', 'key-number-2', 'short'),
+    token: someOf(0, 0, 0, 1, 2),
+    key: someOf('key-number-1', 'key-number-1', 'key-number-2', 'short'),
     amountCents: someOf(100, 200, 501, 0, undefined),
   })
   .map(
@@ -130,6 +140,13 @@ const cards = fc.record({ token: fc.nat(5), query: someOf('', '?limit=2', '?limi
       headers: bearer(pick(partnerTokens, token)),
     }),
 )
+
+const firstBootstrap = bootstrapStep({ wallet: 0, nonce: 9 })
+const firstPayin: Step = ({ userTokens }) => ({
+  ...{ operation: 'subscriptions.payin', method: 'POST', path: '/user/v1/subscriptions/payin' },
+  headers: { ...bearer(pick(userTokens, 0)), 'idempotency-key': 'key-number-1' },
+  body: { amountCents: 100 },
+})
 
 interface Described {
   readonly operationId: string
@@ -263,10 +280,20 @@ t.test('every operation: old and new names give the same answers, limits, record
     { weight: 2, arbitrary: cards },
     { weight: 5, arbitrary: anyOf(described) },
   )
-  const history = fc.array(fc.tuple(step, spelling, someOf(0, 0, 0, 1000, 61_000)), {
+  // Time always passes, so that no list has two entries of one instant, which it would order by their random ids.
+  const random = fc.array(fc.tuple(step, spelling, someOf(1000, 1000, 1000, 1000, 61_000)), {
     minLength: 40,
-    maxLength: 80,
+    maxLength: 70,
   })
+  // Every history begins with a wallet that pays in, twice under one key, so that none is all refusals.
+  const opening = fc
+    .tuple(spelling, spelling, spelling)
+    .map(spellings =>
+      [firstBootstrap, firstPayin, firstPayin].map(
+        (step, index) => [step, spellings[index]!, 1000] as [Step, Spelling, number],
+      ),
+    )
+  const history = fc.tuple(opening, random).map(([first, rest]) => [...first, ...rest])
 
   async function run(steps: [Step, Spelling, number][]): Promise<void> {
     const clocks = [manualClock(START), manualClock(START)] as [ManualClock, ManualClock]
@@ -309,7 +336,7 @@ t.test('every operation: old and new names give the same answers, limits, record
     }
   }
 
-  await holds(t, fc.asyncProperty(history, run), { numRuns: 8, endOnFailure: true })
+  await holds(t, fc.asyncProperty(history, run), { numRuns: 5, endOnFailure: true })
   const spoken = new Set<AliasKind>(['prefix', 'path', 'header', 'request-field', 'scope'])
   const spellable = listAliases(aliasTable).filter(({ kind, to }) => spoken.has(kind) && to !== null)
   const reachable = spellable.filter(

@@ -88,5 +88,7 @@ t.test('no bytes in an old path reach an operation that its current path does no
     }),
     { numRuns: 1000 },
   )
-  t.same([...seen].sort(), ['auth.bootstrap', 'sessions.create', 'subscriptions.payin'])
+  for (const operation of ['auth.bootstrap', 'sessions.create', 'subscriptions.payin']) {
+    t.ok(seen.has(operation), `${operation} was reached by its old path`)
+  }
 })

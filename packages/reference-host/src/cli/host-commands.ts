@@ -1,4 +1,3 @@
-import { aliasReport, dueAliases, reportText } from '@gatewright/legacy-alias-router'
 import { appServices } from '../services.ts'
 import { operations } from '../operations.ts'
 import { aliasTable } from '../product/aliases.ts'
@@ -6,27 +5,6 @@ import { tableLines, type Command } from './command.ts'
 
 /** Commands about the host itself. */
 export const hostCommands: readonly Command[] = [
-  {
-    name: 'aliases report',
-    takes: [],
-    summary: 'Report who still uses which legacy name',
-    async run({ backend, clock }) {
-      const report = await aliasReport(backend.aliasUsage, aliasTable, clock.now())
-      return { data: report, lines: [reportText(report)] }
-    },
-  },
-  {
-    name: 'aliases due',
-    takes: [],
-    summary: 'List legacy names past their sunset that still work',
-    async run({ clock }) {
-      const due = dueAliases(aliasTable, clock.now())
-      const rows = due.map(({ alias, sunset }) => [alias.id, new Date(sunset).toISOString()])
-      const lines =
-        rows.length === 0 ? ['None is past its date.'] : tableLines([['ALIAS', 'SUNSET'], ...rows])
-      return { data: due, lines }
-    },
-  },
   {
     name: 'migrate',
     takes: [],

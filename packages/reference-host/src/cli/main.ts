@@ -8,12 +8,18 @@ import { createContainer } from '../container.ts'
 import { DataDirInUse } from '../storage/embedded.ts'
 import { openStores } from '../storage/open.ts'
 import * as token from '../tokens.ts'
+import { aliasCommands } from './aliases.ts'
 import { Misuse, tableLines, type Args, type Command } from './command.ts'
 import { credentialCommands } from './credentials.ts'
 import { hostCommands } from './host-commands.ts'
 import { partnerKeyCommands } from './partner-keys.ts'
 
-const COMMANDS: readonly Command[] = [...partnerKeyCommands, ...credentialCommands, ...hostCommands]
+const COMMANDS: readonly Command[] = [
+  ...partnerKeyCommands,
+  ...credentialCommands,
+  ...aliasCommands,
+  ...hostCommands,
+]
 
 function help(): string {
   const usage = COMMANDS.map(({ name, takes, summary }) => [`  ${[name, ...takes].join(' ')}`, summary])

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { race, type TestRunner } from '@gatewright/kernel/testing'
+import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
+import { NOW, rowsOf, use } from './rows.ts'
+
+/** A fresh or shared store, seen through several connections. */
+export interface AliasUsageStorageUnderTest {
+  /** The port over separate connections to one store; one entry for an in-process store. */
+  readonly connections: readonly AliasUsageStorage[]
+  /** Closes what `open` opened. */
+  close(): Promise<void>
+}
+
+const DAY = 86_400_000
+
+/** Texts that break careless adapters. All are distinct. */
+const HOSTILE = [
+  'a',
+  'A',
+  ' a',
+  'a ',
+  "'; drop table gw_alias_usage; --",
+  '{tag}:*',
+  '%_',
+  '"},{"',
+  '\\n',
+  'a:b',
+  'a,b',
+  '-',
+  '+',
+  '[x',
+  '(x',
+  '~'.repeat(256),
+]
+
+/**
+ * The contract of `AliasUsageStorage`: run it against every adapter. `open` is called once per test and may return
+ * views of one shared store, since names are random; give it at least two real connections where there are any.
+ */
+export function aliasUsageStorageContract(
+  { describe, it }: TestRunner,
+  name: string,
+  open: () => Promise<AliasUsageStorageUnderTest>,
+): void {
+  const test = (
+    title: string,
+    run: (at: (index: number) => AliasUsageStorage, alias: string) => Promise<void>,
+  ) =>
+    it(title, async () => {
+      const { connections, close } = await open()
+      try {
+        await run(index => connections[index % connections.length] as AliasUsageStorage, randomUUID())
+      } finally {
+        await close()
+      }
+    })
+  const batch = (rows: readonly AliasUsage[], writer: string = randomUUID(), sequence = 1) => ({
+    ...{ writer, sequence, rows },
+  })
+
+  describe(`AliasUsageStorage on ${name}`, () => {
+    test('adds counts up and keeps the first and last instant, whatever the order', async (at, alias) => {
+      const pair = [`${alias}x`, 'key'] as const
+      for (const [index, when] of [NOW, NOW + 5, NOW - 5].entries()) {
+        assert.equal(await at(index).add(batch([use(...pair, index + 1, when)]), NOW), true)
+      }
+      assert.deepEqual(await rowsOf(at(1), alias), [
+        { alias: pair[0], principal: 'key', count: 6, firstSeen: NOW - 5, lastSeen: NOW + 5 },
+      ])
+    })
+
+    test('counts a batch that is sent again once, and answers false', async (at, alias) => {
+      const sent = batch([use(`${alias}x`, 'key', 3)])
+      assert.equal(await at(0).add(sent, NOW), true)
+      assert.equal(await at(1).add(sent, NOW), false)
+      assert.equal((await rowsOf(at(0), alias))[0]?.count, 3)
+    })
+
+    test('adds one of 50 simultaneous sendings of a batch', async (at, alias) => {
+      const sent = batch([use(`${alias}x`, 'key')])
+      const results = await race(50, index => at(index).add(sent, NOW))
+      assert.equal(results.filter(added => added).length, 1)
+      assert.equal((await rowsOf(at(0), alias))[0]?.count, 1)
+    })
+
+    test('loses no count of 50 simultaneous writers, in opposite orders', async (at, alias) => {
+      const rows = Array.from({ length: 20 }, (_, index) => use(`${alias}${index}`, 'key'))
+      await race(50, index => at(index).add(batch(index % 2 ? rows : [...rows].reverse()), NOW))
+      const counts = (await rowsOf(at(0), alias)).map(({ count }) => count)
+      assert.deepEqual(
+        counts,
+        Array.from({ length: 20 }, () => 50),
+      )
+    })
+
+    test("keeps the batches of a writer apart from another's with the same number", async (at, alias) => {
+      const writer = randomUUID()
+      const rows = [use(`${alias}x`, 'key')]
+      assert.equal(await at(0).add(batch(rows, writer, 1), NOW), true)
+      assert.equal(await at(1).add(batch(rows, writer, 2), NOW), true)
+      assert.equal(await at(0).add(batch(rows, writer, 1), NOW), false)
+      assert.equal(await at(1).add(batch(rows, `${writer}2`, 1), NOW), true)
+      assert.equal((await rowsOf(at(0), alias))[0]?.count, 3)
+    })
+
+    test('adds a batch of 500 rows in one step and pages through it in order', async (at, alias) => {
+      const rows = Array.from({ length: 500 }, (_, index) => use(`${alias}${index % 7}`, `key ${index}`))
+      await at(0).add(batch(rows), NOW)
+      const sorted = rows.map(row => `${row.alias}\n${row.principal}`).sort()
+      const found = await rowsOf(at(1), alias, 64)
+      assert.deepEqual(
+        found.map(row => `${row.alias}\n${row.principal}`),
+        sorted,
+      )
+    })
+
+    test('keeps hostile texts apart and gives them back as they came', async (at, alias) => {
+      const rows = HOSTILE.flatMap(one => HOSTILE.map(other => use(`${alias}${one}`.slice(0, 256), other)))
+      await at(0).add(batch(rows), NOW)
+      await at(1).add(batch(rows), NOW)
+      const found = await rowsOf(at(0), alias, 100)
+      assert.deepEqual(
+        new Set(found.map(row => JSON.stringify([row.alias, row.principal, row.count]))).size,
+        rows.length,
+      )
+      assert.ok(found.every(({ count }) => count === 2))
+      assert.deepEqual(new Set(found.map(row => row.principal)), new Set(HOSTILE))
+    })
+
+    test('holds counts and instants up to the largest exact integer', async (at, alias) => {
+      const large = Number.MAX_SAFE_INTEGER - 1
+      await at(0).add(batch([use(`${alias}x`, 'key', large, NOW)]), NOW)
+      await at(1).add(batch([use(`${alias}x`, 'key', 1, 8_640_000_000_000_000)]), NOW)
+      assert.deepEqual(await rowsOf(at(0), alias), [
+        {
+          alias: `${alias}x`,
+          principal: 'key',
+          count: large + 1,
+          firstSeen: NOW,
+          lastSeen: 8_640_000_000_000_000,
+        },
+      ])
+    })
+
+    test('collects at most the given number of rows, none seen at or after the instant', async (at, alias) => {
+      // Older than what any other test writes, so that a shared store does not matter.
+      const old = NOW - 9_000 * DAY
+      const rows = ['a', 'b', 'c'].map(part => use(`${alias}${part}`, 'key', 1, old - 1))
+      await at(0).add(batch([...rows, use(`${alias}d`, 'key', 1, old)]), NOW)
+      const counts = await race(4, index => at(index).collect(old, 1))
+      assert.ok(
+        counts.every(count => count === 0 || count === 1),
+        `each call may collect at most 1, not ${counts.join()}`,
+      )
+      await at(0).collect(old, 1000)
+      assert.deepEqual(
+        (await rowsOf(at(1), alias)).map(row => row.alias),
+        [`${alias}d`],
+      )
+    })
+  })
+}
