@@ -103,7 +103,7 @@ function checkedChallenges(
   }
 }
 
-/** A proof takes one or two recoveries, so a turn of 2 ms means one or two proofs in pure JS, 5 ms at most, and some 25 native ones. */
+/** One or two proofs in pure JS, 5 ms at most since a proof may take two recoveries, or some 25 native ones. */
 const TURN_MS = 2
 
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option, its bounds and what came. */
