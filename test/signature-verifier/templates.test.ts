@@ -213,7 +213,7 @@ t.test('takes a template that a team declares in a few lines, with a field of it
   const proof = await signed(wallet, fields, write)
   t.match(await verify({ ...proof, invoice: 'INV-8' }), { status: 401 })
   t.match(await verify({ ...proof, invoice: 'INV-7\nNonce: x' }), { status: 400, field: 'invoice' })
-  t.match(await verify({ ...proof, invoice: undefined }), { status: 400 })
+  t.match(await verify({ ...proof, invoice: undefined }), { status: 400, field: 'invoice' })
   t.match(await verify(proof), { ok: true, value: { template: 'invoice' } })
 })
 

@@ -129,7 +129,10 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
   return checked
 }
 
-/** Takes an ERC-6492 wrapper off; undefined when it is malformed or its factory is not on the list. */
+/**
+ * Takes an ERC-6492 wrapper off; undefined when it is malformed. A factory that is not on the list is left out: the
+ * signature then holds only for a wallet that exists.
+ */
 function unwrap(
   signature: Hex,
   factories: ReadonlySet<string>,
@@ -137,7 +140,8 @@ function unwrap(
   if (!isErc6492Signature(signature)) return { signature, factory: NOBODY, deployment: '0x' }
   try {
     const { address, data, signature: inner } = parseErc6492Signature(signature)
-    if (!address || !data || !factories.has(address.toLowerCase())) return undefined
+    if (!address || !data) return undefined
+    if (!factories.has(address.toLowerCase())) return { signature: inner, factory: NOBODY, deployment: '0x' }
     return { signature: inner, factory: address, deployment: data }
   } catch {
     // The wrapper is the signer's own bytes, so what cannot be decoded is a bad signature and not a fault.

@@ -25,8 +25,8 @@ export type Reading =
       /** The text is not valid before this instant (epoch ms). */
       readonly notBefore?: number | undefined
     }
-  /** The message is not of this template, or the template needs a field that was not sent. */
-  | { readonly is: 'other'; readonly reason: string }
+  /** The message is not of this template, or the template needs the field `missing`. */
+  | { readonly is: 'other'; readonly reason: string; readonly missing?: string | undefined }
   /** The message is of this template, but says something else than the request or the host. */
   | { readonly is: 'contrary'; readonly reason: string }
 
@@ -111,7 +111,8 @@ export function lineTemplate(
       for (let index = 0; index < parsed.length; index++) {
         const { field, absent } = parsed[index] as Line
         const value = field === undefined ? '' : (fields[field] ?? absent)
-        if (value === undefined) return { is: 'other', reason: `template ${name} needs ${field}` }
+        if (value === undefined)
+          return { is: 'other', reason: `template ${name} needs ${field}`, missing: field }
         text += index === 0 ? `${labels[0]}${value}` : `\n${labels[index]}${value}`
       }
       if (message !== undefined && message !== text) return unlike(message, labels, fields)

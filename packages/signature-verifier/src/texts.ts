@@ -23,16 +23,19 @@ export function textsOf(
   const facts = { fields, message }
   const texts: Text[] = []
   let contrary: string | undefined
+  let missing: string | undefined
   for (const { name, source, read } of tried) {
     if (source === 'message' && message === undefined) continue
     const reading = read(facts)
     if (reading.is === 'text') texts.push({ ...reading, template: name })
     if (reading.is === 'contrary') contrary ??= reading.reason
+    if (reading.is === 'other') missing ??= reading.missing
   }
   const [text] = texts
   if (text === undefined) {
     if (contrary !== undefined) return invalidSignature(contrary)
-    return invalidRequest('message', message === undefined ? 'is required' : 'is of no known template')
+    if (message !== undefined) return invalidRequest('message', 'is of no known template')
+    return invalidRequest(missing ?? 'message', 'is required by the template')
   }
   if (text.notBefore !== undefined && text.notBefore > now + skewMs) return invalidSignature('not valid yet')
   return texts
