@@ -95,3 +95,24 @@ t.test('the published pattern finds keys in text, and nothing else', async t => 
   t.same(found, [text])
   for (const prefix of ['', 'A', '9a', 'a_b', 'x'.repeat(13)]) t.throws(() => keyPattern(prefix), /keyPrefix/)
 })
+
+t.test('whoever creates and revokes all day fills no memory and locks nobody out', async t => {
+  const { issuer, options, clock } = setUp()
+  const { key } = await newKey(issuer, [])
+  for (let n = 0; n < 250; n++) {
+    clock.advance(1)
+    const made = await newKey(issuer, [], { parent: key, policy: { n } })
+    must(await issuer.revokeKey(key, made.key.id))
+  }
+  const { keys } = await options.keys.load(USER.accountId)
+  t.ok(keys.length <= 202, `${keys.length} rows`)
+  t.equal(
+    Math.min(...keys.slice(1).map(one => one.createdAt)) > key.createdAt + 40,
+    true,
+    'the oldest went first',
+  )
+  t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true)
+  for (const listed of must(await issuer.listKeys(key))) {
+    if (listed.key.id !== key.id) t.equal(listed.policies.length, listed.key.policyIds.length)
+  }
+})

@@ -1,6 +1,6 @@
 import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { deny, type IssuerDenial } from './codes.ts'
-import { isLive } from './key.ts'
+import { endOf, isLive } from './key.ts'
 import type { CheckedOptions } from './options.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
 
@@ -20,6 +20,21 @@ export type Accounts = <T>(accountId: string, decide: Decide<T>) => Promise<Verd
 const ATTEMPTS = 50
 
 /**
+ * Ended keys kept per account, to be listed. Whoever holds a key may create and revoke all day; what has to be
+ * loaded for each decision stays bounded, and nobody is locked out for it. An ended key decides nothing any more.
+ */
+const MOST_ENDED = 200
+
+/** The ended keys beyond those kept, the longest ended first to go. */
+function surplus(keys: readonly KeyRecord[], now: EpochMs): string[] {
+  return keys
+    .filter(key => !isLive(key, now))
+    .sort((a, b) => endOf(b) - endOf(a))
+    .slice(MOST_ENDED)
+    .map(key => key.id)
+}
+
+/**
  * Loads an account's keys, decides, and commits against the revision it loaded; when another host was first, all
  * of it again. In this process the changes of one account wait for each other. Fault: `ERR_OVERLOADED`.
  */
@@ -33,7 +48,8 @@ export function createAccounts({ keys, clock }: CheckedOptions, changed: (key: K
       if (!decision.ok) return decision
       const { value, write } = decision
       if (!write) return allow(value)
-      if (await keys.commit(accountId, revision, write)) {
+      const drop = surplus(all, clock.now())
+      if (await keys.commit(accountId, revision, { ...write, drop })) {
         for (const key of write.keys) changed(key)
         return allow(value)
       }

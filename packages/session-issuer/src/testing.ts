@@ -1,5 +1,6 @@
 export { keyStorageFaults, sessionStorageFaults } from './testing/faults.ts'
-export { keyRecord, keyStorageContract } from './testing/keys.ts'
-export { sessionRecord, sessionStorageContract } from './testing/sessions.ts'
+export { keyStorageContract } from './testing/keys.ts'
+export { keyRecord, sessionRecord } from './testing/records.ts'
+export { sessionStorageContract } from './testing/sessions.ts'
 export { signingKeyStorageContract } from './testing/signing-keys.ts'
 export type { Hurt, UnderTest, UnderTestWithFeed } from './testing/suite.ts'

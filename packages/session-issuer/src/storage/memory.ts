@@ -5,7 +5,8 @@ import {
   type EpochMs,
   type MemoryFeed,
 } from '@gatewright/kernel'
-import { endOf, keyUsed } from './records.ts'
+import { endOf } from '../key.ts'
+import { keyUsed } from './records.ts'
 import type {
   KeyPolicyRecord,
   KeyRecord,
@@ -37,6 +38,10 @@ function keyStorage(feed: MemoryFeed): KeyStorage {
   const raise = (accountId: string): void => {
     revisions.set(accountId, (revisions.get(accountId) ?? 0) + 1)
   }
+  const forgetPolicies = (): void => {
+    const lineages = new Set([...records.values()].map(key => key.lineageId))
+    for (const [id, policy] of policies) if (!lineages.has(policy.lineageId)) policies.delete(id)
+  }
   return {
     find: async id => records.get(id),
     load: async accountId => ({
@@ -46,8 +51,10 @@ function keyStorage(feed: MemoryFeed): KeyStorage {
     async commit(accountId, revision, write) {
       if ((revisions.get(accountId) ?? 0) !== revision) return false
       raise(accountId)
-      for (const key of write.keys) records.set(key.id, key)
       for (const policy of write.policies) if (!policies.has(policy.id)) policies.set(policy.id, policy)
+      for (const key of write.keys) records.set(key.id, key)
+      for (const id of write.drop ?? []) records.delete(id)
+      if (write.drop?.length) forgetPolicies()
       feed.append(write.feed)
       return true
     },
@@ -63,8 +70,7 @@ function keyStorage(feed: MemoryFeed): KeyStorage {
     async collect(limit, endedBefore) {
       const ended = [...records.values()].filter(key => endOf(key) < endedBefore).slice(0, limit)
       for (const key of ended) records.delete(key.id)
-      const lineages = new Set([...records.values()].map(key => key.lineageId))
-      for (const [id, policy] of policies) if (!lineages.has(policy.lineageId)) policies.delete(id)
+      forgetPolicies()
       return ended.length
     },
   }

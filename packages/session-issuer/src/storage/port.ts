@@ -55,6 +55,8 @@ export interface KeyPolicyRecord extends PolicyRecord {
 export interface KeyWrite {
   /** New keys, and changed ones in full. */
   readonly keys: readonly KeyRecord[]
+  /** Ended keys to delete, with the policies of lineages of which no key is left. */
+  readonly drop?: readonly string[]
   /** A policy that is already stored stays as it is. */
   readonly policies: readonly KeyPolicyRecord[]
   /** Appended to the revocation feed, in this order. */

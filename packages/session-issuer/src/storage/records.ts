@@ -1,10 +1,5 @@
-import { malformedReply, type EpochMs, type Surface } from '@gatewright/kernel'
-import type { ApiKey, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
-
-/** The instant a key ends, or Infinity. */
-export function endOf(key: ApiKey): EpochMs {
-  return Math.min(key.revokedAt ?? Infinity, key.expiresAt ?? Infinity)
-}
+import { malformedReply, type Surface } from '@gatewright/kernel'
+import type { KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
 /** A key after a use of it. */
 export function keyUsed(key: KeyRecord, { at, rehash }: KeyUse): KeyRecord {

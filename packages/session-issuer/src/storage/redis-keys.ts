@@ -1,7 +1,8 @@
 import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { KeyRecord, KeyStorage } from './port.ts'
-import { endOf, parse, readKey, readPolicy } from './records.ts'
+import { endOf } from '../key.ts'
+import { parse, readKey, readPolicy } from './records.ts'
 import { APPEND } from './redis-feed.ts'
 
 /*
@@ -12,6 +13,24 @@ import { APPEND } from './redis-feed.ts'
  *   key-policy:<id>   JSON
  *   ended-keys        sorted set of key ids by their end, for collection
  */
+
+/** Deletes a key, and the policies of its lineage when no key of it is left. */
+const REMOVE = `
+local function remove(prefix, id)
+  local key = prefix .. 'key:' .. id
+  local account, lineage = unpack(redis.call('HMGET', key, 'account', 'lineage'))
+  if not account then return end
+  redis.call('HDEL', account, id)
+  redis.call('DEL', key)
+  redis.call('ZREM', prefix .. 'ended-keys', id)
+  local line = prefix .. 'lineage:' .. lineage
+  redis.call('HDEL', line, 'k' .. id)
+  local left = redis.call('HKEYS', line)
+  for _, field in ipairs(left) do if string.sub(field, 1, 1) == 'k' then return end end
+  for _, field in ipairs(left) do redis.call('DEL', prefix .. 'key-policy:' .. string.sub(field, 2)) end
+  redis.call('DEL', line)
+end
+`
 
 /** KEYS[1] the account; ARGV the prefix. Answers the revision and, per key, its id and the fields of its hash. */
 const LOAD = redisScript(`
@@ -26,9 +45,9 @@ return reply
 
 /**
  * KEYS[1] the account; ARGV: prefix, stream, channel, revision, how many keys, per key 7 values, how many
- * policies, per policy 3, then the feed entries.
+ * policies, per policy 3, how many keys to drop and their ids, then the feed entries.
  */
-const COMMIT = redisScript(`${APPEND}
+const COMMIT = redisScript(`${APPEND}${REMOVE}
 local prefix = ARGV[1]
 if (redis.call('HGET', KEYS[1], 'revision') or '0') ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[1], 'revision', string.format('%.0f', tonumber(ARGV[4]) + 1))
@@ -50,7 +69,9 @@ for _ = 1, policies do
   redis.call('HSET', prefix .. 'lineage:' .. ARGV[at + 1], 'p' .. ARGV[at], '')
   at = at + 3
 end
-append(ARGV[2], ARGV[3], ARGV, at)
+local dropped = tonumber(ARGV[at])
+for index = at + 1, at + dropped do remove(prefix, ARGV[index]) end
+append(ARGV[2], ARGV[3], ARGV, at + 1 + dropped)
 return 1
 `)
 
@@ -70,24 +91,9 @@ return 1
 `)
 
 /** KEYS[1] the sorted set of ended keys; ARGV: prefix, the instant, the limit. */
-const COLLECT = redisScript(`
+const COLLECT = redisScript(`${REMOVE}
 local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2], 'LIMIT', 0, ARGV[3])
-for _, id in ipairs(ids) do
-  local key = ARGV[1] .. 'key:' .. id
-  local account, lineage = unpack(redis.call('HMGET', key, 'account', 'lineage'))
-  redis.call('HDEL', account, id)
-  redis.call('DEL', key)
-  redis.call('ZREM', KEYS[1], id)
-  local line = ARGV[1] .. 'lineage:' .. lineage
-  redis.call('HDEL', line, 'k' .. id)
-  local left = redis.call('HKEYS', line)
-  local keys = 0
-  for _, field in ipairs(left) do if string.sub(field, 1, 1) == 'k' then keys = keys + 1 end end
-  if keys == 0 then
-    for _, field in ipairs(left) do redis.call('DEL', ARGV[1] .. 'key-policy:' .. string.sub(field, 2)) end
-    redis.call('DEL', line)
-  end
-end
+for _, id in ipairs(ids) do remove(ARGV[1], id) end
 return #ids
 `)
 
@@ -119,6 +125,7 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
       return { revision: Number(revision), keys: keys.map(toKey) }
     },
     async commit(accountId, revision, write) {
+      const { drop = [] } = write
       const keys = write.keys.flatMap(({ digest, pepperId, lastUsedAt, ...key }) => {
         const end = endOf({ ...key, lastUsedAt })
         const used = lastUsedAt === null ? '' : String(lastUsedAt)
@@ -131,6 +138,7 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
       const reply = await runScript(client, COMMIT, accountKey(accountId), [
         ...[prefix, feed.stream, feed.channel, String(revision)],
         ...[String(write.keys.length), ...keys, String(write.policies.length), ...policies],
+        ...[String(drop.length), ...drop],
         ...write.feed.map(change => JSON.stringify(change)),
       ])
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')

@@ -4,11 +4,13 @@ import {
   toInteger,
   type SqlClient,
   type SqlDialect,
+  type SqlQueries,
   type SqlRow,
   type SqlValue,
 } from '@gatewright/kernel/sql'
 import { appendToFeed } from './sql-feed.ts'
-import { endOf, parse, readKey, readPolicy } from './records.ts'
+import { endOf } from '../key.ts'
+import { parse, readKey, readPolicy } from './records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
 
 /** `$1, $2, ...` for a list of values that starts at parameter `from`. */
@@ -40,6 +42,21 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     (id, account, lineage_id, digest, pepper_id, last_used_at, ended_at, record)
     values ($1, $2, $3, $4, $5, $6, $7, $8)
     on conflict (id) do update set ended_at = excluded.ended_at, record = excluded.record`
+
+  /** Deletes keys, and the policies of lineages of which no key is left. */
+  const remove = async (tx: SqlQueries, which: string, values: readonly SqlValue[]): Promise<number> => {
+    const gone = await rows(tx, `delete from ${keys} where id in (${which}) returning lineage_id`, values)
+    const lineages = [...new Set(gone.map(row => row['lineage_id'] as string))]
+    if (lineages.length > 0) {
+      await rows(
+        tx,
+        `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
+          and not exists (select 1 from ${keys} k where k.lineage_id = ${policies}.lineage_id)`,
+        lineages,
+      )
+    }
+    return gone.length
+  }
 
   return {
     async find(id) {
@@ -85,6 +102,8 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
             [id, lineageId, JSON.stringify(document)],
           )
         }
+        const { drop = [] } = write
+        if (drop.length > 0) await remove(tx, parameters(drop.length), drop)
         await appendToFeed(tx, dialect, prefix, write.feed)
         return true
       }),
@@ -94,26 +113,13 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
       const text = `select id, document from ${policies} where id in (${parameters(ids.length)})`
       return (await rows(db, text, ids)).map(row => readPolicy(row['id'], row['document']))
     },
-    async collect(limit, endedBefore) {
-      return db.transaction(async tx => {
-        const gone = await rows(
-          tx,
-          `delete from ${keys} where id in
-            (select id from ${keys} where ended_at < $1 order by ended_at limit $2 ${skip}) returning lineage_id`,
-          [endedBefore, limit],
-        )
-        const lineages = [...new Set(gone.map(row => row['lineage_id'] as string))]
-        if (lineages.length > 0) {
-          await rows(
-            tx,
-            `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
-              and not exists (select 1 from ${keys} k where k.lineage_id = ${policies}.lineage_id)`,
-            lineages,
-          )
-        }
-        return gone.length
-      })
-    },
+    collect: (limit, endedBefore) =>
+      db.transaction(tx =>
+        remove(tx, `select id from ${keys} where ended_at < $1 order by ended_at limit $2 ${skip}`, [
+          endedBefore,
+          limit,
+        ]),
+      ),
   }
 }
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { TestRunner } from '@gatewright/kernel/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
-import { keyRecord, write } from './keys.ts'
-import { sessionRecord } from './sessions.ts'
+import { keyRecord, sessionRecord, write } from './records.ts'
 import { isStoreFault, tests, type Hurt } from './suite.ts'
 
 /** The faults of `KeyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */

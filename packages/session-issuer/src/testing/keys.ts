@@ -1,39 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
-import type { KeyRecord, KeyStorage, KeyWrite } from '../storage/port.ts'
+import type { KeyRecord, KeyStorage } from '../storage/port.ts'
+import { keyRecord, write } from './records.ts'
 import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
-
-/** A key record with an id of its own. */
-export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
-  const id = changes.id ?? randomUUID()
-  return {
-    id,
-    prefix: `gw_sandbox_user_${id}`,
-    surface: 'user',
-    accountId,
-    userId: null,
-    walletAddress: null,
-    scopes: ['users.read'],
-    policyIds: [],
-    inheritedPolicies: 0,
-    lineageId: id,
-    ancestry: [],
-    parentId: null,
-    successorId: null,
-    version: 1,
-    createdAt: NOW,
-    expiresAt: null,
-    revokedAt: null,
-    lastUsedAt: null,
-    digest: 'digest',
-    pepperId: 'p1',
-    ...changes,
-  }
-}
-
-/** A commit of keys and nothing else. */
-export const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [] })
 
 /** The contract of `KeyStorage`: run it against every adapter. `open` is called once per test. */
 export function keyStorageContract(
@@ -185,6 +155,27 @@ export function keyStorageContract(
       const keys = HOSTILE.map(text => keyRecord(run + text, { userId: text }))
       for (const key of keys) assert.equal(await at(store, 0).commit(key.accountId, 0, write(key)), true)
       for (const key of keys) assert.deepEqual((await at(store, 1).load(key.accountId)).keys, [key])
+    })
+
+    test('drops keys with a commit, with the policies of lineages that are gone', async store => {
+      const account = randomUUID()
+      const [gone, old, successor] = [keyRecord(account), keyRecord(account), keyRecord(account)]
+      const later = { ...successor, lineageId: old.id }
+      const policies = [gone, old].map(key => ({ id: randomUUID(), lineageId: key.id, document: {} }))
+      await at(store, 0).commit(account, 0, { keys: [gone, old, later], policies, feed: [] })
+      const { revision } = await at(store, 1).load(account)
+      assert.equal(await at(store, 1).commit(account, revision - 1, { ...write(), drop: [later.id] }), false)
+      assert.equal(
+        await at(store, 0).commit(account, revision, { ...write(), drop: [gone.id, old.id] }),
+        true,
+      )
+      assert.deepEqual((await at(store, 1).load(account)).keys, [later])
+      assert.equal(await at(store, 1).find(gone.id), undefined)
+      const left = await at(store, 1).policies(policies.map(policy => policy.id))
+      assert.deepEqual(
+        left.map(policy => policy.id),
+        [policies[1]?.id],
+      )
     })
 
     test('collects at most the given number of ended keys, and no live one', async store => {

@@ -3,34 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
+import { childOf, sessionRecord } from './records.ts'
 import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
-
-/** A session record with an id of its own. */
-export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
-  return {
-    sessionId: randomUUID(),
-    accountId: randomUUID(),
-    userId: null,
-    walletAddress: null,
-    surface: 'user',
-    keyId: 'key',
-    keyVersion: 1,
-    policyIds: [],
-    scopes: ['users.read'],
-    issuedAt: NOW,
-    expiresAt: NOW + 15 * MINUTE,
-    ancestry: [],
-    label: null,
-    revokedAt: null,
-    ...changes,
-  }
-}
-
-/** A session minted from another. */
-export function childOf(parent: SessionRecord): SessionRecord {
-  const ancestry = [...parent.ancestry, parent.sessionId]
-  return sessionRecord({ accountId: parent.accountId, expiresAt: parent.expiresAt, ancestry })
-}
 
 /** The contract of `SessionStorage`: run it against every adapter. `open` is called once per test. */
 export function sessionStorageContract(

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import type { KeyRecord, KeyWrite, SessionRecord } from '../storage/port.ts'
+import { MINUTE, NOW } from './suite.ts'
+
+/** A key record with an id of its own. */
+export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
+  const id = changes.id ?? randomUUID()
+  return {
+    id,
+    prefix: `gw_sandbox_user_${id}`,
+    surface: 'user',
+    accountId,
+    userId: null,
+    walletAddress: null,
+    scopes: ['users.read'],
+    policyIds: [],
+    inheritedPolicies: 0,
+    lineageId: id,
+    ancestry: [],
+    parentId: null,
+    successorId: null,
+    version: 1,
+    createdAt: NOW,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    digest: 'digest',
+    pepperId: 'p1',
+    ...changes,
+  }
+}
+
+/** A commit of keys and nothing else. */
+export const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [] })
+
+/** A session record with an id of its own. */
+export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
+  return {
+    sessionId: randomUUID(),
+    accountId: randomUUID(),
+    userId: null,
+    walletAddress: null,
+    surface: 'user',
+    keyId: 'key',
+    keyVersion: 1,
+    policyIds: [],
+    scopes: ['users.read'],
+    issuedAt: NOW,
+    expiresAt: NOW + 15 * MINUTE,
+    ancestry: [],
+    label: null,
+    revokedAt: null,
+    ...changes,
+  }
+}
+
+/** A session minted from another. */
+export function childOf(parent: SessionRecord): SessionRecord {
+  const ancestry = [...parent.ancestry, parent.sessionId]
+  return sessionRecord({ accountId: parent.accountId, expiresAt: parent.expiresAt, ancestry })
+}
