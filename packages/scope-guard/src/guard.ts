@@ -20,6 +20,7 @@ import type { Block } from './policy/gates.ts'
 import { createProver, isDenial } from './prove.ts'
 import { createRevocation } from './revocation/revocation.ts'
 import { checkedRule, lackingScopes, neededScopes, type Rule } from './rule.ts'
+import { withinTime } from './timeout.ts'
 import { countCall, reserveSpend, settleSpend, simulateSpend, type Spend, type SpendHold } from './spend.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
 
@@ -87,14 +88,19 @@ const NO_FIELDS: HeaderFields = []
 /** Makes a guard. Throws a `TypeError` for a wrong option. */
 export function createGuard(options: GuardOptions): Guard {
   const checked = checkedOptions(options)
-  const { clock, rates } = checked
+  const { clock, rates, storeTimeoutMs: timeoutMs } = checked
   const refuse = challenges(checked.realm)
-  const chainOf = chainLoader(checked.policies)
+  const chainOf = chainLoader(checked.policies, timeoutMs)
   const prove = createProver(checked, refuse, chainOf)
-  const revocation = createRevocation(checked.revocation, clock)
+  const revocation = createRevocation(checked.revocation, clock, timeoutMs)
   const limitsOf = createLimits(checked.limits)
   const prepared = new WeakMap<Rule, RuleLimits>()
-  const spending = (storage: SpendStorage | undefined = checked.spend) => ({ storage, rates, clock })
+  const spending = (storage: SpendStorage | undefined = checked.spend) => ({
+    storage,
+    rates,
+    clock,
+    timeoutMs,
+  })
 
   const prepare = (rule: Rule): RuleLimits => {
     let limits = prepared.get(rule)
@@ -172,10 +178,12 @@ export function createGuard(options: GuardOptions): Guard {
     reserve: (access, spend, storage) => reserveSpend(access, spend, spending(storage)),
     async settle(hold, actual, storage = checked.spend) {
       if (!hold.held) return 'settled'
-      return settleSpend(hold, storageOf(storage), actual)
+      return settleSpend(hold, storageOf(storage), timeoutMs, actual)
     },
     async release(hold, storage = checked.spend) {
-      return !hold.held || storageOf(storage).release(hold.accountId, hold.id)
+      if (!hold.held) return true
+      const from = storageOf(storage)
+      return withinTime('spend store', timeoutMs, () => from.release(hold.accountId, hold.id))
     },
     async simulate(session, facts, rule, spend) {
       prepare(rule)

@@ -194,6 +194,38 @@ t.test('refuses a token over the size bound before anything reads it', async t =
   t.match(await send('x'.repeat(5_000_000)), refused)
 })
 
+t.test(
+  'reads a hostile field in time that grows with its length only (CVE-2026-35041 and its kind)',
+  async t => {
+    const { send } = await door({ maxTokenBytes: 16_384 })
+    const hostile = [
+      'A'.repeat(16_384),
+      '.'.repeat(16_384),
+      `${'A.'.repeat(8000)}!`,
+      `${'A'.repeat(16_000)}.A.=`,
+    ]
+    const started = process.cpuUsage()
+    for (let n = 0; n < 100; n++) for (const text of hostile) t.match(await send(text), refused)
+    const { user } = process.cpuUsage(started)
+    // 400 fields of 16 KiB take some 50 ms; a backtracking expression needs seconds for one.
+    t.ok(user < 5_000_000, `${user} microseconds`)
+  },
+)
+
+t.test('authenticates without a rule: the same credentials pass, and nothing is counted', async t => {
+  const limits = [{ name: 'perKey', points: 1, windowSeconds: 60, per: 'key' }] as const
+  const { guard, good, key, clock } = await door({ limits })
+  const authorization = `Bearer ${await sign(key, good)}`
+  for (let n = 0; n < 3; n++) {
+    t.match(await guard.authenticate({ authorization }), { ok: true, value: { sessionId: 'ses_1' } })
+  }
+  t.match(await guard.authenticate({ authorization: undefined }), refused)
+  t.match(await guard.authenticate({ authorization: 'Bearer x' }), refused)
+  t.match(await guard.check({ authorization }, rule), { ok: true })
+  clock.advance(900_000)
+  t.match(await guard.authenticate({ authorization }), { code: 'session_expired' })
+})
+
 t.test('answers hostile bytes with a refusal, never an exception', async () => {
   const { guard, good, key } = await door()
   const token = await sign(key, good)
