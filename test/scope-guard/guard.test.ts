@@ -80,6 +80,25 @@ t.test('ends a session exactly at its expiry, also when the token is cached', as
   t.match(field(verdict.headers, 'WWW-Authenticate'), /error="invalid_token"/)
 })
 
+t.test('says whom a refusal concerns as soon as the session is proven, for the decision event', async t => {
+  const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
+  const { guard, bearer } = await bench({ limits, policies: async () => [{ denyOperations: ['x.y'] }] })
+  const authorization = await bearer({ policyIds: ['p'] })
+  const refused = [
+    await guard.check({ authorization }, { operation: 'a.b', allOf: ['x.write'] }),
+    await guard.check({ authorization }, { operation: 'x.y' }),
+    await guard.check({ authorization }, read),
+  ]
+  const evidence = { accountId: 'acc_1', keyId: 'key_1', sessionId: 'ses_1', policyIds: ['p'] }
+  t.match(refused, [
+    { code: 'insufficient_scope', evidence: { ...evidence, operation: 'a.b', limits: [] } },
+    { code: 'policy_blocked', evidence: { ...evidence, limits: [{ name: 'guarded', remaining: 0 }] } },
+    { code: 'rate_limited', evidence: { ...evidence, limits: [{ name: 'guarded', remaining: 0 }] } },
+  ])
+  const nobody = await guard.check({ authorization: 'Bearer x' }, read)
+  t.notOk('evidence' in nobody)
+})
+
 t.test('re-checks the rule on a cached token', async t => {
   const { guard, bearer } = await bench()
   const authorization = await bearer()

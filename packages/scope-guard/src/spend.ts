@@ -96,7 +96,8 @@ export async function reserveSpend(
   options: SpendOptions,
 ): Promise<Verdict<SpendHold, GuardDenial>> {
   const judged = await judge(access, spend, options)
-  if (isBlock(judged)) return blocked(judged)
+  const no = (block: Block): GuardDenial => ({ ...blocked(block), evidence: access.evidence })
+  if (isBlock(judged)) return no(judged)
   const { cents, planned } = judged
   const { accountId } = access.session
   const { amountCents, currency, holdId = randomUUID() } = spend
@@ -109,7 +110,7 @@ export async function reserveSpend(
     )
     if (reserved.outcome === 'conflict') throw new TypeError('the hold id is in use with other amounts')
     if (reserved.outcome === 'over') {
-      return blocked(overBlock(planned[reserved.index] as PlannedItem, reserved.used))
+      return no(overBlock(planned[reserved.index] as PlannedItem, reserved.used))
     }
   }
   return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })

@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { createHmac, createSign, generateKeyPairSync } from 'node:crypto'
 import { localKeys } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { base64url, exportJWK, type JWK } from 'jose'
@@ -257,6 +257,15 @@ t.test('throws a fault, not a 401, when keys cannot be had or read', async t => 
     const { send, good, key } = await door({ keys })
     await t.rejects(send(await sign(key, good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
   }
+})
+
+t.test('throws a fault for a key that is too weak to use, published by the source itself', async t => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid: 'weak', alg: 'RS256' }
+  const { send, good } = await door({ keys: localKeys({ keys: [jwk] }) })
+  const input = `${encode({ alg: 'RS256', typ: 'at+jwt', kid: 'weak' })}.${encode(good)}`
+  const signature = createSign('RSA-SHA256').update(input).sign(privateKey, 'base64url')
+  await t.rejects(send(`${input}.${signature}`), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
 })
 
 t.test('verifies again after cacheSeconds, so a dropped key stops serving', async t => {
