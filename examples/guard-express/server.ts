@@ -85,6 +85,7 @@ export function createServer(options: ServerOptions): Express {
   )
 
   const transfer: Rule = { operation: 'transfers.create', allOf: ['write:transfers'], spends: 'withdrawal' }
+  // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 hands a rejection to the error handler.
   app.post('/transfers', guarded(guard, transfer), async (request, response) => {
     const { amountCents } = request.body as { amountCents?: unknown }
     if (!Number.isSafeInteger(amountCents) || (amountCents as number) < 1) {

@@ -1,5 +1,7 @@
+import type { SpendStorage } from '@gatewright/scope-guard'
+import { memoryStorage } from '@gatewright/scope-guard/memory'
 import t from 'tap'
-import { bench, field } from './issuer.ts'
+import { bench, field, session } from './issuer.ts'
 
 const read = { operation: 'cards.list', allOf: ['cards.read'], surface: 'user' } as const
 
@@ -78,6 +80,25 @@ t.test('ends a session exactly at its expiry, also when the token is cached', as
   t.match(field(verdict.headers, 'WWW-Authenticate'), /error="invalid_token"/)
 })
 
+t.test('says whom a refusal concerns as soon as the session is proven, for the decision event', async t => {
+  const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
+  const { guard, bearer } = await bench({ limits, policies: async () => [{ denyOperations: ['x.y'] }] })
+  const authorization = await bearer({ policyIds: ['p'] })
+  const refused = [
+    await guard.check({ authorization }, { operation: 'a.b', allOf: ['x.write'] }),
+    await guard.check({ authorization }, { operation: 'x.y' }),
+    await guard.check({ authorization }, read),
+  ]
+  const evidence = { accountId: 'acc_1', keyId: 'key_1', sessionId: 'ses_1', policyIds: ['p'] }
+  t.match(refused, [
+    { code: 'insufficient_scope', evidence: { ...evidence, operation: 'a.b', limits: [] } },
+    { code: 'policy_blocked', evidence: { ...evidence, limits: [{ name: 'guarded', remaining: 0 }] } },
+    { code: 'rate_limited', evidence: { ...evidence, limits: [{ name: 'guarded', remaining: 0 }] } },
+  ])
+  const nobody = await guard.check({ authorization: 'Bearer x' }, read)
+  t.notOk('evidence' in nobody)
+})
+
 t.test('re-checks the rule on a cached token', async t => {
   const { guard, bearer } = await bench()
   const authorization = await bearer()
@@ -148,6 +169,37 @@ t.test('throws a fault when a policy cannot be had or read', async t => {
     const authorization = await bearer({ policyIds: ['p'] })
     await t.rejects(guard.check({ authorization }, read), { name: 'Fault' }, name)
   }
+})
+
+t.test('throws a fault when a store is silent for longer than storeTimeoutMs', async t => {
+  const never = <T>(): Promise<T> => new Promise(() => {})
+  const silent: SpendStorage = {
+    ...memoryStorage(),
+    reserve: never,
+    settle: never,
+    release: never,
+    used: never,
+  }
+  const capped = { policies: async () => [{ dailySpendCapCents: 100 }], spend: silent, storeTimeoutMs: 20 }
+  const spending = { operation: 'x.pay', spends: 'spend' } as const
+  const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
+
+  const { guard, bearer, clock } = await bench(capped)
+  const access = await guard.check({ authorization: await bearer({ policyIds: ['p'] }) }, spending)
+  if (!access.ok) return t.fail('refused')
+  const spend = { amountCents: 1, currency: 'USD' }
+  await t.rejects(guard.reserve(access.value, spend), fault)
+  const hold = { id: 'h', accountId: 'a', amountCents: 1, requested: spend, held: true }
+  await t.rejects(guard.settle(hold), fault)
+  await t.rejects(guard.release(hold), fault)
+  const holder = session(clock.now(), { policyIds: ['p'] })
+  await t.rejects(guard.simulate(holder, { authorization: undefined }, spending, spend), fault)
+
+  const policies = await bench({ policies: never, storeTimeoutMs: 20 })
+  const authorization = await policies.bearer({ policyIds: ['p'] })
+  await t.rejects(policies.guard.check({ authorization }, read), fault)
+  const strict = await bench({ revocation: { mode: 'strict', isLive: never }, storeTimeoutMs: 20 })
+  await t.rejects(strict.guard.check({ authorization: await strict.bearer() }, read), fault)
 })
 
 t.test('throws at construction for a wrong option, and at start-up for a wrong rule', async t => {

@@ -1,5 +1,5 @@
 import type { Session } from '@gatewright/kernel'
-import { deny, type GuardDenial, type HeaderFields } from './codes.ts'
+import { deny, type Evidence, type GuardDenial, type HeaderFields } from './codes.ts'
 import type { LimitState } from './limits/fields.ts'
 import type { Chain } from './policy/compile.ts'
 import type { Block } from './policy/gates.ts'
@@ -11,18 +11,6 @@ export interface GuardFacts {
   readonly authorization: string | undefined
   /** The client's IP address, as the host established it. Without one, limits by address do not count. */
   readonly address?: string
-}
-
-/** What a decision was made from, redacted: ids and counts, no credential. */
-export interface Evidence {
-  readonly operation: string
-  readonly accountId: string
-  readonly keyId: string
-  readonly sessionId: string
-  /** The policies that were asked. */
-  readonly policyIds: readonly string[]
-  /** Every limit that counted, with what is left and when it resets. */
-  readonly limits: readonly LimitState[]
 }
 
 /** A request that may pass. */
@@ -43,16 +31,21 @@ export interface Proven {
   readonly chain: Chain
 }
 
+/** Says what a decision about a session was made from. */
+export function evidenceOf({ session }: Proven, rule: Rule, limits: readonly LimitState[]): Evidence {
+  const { accountId, keyId, sessionId, policyIds } = session
+  return { operation: rule.operation, accountId, keyId, sessionId, policyIds, limits }
+}
+
 /** Builds the "yes". */
 export function accessOf(
-  { session, chain }: Proven,
+  proven: Proven,
   rule: Rule,
   limits: readonly LimitState[],
   headers: HeaderFields,
 ): Access {
-  const { accountId, keyId, sessionId, policyIds } = session
-  const evidence = { operation: rule.operation, accountId, keyId, sessionId, policyIds, limits }
-  return { session, rule, evidence, headers, chain }
+  const { session, chain } = proven
+  return { session, rule, evidence: evidenceOf(proven, rule, limits), headers, chain }
 }
 
 const NONE: HeaderFields = []

@@ -2,6 +2,7 @@ import { allow, type EpochMs, type Session, type Verdict } from '@gatewright/ker
 import {
   accessOf,
   blocked,
+  evidenceOf,
   rateLimited,
   wrongSurface,
   type Access,
@@ -20,66 +21,10 @@ import type { Block } from './policy/gates.ts'
 import { createProver, isDenial } from './prove.ts'
 import { createRevocation } from './revocation/revocation.ts'
 import { checkedRule, lackingScopes, neededScopes, type Rule } from './rule.ts'
-import { countCall, reserveSpend, settleSpend, simulateSpend, type Spend, type SpendHold } from './spend.ts'
-import type { Settled, SpendStorage } from './storage/port.ts'
-
-/** Decides per request. Made once per process by `createGuard`. */
-export interface Guard {
-  /**
-   * Whether a request may pass: credential, session, revocation, surface, scope, limits, policy, in this order;
-   * the first "no" wins. A cached token with in-process limits costs no I/O. Limits count after the credential
-   * is proven. A session is good while `now < expiresAt`. Of simultaneous requests at the last point of a limit
-   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
-   */
-  check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
-
-  /**
-   * Whether a credential proves a session that still stands, without any rule: nothing is counted. At once where
-   * no I/O is needed. Denials: `unauthorized`, `session_expired`. Faults as `check`.
-   */
-  authenticate(facts: GuardFacts): Verdict<Session, GuardDenial> | Promise<Verdict<Session, GuardDenial>>
-
-  /** The same decision as `check` for a session that was proven in another way, such as by its API key itself. */
-  authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
-
-  /** Checks a rule at start-up. Throws a `TypeError`; `check` would throw the same at the first request. */
-  prepare(rule: Rule): void
-
-  /**
-   * Reserves an amount under every cap of the session's policies, or none of them, before the operation takes
-   * effect. Under any parallelism settled + held stays within each cap. The hold counts until `settle` or
-   * `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in the
-   * caller's own transaction. Denial: `policy_blocked`. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (the
-   * hold may stand: repeat with the same `holdId`, or release it) and `ERR_STORE_FULL`.
-   */
-  reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, GuardDenial>>
-
-  /**
-   * Ends a hold with what was really spent, in the currency asked for; by default all of it. `exceeds`: more
-   * than was held, and the hold stands. `gone`: it was ended before.
-   */
-  settle(hold: SpendHold, actual?: number, storage?: SpendStorage): Promise<Settled>
-
-  /** Ends a hold and gives everything back. False: it was ended before. */
-  release(hold: SpendHold, storage?: SpendStorage): Promise<boolean>
-
-  /**
-   * What `authorize` and `reserve` would decide now, without an effect: no limit, counter or hold changes, and
-   * rate limits are not asked.
-   */
-  simulate(
-    session: Session,
-    facts: GuardFacts,
-    rule: Rule,
-    spend?: Spend,
-  ): Promise<Verdict<Access, GuardDenial>>
-
-  /** Loads revocations, so that the first request is judged by them. Call before serving. Rejects with a fault. */
-  start(): Promise<void>
-
-  /** Ends polling and subscriptions. */
-  stop(): Promise<void>
-}
+import { countCall, reserveSpend, settleSpend, simulateSpend } from './spend.ts'
+import type { SpendStorage } from './storage/port.ts'
+import { withinTime } from './timeout.ts'
+import type { Guard } from './verbs.ts'
 
 const NOTHING_TAKEN: LimitsTaken = { refused: undefined, states: [] }
 const NO_FIELDS: HeaderFields = []
@@ -87,14 +32,19 @@ const NO_FIELDS: HeaderFields = []
 /** Makes a guard. Throws a `TypeError` for a wrong option. */
 export function createGuard(options: GuardOptions): Guard {
   const checked = checkedOptions(options)
-  const { clock, rates } = checked
+  const { clock, rates, storeTimeoutMs: timeoutMs } = checked
   const refuse = challenges(checked.realm)
-  const chainOf = chainLoader(checked.policies)
+  const chainOf = chainLoader(checked.policies, timeoutMs)
   const prove = createProver(checked, refuse, chainOf)
-  const revocation = createRevocation(checked.revocation, clock)
+  const revocation = createRevocation(checked.revocation, clock, timeoutMs)
   const limitsOf = createLimits(checked.limits)
   const prepared = new WeakMap<Rule, RuleLimits>()
-  const spending = (storage: SpendStorage | undefined = checked.spend) => ({ storage, rates, clock })
+  const spending = (storage: SpendStorage | undefined = checked.spend) => ({
+    storage,
+    rates,
+    clock,
+    timeoutMs,
+  })
 
   const prepare = (rule: Rule): RuleLimits => {
     let limits = prepared.get(rule)
@@ -121,21 +71,30 @@ export function createGuard(options: GuardOptions): Guard {
   ): Promise<Verdict<Access, GuardDenial>> => {
     const limits = prepare(rule)
     const { session, chain } = proven
-    if (now >= session.expiresAt) return refuse.expired()
+    let { states } = NOTHING_TAKEN
+    const no = (denial: GuardDenial): GuardDenial => ({
+      ...denial,
+      evidence: evidenceOf(proven, rule, states),
+    })
+    if (now >= session.expiresAt) return no(refuse.expired())
     const stands = revocation.stands(session)
-    if (stands !== true && !(await stands)) return refuse.invalid('revoked')
+    if (stands !== true && !(await stands)) return no(refuse.invalid('revoked'))
     const refused = judge(proven, rule)
-    if (refused) return refused
+    if (refused) return no(refused)
+    let headers = NO_FIELDS
     const taking = limits.take(session, address)
-    const taken = taking ? await taking : NOTHING_TAKEN
-    const headers = taking ? rateLimitFields(limits.policy, taken.states) : NO_FIELDS
-    if (taken.refused) return rateLimited(taken.refused, headers)
+    if (taking) {
+      const taken = await taking
+      states = taken.states
+      headers = rateLimitFields(limits.policy, states)
+      if (taken.refused) return no(rateLimited(taken.refused, headers))
+    }
     const shut = gate(chain, address, rule, now)
-    if (shut) return blocked(shut)
-    const access = accessOf(proven, rule, taken.states, headers)
+    if (shut) return no(blocked(shut))
+    const access = accessOf(proven, rule, states, headers)
     if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
     const full = await countCall(access, spending())
-    return full ? blocked(full) : allow(access)
+    return full ? no(blocked(full)) : allow(access)
   }
 
   const stand = (found: Proven | GuardDenial, now: EpochMs): ReturnType<Guard['authenticate']> => {
@@ -172,10 +131,12 @@ export function createGuard(options: GuardOptions): Guard {
     reserve: (access, spend, storage) => reserveSpend(access, spend, spending(storage)),
     async settle(hold, actual, storage = checked.spend) {
       if (!hold.held) return 'settled'
-      return settleSpend(hold, storageOf(storage), actual)
+      return settleSpend(hold, storageOf(storage), timeoutMs, actual)
     },
     async release(hold, storage = checked.spend) {
-      return !hold.held || storageOf(storage).release(hold.accountId, hold.id)
+      if (!hold.held) return true
+      const from = storageOf(storage)
+      return withinTime('spend store', timeoutMs, () => from.release(hold.accountId, hold.id))
     },
     async simulate(session, facts, rule, spend) {
       prepare(rule)

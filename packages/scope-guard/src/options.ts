@@ -28,6 +28,8 @@ export interface GuardOptions {
   readonly spend?: SpendStorage
   /** US cents per minor unit of another currency. Without a rate, a money cap blocks other currencies. */
   readonly rates?: RateSource
+  /** How long the policy source, the revocation check and the spend store may take, 10 to 60 000 ms, default 2000. */
+  readonly storeTimeoutMs?: number
   readonly clock?: Clock
   /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068); Auth0-style and Entra-style: `JWT`. */
   readonly typ?: string
@@ -88,6 +90,7 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     revocation: options.revocation ?? { mode: 'off' },
     spend: options.spend,
     rates: options.rates ?? (() => undefined),
+    storeTimeoutMs: integer('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
     clock: options.clock ?? systemClock,
     typ: text('typ', options.typ ?? SESSION_TOKEN_TYPE),
     readSession: options.readSession ?? fromClaims,

@@ -5,6 +5,7 @@ import type { GuardDenial } from './codes.ts'
 import type { PlannedItem } from './policy/caps.ts'
 import type { Block } from './policy/gates.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
+import { withinTime } from './timeout.ts'
 
 /** The money one call moves: the server's own amount, never a number from the body where both exist. */
 export interface Spend {
@@ -39,6 +40,7 @@ export interface SpendOptions {
   readonly storage: SpendStorage | undefined
   readonly rates: RateSource
   readonly clock: Clock
+  readonly timeoutMs: number
 }
 
 /** A spend that was judged as far as that goes without a store. */
@@ -94,7 +96,8 @@ export async function reserveSpend(
   options: SpendOptions,
 ): Promise<Verdict<SpendHold, GuardDenial>> {
   const judged = await judge(access, spend, options)
-  if (isBlock(judged)) return blocked(judged)
+  const no = (block: Block): GuardDenial => ({ ...blocked(block), evidence: access.evidence })
+  if (isBlock(judged)) return no(judged)
   const { cents, planned } = judged
   const { accountId } = access.session
   const { amountCents, currency, holdId = randomUUID() } = spend
@@ -102,10 +105,12 @@ export async function reserveSpend(
   if (held) {
     const storage = options.storage as SpendStorage
     const items = planned.map(({ item }) => item)
-    const reserved = await storage.reserve(accountId, holdId, items, options.clock.now())
+    const reserved = await withinTime('spend store', options.timeoutMs, () =>
+      storage.reserve(accountId, holdId, items, options.clock.now()),
+    )
     if (reserved.outcome === 'conflict') throw new TypeError('the hold id is in use with other amounts')
     if (reserved.outcome === 'over') {
-      return blocked(overBlock(planned[reserved.index] as PlannedItem, reserved.used))
+      return no(overBlock(planned[reserved.index] as PlannedItem, reserved.used))
     }
   }
   return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
@@ -122,7 +127,10 @@ export async function simulateSpend(
   const { planned } = judged
   if (planned.length === 0) return allow(undefined)
   const counters = planned.map(({ item }) => item.counter)
-  const used = await (options.storage as SpendStorage).used(access.session.accountId, counters)
+  const storage = options.storage as SpendStorage
+  const used = await withinTime('spend store', options.timeoutMs, () =>
+    storage.used(access.session.accountId, counters),
+  )
   const index = planned.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
   return index < 0
     ? allow(undefined)
@@ -145,7 +153,9 @@ export async function countCall(access: Access, options: SpendOptions): Promise<
   if (planned.length === 0) return undefined
   const items = planned.map(({ item }) => item)
   const storage = options.storage as SpendStorage
-  const reserved = await storage.reserve(access.session.accountId, null, items, options.clock.now())
+  const reserved = await withinTime('spend store', options.timeoutMs, () =>
+    storage.reserve(access.session.accountId, null, items, options.clock.now()),
+  )
   return reserved.outcome === 'over'
     ? overBlock(planned[reserved.index] as PlannedItem, reserved.used)
     : undefined
@@ -155,6 +165,7 @@ export async function countCall(access: Access, options: SpendOptions): Promise<
 export async function settleSpend(
   hold: SpendHold,
   storage: SpendStorage,
+  timeoutMs: number,
   actual: number = hold.requested.amountCents,
 ): Promise<Settled> {
   if (!Number.isSafeInteger(actual) || actual < 0) {
@@ -162,7 +173,8 @@ export async function settleSpend(
   }
   const { amountCents: asked } = hold.requested
   if (actual > asked) return 'exceeds'
-  return storage.settle(hold.accountId, hold.id, share(hold.amountCents, actual, asked))
+  const cents = share(hold.amountCents, actual, asked)
+  return withinTime('spend store', timeoutMs, () => storage.settle(hold.accountId, hold.id, cents))
 }
 
 /** `held * actual / asked`, rounded up, without leaving the integers. */

@@ -1,4 +1,6 @@
+export { revocationFeedContract } from './testing/feed.ts'
 export { spendStorageContract } from './testing/spend.ts'
 export { spendStorageFaults } from './testing/spend-faults.ts'
+export type { RevocationFeedUnderTest } from './testing/feed.ts'
 export type { SpendStorageUnderTest } from './testing/spend.ts'
 export type { HurtSpendStorage } from './testing/spend-faults.ts'

@@ -1,23 +1,21 @@
-import { memoryFeed, redisFeed, type FeedChange, type FeedEntry } from '@gatewright/kernel'
+import { memoryFeed, redisFeed, type FeedEntry } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { SqlClient } from '@gatewright/kernel/sql'
+import { failingTests } from '@gatewright/kernel/testing'
 import type { RevocationFeed } from '@gatewright/scope-guard'
 import { memoryRevocationFeed } from '@gatewright/scope-guard/memory'
 import { redisRevocationFeed } from '@gatewright/scope-guard/redis'
 import { sqlRevocationFeed } from '@gatewright/scope-guard/sqlite'
+import { revocationFeedContract } from '@gatewright/scope-guard/testing'
 import pg from 'pg'
 import { createClient } from 'redis'
 import t from 'tap'
 import { hurtPostgres, hurtRedis } from '../../harness/hurt.ts'
+import { runner } from '../../harness/runner.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
 
 const NOW = 1_767_225_600_000
-const CHANGES: readonly FeedChange[] = [
-  { kind: 'session', id: 'ses_1', at: NOW },
-  { kind: 'key', id: 'key_1', version: 2, at: NOW + 1 },
-  { kind: 'key', id: 'key_2', version: 5, at: NOW + 2, from: NOW + 9 },
-]
-const ENTRIES: readonly FeedEntry[] = CHANGES.map((change, index) => ({ ...change, position: index + 1 }))
+const ENTRY: FeedEntry = { kind: 'key', id: 'key_1', version: 2, at: NOW, position: 1 }
 
 const appendRedis = async (client: RedisClient, prefix: string, entry: FeedEntry): Promise<void> => {
   const { stream, channel } = redisFeed(prefix)
@@ -42,85 +40,98 @@ const appendSql = async (db: SqlClient, entry: FeedEntry): Promise<void> => {
   ])
 }
 
-/** The same reading on every store. */
-async function readsInPages(t: { same(found: unknown, wanted: unknown): void }, feed: RevocationFeed) {
-  t.same(await feed.after(0, 10), ENTRIES)
-  t.same(await feed.after(0, 2), ENTRIES.slice(0, 2))
-  t.same(await feed.after(2, 2), ENTRIES.slice(2))
-  t.same(await feed.after(3, 2), [])
-}
-
-t.test('reads the feed of this process, pushed at once', async t => {
+revocationFeedContract(runner, 'memory', async () => {
   const source = memoryFeed()
-  const feed = memoryRevocationFeed(source)
-  let pushed = 0
-  const end = await feed.subscribe?.(() => void pushed++)
-  source.append(CHANGES)
-  await readsInPages(t, feed)
-  t.equal(pushed, 1)
-  await end?.()
-  source.append(CHANGES)
-  t.equal(pushed, 1)
+  return {
+    feed: memoryRevocationFeed(source),
+    append: async entries => source.append(entries),
+    close: async () => {},
+  }
 })
 
-t.test('reads the stream in Redis, pushed over a channel', async t => {
+revocationFeedContract(runner, 'Redis, by a channel', async () => {
   const { connections, close } = await openRedis(1)
   const own = createClient({ url: process.env['TEST_REDIS_URL'] as string })
   own.on('error', () => {})
   await own.connect()
-  t.teardown(async () => {
-    own.destroy()
-    await close()
-  })
   const [client] = connections
   const prefix = `{${uniqueName()}}:`
-  let pushed: () => void = () => {}
-  const push = new Promise<void>(resolve => (pushed = resolve))
-  const feed = redisRevocationFeed(client!, {
-    prefix,
-    subscribe: async (channel, listener) => {
-      await own.subscribe(channel, listener)
-      return () => own.unsubscribe(channel)
+  const subscribe = async (channel: string, listener: () => void) => {
+    await own.subscribe(channel, listener)
+    return () => own.unsubscribe(channel)
+  }
+  return {
+    feed: redisRevocationFeed(client!, { prefix, subscribe }),
+    append: async entries => {
+      for (const entry of entries) await appendRedis(client!, prefix, entry)
     },
-  })
-  const end = await feed.subscribe?.(pushed)
-  for (const entry of ENTRIES) await appendRedis(client!, prefix, entry)
-  await push
-  await readsInPages(t, feed)
-  await end?.()
+    close: async () => {
+      own.destroy()
+      await close()
+    },
+  }
 })
 
-t.test('reads the table in Postgres, pushed by NOTIFY', async t => {
+revocationFeedContract(runner, 'Postgres, by NOTIFY', async () => {
   const { connections, close } = await openPostgres(1, createTable)
   const own = new pg.Client({ connectionString: process.env['TEST_POSTGRES_URL'] as string })
   await own.connect()
-  t.teardown(async () => {
-    await own.end()
-    await close()
-  })
   const [db] = connections
-  let pushed: () => void = () => {}
-  const push = new Promise<void>(resolve => (pushed = resolve))
-  const feed = sqlRevocationFeed(db!, {
-    subscribe: async (channel, listener) => {
-      own.on('notification', listener)
-      await own.query(`listen ${channel}`)
-      return () => own.query(`unlisten ${channel}`)
+  // The channel is the database's, not the schema's: a name of its own keeps parallel tests apart.
+  const mine = uniqueName()
+  const subscribe = async (_channel: string, listener: () => void) => {
+    own.on('notification', listener)
+    await own.query(`listen ${mine}`)
+    return () => own.query(`unlisten ${mine}`)
+  }
+  return {
+    feed: sqlRevocationFeed(db!, { subscribe }),
+    append: async entries => {
+      for (const entry of entries) await appendSql(db!, entry)
+      await db!.query(`notify ${mine}`)
     },
-  })
-  const end = await feed.subscribe?.(pushed)
-  for (const entry of ENTRIES) await appendSql(db!, entry)
-  await db!.query('notify gw_feed')
-  await push
-  await readsInPages(t, feed)
-  await end?.()
+    close: async () => {
+      await own.end()
+      await close()
+    },
+  }
 })
 
-t.test('reads the table in SQLite', async t => {
+revocationFeedContract(runner, 'SQLite', async () => {
   const { connections, close } = await openSqlite(1, createTable)
-  t.teardown(close)
-  for (const entry of ENTRIES) await appendSql(connections[0]!, entry)
-  await readsInPages(t, sqlRevocationFeed(connections[0]!))
+  const [db] = connections
+  return {
+    feed: sqlRevocationFeed(db!),
+    append: async entries => {
+      for (const entry of entries) await appendSql(db!, entry)
+    },
+    close,
+  }
+})
+
+t.test('the contract catches readers that skip, repeat, reorder or drop members', async t => {
+  const broken: Record<string, (feed: RevocationFeed) => RevocationFeed['after']> = {
+    'answers from a position on, itself included': feed => (position, limit) =>
+      feed.after(position - 1, limit),
+    'ignores the limit': feed => position => feed.after(position, 1000),
+    'newest first': feed => async (position, limit) => [...(await feed.after(position, limit))].reverse(),
+    'drops the start': feed => async (position, limit) =>
+      (await feed.after(position, limit)).map(entry => ({ ...entry, from: 0 })),
+  }
+  for (const [name, after] of Object.entries(broken)) {
+    const failed = await failingTests(contract =>
+      revocationFeedContract(contract, name, async () => {
+        const source = memoryFeed()
+        const feed = memoryRevocationFeed(source)
+        return {
+          feed: { ...feed, after: after(feed) },
+          append: async entries => source.append(entries),
+          close: async () => {},
+        }
+      }),
+    )
+    t.ok(failed.length > 0, name)
+  }
 })
 
 t.test('a revocation that cannot be read is a fault, never skipped', async t => {
@@ -148,7 +159,7 @@ t.test('throws a fault when Redis is cut or talks nonsense', async t => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
   t.teardown(close)
   const prefix = `{${uniqueName()}}:`
-  await appendRedis(healthy, prefix, ENTRIES[0]!)
+  await appendRedis(healthy, prefix, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
     await t.rejects(redisRevocationFeed(client, { prefix }).after(0, 10), { name: 'Fault' })
   }
@@ -157,7 +168,7 @@ t.test('throws a fault when Redis is cut or talks nonsense', async t => {
 t.test('throws a fault when Postgres is cut or talks nonsense', async t => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(createTable)
   t.teardown(close)
-  await appendSql(healthy, ENTRIES[1]!)
+  await appendSql(healthy, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {
     await t.rejects(sqlRevocationFeed(client).after(0, 10), { name: 'Fault' })
   }

@@ -6,6 +6,9 @@ import { SignJWT, type JWK } from 'jose'
 import t, { type Test } from 'tap'
 import { signingKey, type SigningKey } from '../issuer.ts'
 
+// RSA keys take long to make; one serves all tests that need no second.
+const auth0Key = await signingKey('RS256', 'auth0-1')
+
 /** A local issuer: publishes a key set over HTTP, as Auth0 and Entra do, and counts how often it is asked. */
 async function issuer(t: Test, answer?: RequestListener) {
   const keys: JWK[] = []
@@ -47,7 +50,7 @@ function guardFor(url: URL, claims: { iss: string; aud: string | string[] }, rea
 
 t.test('takes Auth0-style tokens: scope and permissions together, aud as a list, no own id', async t => {
   const { url, keys, asked } = await issuer(t)
-  const key = await signingKey('RS256', 'auth0-1')
+  const key = auth0Key
   keys.push(key.jwk)
   const guard = guardFor(url, AUTH0)
   const claims = {
@@ -75,7 +78,8 @@ t.test('takes Auth0-style tokens: scope and permissions together, aud as a list,
 
 t.test('takes Entra-style tokens: scp, uti, keys that name no algorithm', async t => {
   const { url, keys } = await issuer(t)
-  const key = await signingKey('RS256', 'entra-1', false)
+  const { alg: _, ...unnamed } = auth0Key.jwk
+  const key = { ...auth0Key, jwk: { ...unnamed, kid: 'entra-1' } }
   keys.push(key.jwk)
   const guard = guardFor(url, ENTRA, { account: 'oid' })
   const claims = {
@@ -99,7 +103,7 @@ t.test('takes Entra-style tokens: scp, uti, keys that name no algorithm', async 
 
 t.test('refuses foreign tokens of another type, issuer or with unreadable scopes', async t => {
   const { url, keys } = await issuer(t)
-  const key = await signingKey('RS256', 'auth0-1')
+  const key = auth0Key
   keys.push(key.jwk)
   const guard = guardFor(url, AUTH0)
   const good = { ...AUTH0, sub: 'auth0|1' }
@@ -115,7 +119,7 @@ t.test('refuses foreign tokens of another type, issuer or with unreadable scopes
 
 t.test('binds foreign tokens to policies that the host names', async t => {
   const { url, keys } = await issuer(t)
-  const key = await signingKey('RS256', 'auth0-1')
+  const key = auth0Key
   keys.push(key.jwk)
   const guard = createGuard({
     issuer: AUTH0.iss,
@@ -134,7 +138,7 @@ t.test('binds foreign tokens to policies that the host names', async t => {
 
 t.test('fetches again for an unknown key, so a rotation needs no restart', async t => {
   const { url, keys, asked } = await issuer(t)
-  const [first, second] = [await signingKey('RS256', 'k1'), await signingKey('RS256', 'k2')]
+  const [first, second] = [auth0Key, await signingKey('RS256', 'k2')]
   keys.push(first.jwk)
   const guard = guardFor(url, AUTH0)
   const send = async (key: SigningKey) =>
@@ -147,8 +151,8 @@ t.test('fetches again for an unknown key, so a rotation needs no restart', async
 
 t.test('a storm of unknown keys causes one fetch per cool-down', async t => {
   const { url, keys, asked } = await issuer(t)
-  keys.push((await signingKey('RS256', 'k1')).jwk)
-  const unknown = await signingKey('RS256', 'nobody')
+  keys.push(auth0Key.jwk)
+  const unknown = { ...auth0Key, jwk: { ...auth0Key.jwk, kid: 'nobody' } }
   const guard = createGuard({
     issuer: AUTH0.iss,
     audience: 'https://api.test',
@@ -172,7 +176,7 @@ t.test('answers 503, never 401, when the key set cannot be had', async t => {
     'a cut connection': request => void request.socket.destroy(),
     silence: () => {},
   }
-  const key = await signingKey('RS256', 'k1')
+  const key = auth0Key
   const authorization = `Bearer ${await token(key, { ...AUTH0, sub: 'u' })}`
   for (const [name, answer] of Object.entries(answers)) {
     const { url, server } = await issuer(t, answer)

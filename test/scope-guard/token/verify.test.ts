@@ -1,4 +1,4 @@
-import { createHmac, generateKeyPairSync } from 'node:crypto'
+import { createHmac, createSign, generateKeyPairSync } from 'node:crypto'
 import { localKeys } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { base64url, exportJWK, type JWK } from 'jose'
@@ -194,6 +194,38 @@ t.test('refuses a token over the size bound before anything reads it', async t =
   t.match(await send('x'.repeat(5_000_000)), refused)
 })
 
+t.test(
+  'reads a hostile field in time that grows with its length only (CVE-2026-35041 and its kind)',
+  async t => {
+    const { send } = await door({ maxTokenBytes: 16_384 })
+    const hostile = [
+      'A'.repeat(16_384),
+      '.'.repeat(16_384),
+      `${'A.'.repeat(8000)}!`,
+      `${'A'.repeat(16_000)}.A.=`,
+    ]
+    const started = process.cpuUsage()
+    for (let n = 0; n < 100; n++) for (const text of hostile) t.match(await send(text), refused)
+    const { user } = process.cpuUsage(started)
+    // 400 fields of 16 KiB take some 50 ms; a backtracking expression needs seconds for one.
+    t.ok(user < 5_000_000, `${user} microseconds`)
+  },
+)
+
+t.test('authenticates without a rule: the same credentials pass, and nothing is counted', async t => {
+  const limits = [{ name: 'perKey', points: 1, windowSeconds: 60, per: 'key' }] as const
+  const { guard, good, key, clock } = await door({ limits })
+  const authorization = `Bearer ${await sign(key, good)}`
+  for (let n = 0; n < 3; n++) {
+    t.match(await guard.authenticate({ authorization }), { ok: true, value: { sessionId: 'ses_1' } })
+  }
+  t.match(await guard.authenticate({ authorization: undefined }), refused)
+  t.match(await guard.authenticate({ authorization: 'Bearer x' }), refused)
+  t.match(await guard.check({ authorization }, rule), { ok: true })
+  clock.advance(900_000)
+  t.match(await guard.authenticate({ authorization }), { code: 'session_expired' })
+})
+
 t.test('answers hostile bytes with a refusal, never an exception', async () => {
   const { guard, good, key } = await door()
   const token = await sign(key, good)
@@ -225,6 +257,15 @@ t.test('throws a fault, not a 401, when keys cannot be had or read', async t => 
     const { send, good, key } = await door({ keys })
     await t.rejects(send(await sign(key, good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
   }
+})
+
+t.test('throws a fault for a key that is too weak to use, published by the source itself', async t => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid: 'weak', alg: 'RS256' }
+  const { send, good } = await door({ keys: localKeys({ keys: [jwk] }) })
+  const input = `${encode({ alg: 'RS256', typ: 'at+jwt', kid: 'weak' })}.${encode(good)}`
+  const signature = createSign('RSA-SHA256').update(input).sign(privateKey, 'base64url')
+  await t.rejects(send(`${input}.${signature}`), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
 })
 
 t.test('verifies again after cacheSeconds, so a dropped key stops serving', async t => {

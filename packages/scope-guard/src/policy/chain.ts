@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
-import { Fault, orFault } from '@gatewright/kernel'
+import { Fault } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
+import { withinTime } from '../timeout.ts'
 import { compileChain, type Chain } from './compile.ts'
 import { parsePolicy } from './parse.ts'
 import type { StoredPolicy } from './policy.ts'
@@ -23,11 +24,11 @@ const EMPTY = compileChain([])
  * the source throws, `ERR_STORE_REPLY` when a document is missing or is not a policy. A chain that cannot be
  * read blocks everything.
  */
-export function chainLoader(source: PolicySource): ChainLoader {
+export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoader {
   const compiled = new LRUCache<string, Chain>({ max: SHARED })
   return async ids => {
     if (ids.length === 0) return EMPTY
-    const documents: unknown = await orFault('policy source', async () => source(ids))
+    const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
     if (!Array.isArray(documents) || documents.length !== ids.length) {
       throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
     }

@@ -25,6 +25,8 @@ export interface FollowerOptions {
 }
 
 const PAGE = 1000
+/** How often old entries are looked for, in ms. */
+const FORGET_MS = 60_000
 
 /**
  * Follows a feed: a poll every `pollMs`, and at once when the store pushes. The bound counts from the START of
@@ -34,6 +36,7 @@ export function followFeed(options: FollowerOptions): FeedFollower {
   const { feed, boundMs, pollMs, clock, monotonic } = options
   const known = knownRevocations()
   let goodSince = -Infinity
+  let forgotAt = -Infinity
   let timer: NodeJS.Timeout | undefined
   let endPush: (() => Promise<void>) | undefined
   let stopped = false
@@ -50,7 +53,10 @@ export function followFeed(options: FollowerOptions): FeedFollower {
       more = entries.length >= PAGE
     }
     goodSince = Math.max(goodSince, started)
-    known.forget(clock.now())
+    if (started - forgotAt >= FORGET_MS) {
+      forgotAt = started
+      known.forget(clock.now())
+    }
   }
 
   /** One poll at a time; a wake-up during one leads to another. A poll that hangs is left behind after the bound. */

@@ -1,5 +1,6 @@
-import { orFault, type Clock, type Session } from '@gatewright/kernel'
+import type { Clock, Session } from '@gatewright/kernel'
 import type { RevocationFeed } from '../storage/feed-port.ts'
+import { withinTime } from '../timeout.ts'
 import { followFeed } from './follower.ts'
 
 /** Asks the truth: whether a session's key and the session itself are still good. One read of the issuer's store. */
@@ -46,12 +47,12 @@ function integer(option: string, value: number, least: number, most: number): nu
 }
 
 /** Makes the check of one mode. Throws a `TypeError` for a wrong option. */
-export function createRevocation(options: RevocationOptions, clock: Clock): Revocation {
+export function createRevocation(options: RevocationOptions, clock: Clock, timeoutMs: number): Revocation {
   if (options.mode === 'off') return { stands: () => true, start: done, stop: done }
   const { isLive } = options
   if (typeof isLive !== 'function') throw new TypeError('revocation.isLive must be a function')
   const ask = (session: Session): Promise<boolean> =>
-    orFault('revocation check', async () => {
+    withinTime('revocation check', timeoutMs, async () => {
       const live: unknown = await isLive(session)
       if (typeof live !== 'boolean') throw new TypeError('isLive must answer true or false')
       return live

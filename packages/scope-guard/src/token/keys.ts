@@ -63,12 +63,12 @@ export interface PinnedKey {
   readonly algorithms: string[]
 }
 
-const BY_CURVE: Readonly<Record<string, string>> = {
-  'P-256': 'ES256',
-  'P-384': 'ES384',
-  'P-521': 'ES512',
-  Ed25519: 'EdDSA',
-}
+const BY_CURVE: ReadonlyMap<string, string> = new Map([
+  ['P-256', 'ES256'],
+  ['P-384', 'ES384'],
+  ['P-521', 'ES512'],
+  ['Ed25519', 'EdDSA'],
+])
 
 /**
  * The one algorithm of a key: its `alg`, else what its curve implies, else (RSA) `rsaAlgorithm`. Undefined for
@@ -77,7 +77,7 @@ const BY_CURVE: Readonly<Record<string, string>> = {
 function algorithmOf(jwk: JWK, rsaAlgorithm: string): string | undefined {
   if (jwk.kty === 'oct' || 'd' in jwk || (jwk.use !== undefined && jwk.use !== 'sig')) return undefined
   if (jwk.key_ops !== undefined && !jwk.key_ops.includes('verify')) return undefined
-  const implied = jwk.kty === 'RSA' ? rsaAlgorithm : BY_CURVE[jwk.crv ?? '']
+  const implied = jwk.kty === 'RSA' ? rsaAlgorithm : BY_CURVE.get(jwk.crv ?? '')
   if (jwk.kty === 'RSA') return jwk.alg ?? implied
   // RFC 9864 names EdDSA with Ed25519 "Ed25519"; both name one algorithm.
   return jwk.alg === undefined || jwk.alg === implied || jwk.alg === 'Ed25519' ? implied : undefined

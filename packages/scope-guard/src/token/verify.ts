@@ -1,4 +1,4 @@
-import type { Clock, Session } from '@gatewright/kernel'
+import { Fault, type Clock, type Session } from '@gatewright/kernel'
 import { decodeProtectedHeader, errors, jwtVerify, type ProtectedHeaderParameters } from 'jose'
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
@@ -77,6 +77,7 @@ export async function verifyToken(
   } catch (error) {
     if (error instanceof errors.JWTExpired) return challenges.expired()
     if (error instanceof errors.JOSEError) return challenges.invalid(error.code)
-    throw error
+    // Not the token's fault: a key that jose refuses to use, such as RSA of fewer than 2048 bits.
+    throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
   }
 }

@@ -1,0 +1,19 @@
+import { Fault, orFault } from '@gatewright/kernel'
+
+/**
+ * Runs a store call for at most `ms`, and turns whatever it throws, and its silence, into a fault. What a late call
+ * did is unknown, as after a cut connection.
+ */
+export async function withinTime<T>(store: string, ms: number, call: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Fault('ERR_STORE_UNAVAILABLE', `${store} did not answer within ${ms} ms`))
+    }, ms)
+  })
+  try {
+    return await Promise.race([orFault(store, call), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

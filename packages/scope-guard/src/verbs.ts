@@ -1,0 +1,64 @@
+import type { Session, Verdict } from '@gatewright/kernel'
+import type { Access, GuardFacts } from './access.ts'
+import type { GuardDenial } from './codes.ts'
+import type { Rule } from './rule.ts'
+import type { Spend, SpendHold } from './spend.ts'
+import type { Settled, SpendStorage } from './storage/port.ts'
+
+/** Decides per request. Made once per process by `createGuard`. */
+export interface Guard {
+  /**
+   * Whether a request may pass: credential, session, revocation, surface, scope, limits, policy, in this order;
+   * the first "no" wins. A cached token with in-process limits costs no I/O. Limits count after the credential
+   * is proven. A session is good while `now < expiresAt`. Of simultaneous requests at the last point of a limit
+   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   */
+  check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
+
+  /**
+   * Whether a credential proves a session that still stands, without any rule: nothing is counted. At once where
+   * no I/O is needed. Denials: `unauthorized`, `session_expired`. Faults as `check`.
+   */
+  authenticate(facts: GuardFacts): Verdict<Session, GuardDenial> | Promise<Verdict<Session, GuardDenial>>
+
+  /** The same decision as `check` for a session that was proven in another way, such as by its API key itself. */
+  authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
+
+  /** Checks a rule at start-up. Throws a `TypeError`; `check` would throw the same at the first request. */
+  prepare(rule: Rule): void
+
+  /**
+   * Reserves an amount under every cap of the session's policies, or none of them, before the operation takes
+   * effect. Under any parallelism settled + held stays within each cap. The hold counts until `settle` or
+   * `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in the
+   * caller's own transaction. Denial: `policy_blocked`. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (the
+   * hold may stand: repeat with the same `holdId`, or release it) and `ERR_STORE_FULL`.
+   */
+  reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, GuardDenial>>
+
+  /**
+   * Ends a hold with what was really spent, in the currency asked for; by default all of it. `exceeds`: more
+   * than was held, and the hold stands. `gone`: it was ended before.
+   */
+  settle(hold: SpendHold, actual?: number, storage?: SpendStorage): Promise<Settled>
+
+  /** Ends a hold and gives everything back. False: it was ended before. */
+  release(hold: SpendHold, storage?: SpendStorage): Promise<boolean>
+
+  /**
+   * What `authorize` and `reserve` would decide now, without an effect: no limit, counter or hold changes, and
+   * rate limits are not asked.
+   */
+  simulate(
+    session: Session,
+    facts: GuardFacts,
+    rule: Rule,
+    spend?: Spend,
+  ): Promise<Verdict<Access, GuardDenial>>
+
+  /** Loads revocations, so that the first request is judged by them. Call before serving. Rejects with a fault. */
+  start(): Promise<void>
+
+  /** Ends polling and subscriptions. */
+  stop(): Promise<void>
+}
