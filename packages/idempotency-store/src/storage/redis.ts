@@ -29,9 +29,12 @@ return {'started', larger}
 const END = redisScript(`
 local held = redis.call('GET', KEYS[1])
 if not held then return 0 end
-local state, fence, at = string.match(held, '^(%a+) (%d+) %d+ ()')
+local state, fence, at, length, from = string.match(held, '^(%a+) (%d+) %d+ ()(%d+) ()')
 if fence ~= ARGV[1] then return 0 end
-if state ~= 'running' then return state == ARGV[2] and 1 or 0 end
+if state ~= 'running' then
+  local answer = string.sub(held, from + tonumber(length))
+  return state == ARGV[2] and answer == ARGV[5] and 1 or 0
+end
 local ended = ARGV[2] .. ' ' .. fence .. ' ' .. ARGV[3] .. ' ' .. string.sub(held, at) .. ARGV[5]
 if ARGV[4] == '' then redis.call('SET', KEYS[1], ended)
 else redis.call('SET', KEYS[1], ended, 'PX', ARGV[4]) end
