@@ -89,6 +89,7 @@ t.test('shuts the first runner out when the callback was faster', async t => {
     answer: answer(201, '"asked"'),
   }))
   await idempotency.begin(write())
+  t.match(await idempotency.complete(claim, answer(201, '"first"')), { state: 'late' })
   t.match(await idempotency.complete(claim, answer(500)), { state: 'late' })
   t.equal(await idempotency.release(claim), false)
   t.match(await idempotency.begin(write()), { value: { answer: answer(201, '"asked"') } })

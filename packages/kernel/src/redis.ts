@@ -31,14 +31,14 @@ export async function runScript(
   key: string,
   args: readonly string[],
 ): Promise<unknown> {
-  return orFault('redis', async () => {
-    try {
-      return await client.run(key, ['EVALSHA', script.sha1, '1', key, ...args])
-    } catch (error) {
+  try {
+    return await client.run(key, ['EVALSHA', script.sha1, '1', key, ...args])
+  } catch (error) {
+    return orFault('redis', async () => {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return await client.run(key, ['EVAL', script.lua, '1', key, ...args])
-    }
-  })
+      return client.run(key, ['EVAL', script.lua, '1', key, ...args])
+    })
+  }
 }
 
 /** Recipe for a node-redis client (`createClient`). Set `disableOfflineQueue: true`, so an outage is an error. */

@@ -123,12 +123,12 @@ t.test('catches an adapter that lets the last answer win', async t => {
       },
       async end(key, fence, ending, now) {
         const won = await sound.end(key, fence, ending, now)
-        if (won && ending.state === 'done') answers.set(key, ending.answer)
-        return won
+        if (ending.state === 'done') answers.set(key, ending.answer)
+        return won || ending.state === 'done'
       },
     }
   })
-  t.same(failed, ['lets an ending be repeated, and keeps the first answer'])
+  t.ok(failed.includes('lets an ending be repeated, refuses another one, and keeps the first answer'))
 })
 
 t.test('catches an adapter that is off by one at its deadlines', async t => {

@@ -49,9 +49,9 @@ function step(held: Model, call: Call): [Model, Begun | boolean] {
   }
   if (!held || held.fence !== call.fence) return [held, false]
   const { ending } = call
-  if (held.state !== 'running') return [held, held.state === ending.state]
-  if (ending.state === 'lost') return [{ ...held, until: 0 }, true]
   const answer = ending.state === 'done' ? ending.answer : null
+  if (held.state !== 'running') return [held, held.state === ending.state && held.answer === answer]
+  if (ending.state === 'lost') return [{ ...held, until: 0 }, true]
   return [{ ...held, state: ending.state, until: ending.expiresAt, answer }, true]
 }
 

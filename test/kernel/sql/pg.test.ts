@@ -166,3 +166,22 @@ t.test('gives every connection back, whatever happened on it', async t => {
   t.ok(client.listenerCount('error') <= 1, 'no listener is left behind')
   client.release()
 })
+
+t.test('prepares each statement once per connection when asked to, and only then', async t => {
+  const { pool } = await open(t, 1)
+  const prepared = async (): Promise<number> => {
+    const found = await pool.query(
+      "select 1 from pg_prepared_statements where statement like '%from notes where%'",
+    )
+    return found.rows.length
+  }
+  const find = 'select id from notes where id = $1'
+  const plain = fromPgPool(pool)
+  await rows(plain, find, [1])
+  t.equal(await prepared(), 0)
+  const db = fromPgPool(pool, { prepare: true })
+  await insert(db, 1)
+  for (let i = 0; i < 3; i++) t.same(await rows(db, find, [1]), [{ id: 1 }])
+  t.same(await db.transaction(tx => rows(tx, find, [1])), [{ id: 1 }])
+  t.equal(await prepared(), 1)
+})

@@ -58,12 +58,13 @@ export function memoryStorage(options: MemoryStorageOptions = {}): IdempotencySt
     async end(key, fence, ending) {
       const held = records.get(key)
       if (!held || held.fence !== fence) return false
-      if (held.state !== 'running') return held.state === ending.state
+      const answer = ending.state === 'done' ? ending.answer : ''
+      if (held.state !== 'running') return held.state === ending.state && held.answer === answer
       records.set(key, {
         ...held,
+        answer,
         state: ending.state === 'lost' ? 'running' : ending.state,
         until: ending.state === 'lost' ? 0 : ending.expiresAt,
-        answer: ending.state === 'done' ? ending.answer : '',
       })
       return true
     },

@@ -38,8 +38,9 @@ export interface IdempotencyStorage {
   begin(key: string, fingerprint: string, leaseUntil: EpochMs, now: EpochMs): Promise<Begun>
 
   /**
-   * Ends the run that holds `fence`. True when this call, or an earlier one with the same fence and the same
-   * kind of ending, ended it; the first answer stays. False when the key has moved on: the caller is late.
+   * Ends the run that holds `fence`. True when this call, or an earlier one with the same fence, ending and
+   * answer, ended it. False when the run has another end or the key has moved on: the caller is late, and
+   * nothing is changed; of several different answers the first stays.
    * A run whose lease is over may still be ended as long as nobody else has decided about it.
    */
   end(key: string, fence: number, ending: Ending, now: EpochMs): Promise<boolean>

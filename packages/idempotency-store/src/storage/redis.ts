@@ -3,36 +3,39 @@ import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/red
 import type { Begun, Ending, IdempotencyStorage } from './port.ts'
 
 /**
- * A record is one MessagePack value: state, fence, until, fingerprint, answer.
+ * A record is one string: `<state> <fence> <until> <length of fingerprint> <fingerprint><answer>`.
  * KEYS[1] the record, ARGV[1] fingerprint, ARGV[2] leaseUntil, ARGV[3] now. Deadlines are compared with the
  * caller's clock. A running record has no time to live: it must not vanish before somebody has decided.
+ * Answers 1 for a new key, which is started with the fence `now`.
  */
 const BEGIN = redisScript(`
-local now = tonumber(ARGV[3])
-local fence = now
-local held = redis.call('GET', KEYS[1])
-if held then
-  local state, last, deadline, fingerprint, answer = cmsgpack.unpack(held)
-  if state == 'running' or (state == 'done' and now < deadline) then
-    if fingerprint ~= ARGV[1] then return {'reused'} end
-    if state == 'done' then return {'done', deadline, answer} end
-    if now < deadline then return {'running'} end
-    return {'lost', last}
-  end
-  if last >= now then fence = last + 1 end
+local rest = ' ' .. ARGV[2] .. ' ' .. #ARGV[1] .. ' ' .. ARGV[1]
+if redis.call('SET', KEYS[1], 'running ' .. ARGV[3] .. rest, 'NX') then return 1 end
+local held, now = redis.call('GET', KEYS[1]), tonumber(ARGV[3])
+local state, fence, deadline, length, at = string.match(held, '^(%a+) (%d+) (%d+) (%d+) ()')
+if state == 'running' or (state == 'done' and now < tonumber(deadline)) then
+  local answer = at + tonumber(length)
+  if string.sub(held, at, answer - 1) ~= ARGV[1] then return {'reused'} end
+  if state == 'done' then return {'done', deadline, string.sub(held, answer)} end
+  if now < tonumber(deadline) then return {'running'} end
+  return {'lost', fence}
 end
-redis.call('SET', KEYS[1], cmsgpack.pack('running', fence, tonumber(ARGV[2]), ARGV[1]))
-return {'started', fence}
+local larger = string.format('%.0f', math.max(tonumber(fence) + 1, now))
+redis.call('SET', KEYS[1], 'running ' .. larger .. rest)
+return {'started', larger}
 `)
 
 /** KEYS[1] the record, ARGV[1] fence, ARGV[2] state, ARGV[3] until, ARGV[4] PX or nothing, ARGV[5] answer. */
 const END = redisScript(`
 local held = redis.call('GET', KEYS[1])
 if not held then return 0 end
-local state, fence, deadline, fingerprint = cmsgpack.unpack(held)
-if fence ~= tonumber(ARGV[1]) then return 0 end
-if state ~= 'running' then return state == ARGV[2] and 1 or 0 end
-local ended = cmsgpack.pack(ARGV[2], fence, tonumber(ARGV[3]), fingerprint, ARGV[5])
+local state, fence, at, length, from = string.match(held, '^(%a+) (%d+) %d+ ()(%d+) ()')
+if fence ~= ARGV[1] then return 0 end
+if state ~= 'running' then
+  local answer = string.sub(held, from + tonumber(length))
+  return state == ARGV[2] and answer == ARGV[5] and 1 or 0
+end
+local ended = ARGV[2] .. ' ' .. fence .. ' ' .. ARGV[3] .. ' ' .. string.sub(held, at) .. ARGV[5]
 if ARGV[4] == '' then redis.call('SET', KEYS[1], ended)
 else redis.call('SET', KEYS[1], ended, 'PX', ARGV[4]) end
 return 1
@@ -44,14 +47,14 @@ export interface RedisStorageOptions {
   readonly prefix?: string
 }
 
-/** A script's number comes back as an integer, by some clients as a bigint. */
 function integer(value: unknown): number {
-  const number = typeof value === 'bigint' ? Number(value) : value
+  const number = typeof value === 'string' && value !== '' ? Number(value) : NaN
   if (!Number.isSafeInteger(number)) throw malformedReply('redis', 'an integer')
-  return number as number
+  return number
 }
 
-function readBegun(reply: unknown): Begun {
+function readBegun(reply: unknown, now: EpochMs): Begun {
+  if (reply === 1) return { state: 'started', fence: now }
   const [state, number, answer] = Array.isArray(reply) ? (reply as unknown[]) : []
   if (state === 'started' || state === 'lost') return { state, fence: integer(number) }
   if (state === 'running' || state === 'reused') return { state }
@@ -79,7 +82,7 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
   return {
     async begin(key, fingerprint, leaseUntil, now) {
       const args = [fingerprint, String(leaseUntil), String(now)]
-      return readBegun(await runScript(client, BEGIN, prefix + keyDigest(key), args))
+      return readBegun(await runScript(client, BEGIN, prefix + keyDigest(key), args), now)
     },
     async end(key, fence, ending, now) {
       const args = [String(fence), ...endArguments(ending, now)]

@@ -72,7 +72,9 @@ export function sqlStorage(
   const end = `update ${table} set state = $3,
     answer = case when state = 'running' then $4 else answer end,
     until = case when state = 'running' then $5 else until end
-    where digest = $1 and fence = $2 and state in ('running', $3) returning 1 as won`
+    where digest = $1 and fence = $2
+      and (state = 'running' or (state = $3 and coalesce(answer, '') = coalesce($4, '')))
+    returning 1 as won`
   const collect = `delete from ${table} where digest in
     (select digest from ${table} where state <> 'running' and until <= $1 order by until limit $2)
     returning 1 as gone`

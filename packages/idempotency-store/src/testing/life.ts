@@ -32,11 +32,12 @@ export function life(test: Test): void {
     assert.deepEqual(await at(1).begin(key, 'a', LEASE, NOW), { state: 'lost', fence })
   })
 
-  test('lets an ending be repeated, and keeps the first answer', async (at, key) => {
+  test('lets an ending be repeated, refuses another one, and keeps the first answer', async (at, key) => {
     const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
     const first = { state: 'done', answer: '"first"', expiresAt: NOW + DAY } as const
     assert.equal(await at(0).end(key, fence, first, NOW), true)
-    assert.equal(await at(1).end(key, fence, { ...first, answer: '"second"' }, NOW), true)
+    assert.equal(await at(1).end(key, fence, first, NOW), true)
+    assert.equal(await at(1).end(key, fence, { ...first, answer: '"second"' }, NOW), false)
     assert.deepEqual(await at(2).begin(key, 'a', LEASE, NOW), first)
     assert.equal(await at(0).end(key, fence, { state: 'free', expiresAt: NOW + DAY }, NOW), false)
     assert.equal(await at(0).end(key, fence, { state: 'lost' }, NOW), false)

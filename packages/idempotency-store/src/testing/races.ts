@@ -65,9 +65,10 @@ export function races(test: Test): void {
 
   test('keeps one of 50 simultaneous answers, and every later begin reads that one', async (at, key) => {
     const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
-    await race(50, index =>
+    const won = await race(50, index =>
       at(index).end(key, fence, { state: 'done', answer: `${index}`, expiresAt: NOW + DAY }, NOW),
     )
+    assert.equal(won.filter(Boolean).length, 1)
     const read = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
     assert.equal(new Set(read.map(begun => JSON.stringify(begun))).size, 1)
     assert.equal(read[0]?.state, 'done')

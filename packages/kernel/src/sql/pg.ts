@@ -1,9 +1,16 @@
+import { keyDigest } from '../digest.ts'
 import { Fault, orFault } from '../fault.ts'
 import { refuseConfined } from './confine.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
 
+interface PgStatement {
+  readonly name: string
+  readonly text: string
+  readonly values: unknown[]
+}
+
 interface PgQueries {
-  query(text: string, values?: unknown[]): Promise<{ rows: SqlRow[] }>
+  query(statement: string | PgStatement, values?: unknown[]): Promise<{ rows: SqlRow[] }>
 }
 
 interface PgConnection extends PgQueries {
@@ -18,15 +25,41 @@ interface PgPool extends PgQueries {
 
 const ignore = (): void => {}
 
+/** Options of `fromPgPool`. */
+export interface PgPoolOptions {
+  /**
+   * Prepares each statement that has values, once per connection, so that the server does not plan it again.
+   * Default false: a pooler in transaction mode may not carry prepared statements. Use it with a fixed set of texts.
+   */
+  readonly prepare?: boolean
+}
+
+/** Runs a statement as it is, or by the name of its text. */
+function runner(
+  prepare: boolean,
+): (on: PgQueries, text: string, values: readonly SqlValue[]) => Promise<{ rows: SqlRow[] }> {
+  const names = new Map<string, string>()
+  return (on, text, values) => {
+    if (!prepare || values.length === 0) return on.query(text, [...values])
+    let name = names.get(text)
+    if (name === undefined) {
+      name = keyDigest(text)
+      names.set(text, name)
+    }
+    return on.query({ name, text, values: [...values] })
+  }
+}
+
 /**
  * Recipe for a `pg` Pool. The pool stays the team's: size, TLS and timeouts are set on it, and it needs an
  * `error` listener, because an idle connection that dies would otherwise end the process.
  */
-export function fromPgPool(pool: PgPool): SqlClient {
+export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}): SqlClient {
+  const run = runner(prepare)
   const db: SqlClient = {
     async query(text, values = []) {
       refuseConfined(db)
-      return orFault('postgres', () => pool.query(text, [...values]))
+      return orFault('postgres', () => run(pool, text, values))
     },
     async transaction(work) {
       refuseConfined(db)
@@ -39,7 +72,7 @@ export function fromPgPool(pool: PgPool): SqlClient {
       const tx: SqlQueries = {
         query: async (text: string, values: readonly SqlValue[] = []) => {
           if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
-          return orFault('postgres', () => connection.query(text, [...values]))
+          return orFault('postgres', () => run(connection, text, values))
         },
       }
       try {
