@@ -73,7 +73,7 @@ t.test('makes a partner key that the host accepts, and asks before it revokes on
   await host.stop('SIGTERM')
 
   t.match(await gatewright('aliases', 'report'), { code: 0, output: /\/consumer\/v1/ })
-  t.match(await gatewright('aliases', 'due'), { code: 0, output: /None is past its date/ })
+  t.match(await gatewright('aliases', 'due'), { code: 0, output: /No old name is past its sunset/ })
   t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +\\S+ +no +live`) })
   await gatewright('partner-keys', 'validate', keyId)
   t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 1, output: /needs --yes/ })
