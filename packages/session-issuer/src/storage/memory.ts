@@ -5,8 +5,7 @@ import {
   type EpochMs,
   type MemoryFeed,
 } from '@gatewright/kernel'
-import { endOf } from '../key.ts'
-import { keyUsed } from './records.ts'
+import { endOf, keyUsed } from './records.ts'
 import type {
   KeyPolicyRecord,
   KeyRecord,

@@ -1,6 +1,8 @@
 import { malformedReply, type Surface } from '@gatewright/kernel'
 import type { KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
+export { endOf } from '../key.ts'
+
 /** A key after a use of it. */
 export function keyUsed(key: KeyRecord, { at, rehash }: KeyUse): KeyRecord {
   return { ...key, ...rehash, lastUsedAt: Math.max(key.lastUsedAt ?? at, at) }

@@ -1,8 +1,7 @@
 import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { KeyRecord, KeyStorage } from './port.ts'
-import { endOf } from '../key.ts'
-import { parse, readKey, readPolicy } from './records.ts'
+import { endOf, parse, readKey, readPolicy } from './records.ts'
 import { APPEND } from './redis-feed.ts'
 
 /*

@@ -9,8 +9,7 @@ import {
   type SqlValue,
 } from '@gatewright/kernel/sql'
 import { appendToFeed } from './sql-feed.ts'
-import { endOf } from '../key.ts'
-import { parse, readKey, readPolicy } from './records.ts'
+import { endOf, parse, readKey, readPolicy } from './records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
 
 /** `$1, $2, ...` for a list of values that starts at parameter `from`. */
