@@ -7,7 +7,7 @@ const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
 t.test('the checksum is the CRC-32 of all before it, in 6 base62 digits', async t => {
   const { issuer } = setUp()
-  for (let n = 0; n < 50; n++) {
+  for (let n = 0; n < 10; n++) {
     const { text } = await newKey(issuer, [], { accountId: `a${n}` })
     const value = [...text.slice(-6)].reduce((sum, digit) => sum * 62 + BASE62.indexOf(digit), 0)
     t.equal(value, crc32(text.slice(0, -6)))

@@ -89,6 +89,11 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     })
     return loading
   }
+  /** Reads the set after a change of it: a load that is under way may have begun before. */
+  const renew = async (): Promise<void> => {
+    await loading?.catch(() => undefined)
+    await reload()
+  }
   /** The set, when it is fresh enough to use; a promise is made only when it has to be read again. */
   const fresh = (): SigningKeySet | undefined => {
     const age = held ? clock.now() - held.loadedAt : Infinity
@@ -103,6 +108,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     if (!signer) {
       signer = toSigner(key)
       signers.set(key.kid, signer)
+      signer.catch(() => signers.delete(key.kid))
     }
     return signer
   }
@@ -155,14 +161,14 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
         const signing = signingKeyAt(keys, now)
         return signing && now - signing.activatesAt < ageMs ? undefined : 'announce'
       })
-      await reload()
+      await renew()
       return done
     },
     async drop(kid) {
       const done = await change(keys =>
         publishedKeys(keys, clock.now()).some(key => key.kid === kid) ? { drop: kid } : undefined,
       )
-      await reload()
+      await renew()
       return done
     },
   }
