@@ -119,6 +119,24 @@ t.test('a handler that returns no answer is a mistake, reported by operation', a
   t.match(failures, [{ operation: 'plans.list', error: TypeError }])
 })
 
+t.test('a reporter or an error shape that throws does not decide the answer', async t => {
+  const broken = (): never => {
+    throw new Error('broken')
+  }
+  const warnings: unknown[] = []
+  const listen = (warning: Error): unknown => warnings.push(warning.message)
+  process.on('warning', listen)
+  t.teardown(() => process.off('warning', listen))
+  const own = gate({ errors: broken, report: broken })
+  const answer = await fetchGate(own, { body: 'stream' }).handle(own.open('plans.list'), broken)(
+    new Request('http://x/'),
+    undefined,
+  )
+  t.match(await answer.json(), { error: 'internal_error' })
+  await new Promise(setImmediate)
+  t.ok(warnings.includes('broken'))
+})
+
 t.test('the exposed fields and the codes are those that are sent', async t => {
   t.ok(exposedHeaders.includes('Idempotency-Replayed'))
   t.match(codes, { https_required: 403, payload_too_large: 413 })

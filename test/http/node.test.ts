@@ -210,6 +210,18 @@ t.test('a request that no guard let pass has no call', async t => {
   t.throws(() => gw.call(route, {} as never), /cards\.create: mount guard\(route\) before its handler/)
 })
 
+t.test('the facts name the whole path, also below a mounted router', async t => {
+  const { api } = await ground()
+  const gw = expressGate(api, { body: 'stream' })
+  const router = express.Router()
+  router.get(
+    '/cards',
+    gw.handle(api.open('cards.list'), ({ facts }) => ({ status: 200, body: { path: facts.path } })),
+  )
+  const url = await listen(t, express().use('/v1', router))
+  t.match(await (await fetch(`${url}/v1/cards?a=1`)).json(), { path: '/v1/cards' })
+})
+
 t.test('serves HTTP/2', async t => {
   const { api, route, headers } = await ground()
   const handle = expressGate(api, { body: 'stream' }).handle(route, ({ facts, body }) => ({

@@ -60,11 +60,12 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
   const facts =
     (request: ConnectRequest): Incoming['facts'] =>
     () =>
-      nodeFacts(request, gate.settings.trusted)
+      // A router of Express cuts its mount path off `url`.
+      nodeFacts(request, gate.settings.trusted, request.originalUrl)
 
   return {
     aliases(request, response, next) {
-      const entered = gate.enter(request, facts(request))
+      const entered = gate.enter(request, () => nodeFacts(request, gate.settings.trusted))
       if (!entered.ok) return sendWire(response, entered.answer)
       setFields(response, entered.value.fields)
       const [path, search] = splitTarget(request.url ?? '')

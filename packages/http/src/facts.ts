@@ -34,8 +34,12 @@ export function splitTarget(target: string): [path: string, search: string] {
 }
 
 /** Reads the facts of a Node request. HTTP/2 sends `:authority` where HTTP/1 has `Host`; both are `host` here. */
-export function nodeFacts(request: NodeRequest, trusted: TrustedProxies = noProxies): RequestFacts {
-  const [path, search] = splitTarget(request.url ?? '')
+export function nodeFacts(
+  request: NodeRequest,
+  trusted: TrustedProxies = noProxies,
+  target: string | undefined = request.url,
+): RequestFacts {
+  const [path, search] = splitTarget(target ?? '')
   const { headers, socket } = request
   const header = (name: string): string | undefined => {
     const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)

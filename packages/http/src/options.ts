@@ -58,6 +58,18 @@ export function byAccept(usual: ErrorShape): (facts: RequestFacts) => ErrorShape
   return facts => (facts.header('accept')?.includes('application/problem+json') ? 'problem' : usual)
 }
 
+/** A team's function that throws must not decide an answer: its failure is warned of, and `otherwise` taken. */
+function orElse<F, T>(call: (facts: F) => T, otherwise: T): (facts: F) => T {
+  return facts => {
+    try {
+      return call(facts)
+    } catch (error) {
+      process.emitWarning(error instanceof Error ? error : String(error))
+      return otherwise
+    }
+  }
+}
+
 /** A line for the operator: no stack, no cause, because a driver's error may quote values. */
 function print({ operation, error }: Failure): void {
   const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
@@ -75,13 +87,13 @@ export function checkedOptions(options: CommonOptions): Settings {
     throw new TypeError(`report must be a function, not ${typeof options.report}`)
   }
   return {
-    shapeOf: typeof errors === 'function' ? errors : () => errors,
+    shapeOf: typeof errors === 'function' ? orElse(errors, 'plain') : () => errors,
     trusted: trustedProxies(options.trustProxy ?? []),
     proxied: (options.trustProxy ?? []).length > 0,
     requireHttps: flag('requireHttps', options.requireHttps ?? false),
     bodyLimitBytes: bytes('bodyLimitBytes', options.bodyLimitBytes ?? 262_144),
     answerLimitBytes: bytes('answerLimitBytes', options.answerLimitBytes ?? 262_144),
     exposeHeaders: flag('exposeHeaders', options.exposeHeaders ?? false),
-    report: options.report ?? print,
+    report: orElse(options.report ?? print, undefined),
   }
 }
