@@ -99,3 +99,18 @@ for (const [name, prefix, share] of [
     rounds: 6,
   })
 }
+
+const oldPaths = paths('/consumer/v1')
+const plain = paths('/user/v1')
+await compare('legacy-alias-router: resolve an old path and make its notices', {
+  ours: {
+    name: 'resolve, Deprecation and Link',
+    run: index => {
+      const resolved = few.resolve({ path: oldPaths[index] as string, header })
+      return resolved.ok && resolved.value.answerHeaders
+    },
+  },
+  peers: [{ name: 'one match of @koa/router', run: index => router.match(plain[index] as string, 'GET') }],
+  operations: OPERATIONS,
+  rounds: 6,
+})

@@ -33,6 +33,22 @@ t.test('names every operation once, and keeps the legacy names of schemes and pa
     t.ok(paths[path], path)
 })
 
+t.test('makes the old names of schemes and body fields from the alias table', async t => {
+  const { securitySchemes } = body['components'] as { securitySchemes: Record<string, { name?: string }> }
+  t.same(securitySchemes['ConsumerKey'], {
+    ...securitySchemes['UserKey'],
+    name: 'X-Consumer-Key',
+    description: 'The old name of UserKey.',
+  })
+  const payin = paths['/user/v1/subscriptions/payin']?.['post'] as unknown as { security: object[] }
+  t.same(payin.security, [{ UserSessionBearer: [] }, { ConsumerSessionBearer: [] }])
+  const resolve = paths['/users/resolve']?.['post'] as unknown as {
+    requestBody: { content: Record<string, { schema: { properties: Record<string, object> } }> }
+  }
+  const { properties } = resolve.requestBody.content['application/json']!.schema
+  t.same(properties['externalUserId'], { ...properties['userId'], deprecated: true })
+})
+
 t.test('lets user operations answer only the statuses that their surface documents', async t => {
   const allowed = new Set(['200', '400', '401', '403', '404', '413', '415', '429', '500', '503'])
   for (const { path, responses } of all.filter(({ path }) => /^\/(user|identity)\//.test(path))) {

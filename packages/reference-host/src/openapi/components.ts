@@ -1,24 +1,23 @@
 const text = { type: 'string' } as const
-const bearer = (description: string): object => ({
+type Scheme = Readonly<Record<string, unknown>>
+const bearer = (description: string): Scheme => ({
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
   description,
 })
-const key = (name: string, description: string): object => ({
+const key = (name: string, description: string): Scheme => ({
   type: 'apiKey',
   in: 'header',
   name,
   description,
 })
 
-/** How callers prove who they are. The consumer names stay declared for existing clients. */
-export const securitySchemes: Readonly<Record<string, object>> = {
+/** How callers prove who they are, under current names. */
+export const securitySchemes: Readonly<Record<string, Scheme>> = {
   UserSessionBearer: bearer('A session of the user surface.'),
-  ConsumerSessionBearer: bearer('The legacy name of UserSessionBearer.'),
   PartnerSessionBearer: bearer('A session of the partner surface.'),
   UserKey: key('X-User-Key', 'A user API key.'),
-  ConsumerKey: key('X-Consumer-Key', 'The legacy name of UserKey.'),
   PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),
 }
 

@@ -1,6 +1,7 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { TObject } from 'typebox'
 import type { Operation } from '../server/operation.ts'
+import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
 import { answers } from './answers.ts'
 import { schemas, securitySchemes } from './components.ts'
 
@@ -23,7 +24,7 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
   for (const operation of table) {
     for (const [index, [path, legacy]] of everyPath(operation, host.aliases).entries()) {
       const item = (paths[path] ??= {})
-      item[operation.method.toLowerCase()] = describe(operation, index, legacy)
+      item[operation.method.toLowerCase()] = describe(operation, { index, legacy }, host.aliases)
     }
   }
   return {
@@ -32,7 +33,7 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
     servers: [{ url: host.url }],
     tags: [...new Set(table.map(({ id }) => tagOf(id)))].map(name => ({ name })),
     paths,
-    components: { schemas, securitySchemes },
+    components: { schemas, securitySchemes: withOldSchemes(securitySchemes, host.aliases) },
   }
 }
 
@@ -46,24 +47,28 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
   ])
 }
 
-function describe(operation: Operation, spelling: number, legacy: boolean): Json {
+function describe(
+  operation: Operation,
+  { index, legacy }: { index: number; legacy: boolean },
+  aliases: AliasTable,
+): Json {
   const { id, title, body } = operation
   return {
-    operationId: id.replace('.', '_') + (spelling === 0 ? '' : `_${spelling + 1}`),
+    operationId: id.replace('.', '_') + (index === 0 ? '' : `_${index + 1}`),
     tags: [tagOf(id)],
     summary: title,
     ...(legacy ? { deprecated: true } : {}),
     parameters: parameters(operation),
-    security: security(operation),
-    ...(body ? { requestBody: requestBody(body) } : {}),
+    security: security(operation).flatMap(name => schemeNames(name, aliases).map(each => ({ [each]: [] }))),
+    ...(body ? { requestBody: requestBody(body, withOldFields(body, id, aliases)) } : {}),
     responses: answers(operation),
   }
 }
 
 const tagOf = (id: string): string => id.split('.')[0] as string
 
-function requestBody(schema: TObject): Json {
-  const required = Array.isArray(schema.required) && schema.required.length > 0
+function requestBody(body: TObject, schema: Json): Json {
+  const required = Array.isArray(body.required) && body.required.length > 0
   return { required, content: { 'application/json': { schema } } }
 }
 
@@ -94,16 +99,11 @@ const headerParameters: Readonly<Record<string, Json>> = {
   OpenResponsesCallId: header('X-Open-Responses-Call-Id', { type: 'string', maxLength: 200 }),
 }
 
-/** The alternatives that prove the operation's credential; the consumer names are legacy twins. */
-function security({ credential, surface }: Operation): Record<string, string[]>[] {
-  const either = (...names: string[]): Record<string, string[]>[] => names.map(name => ({ [name]: [] }))
+/** The alternatives that prove the operation's credential. */
+function security({ credential, surface }: Operation): readonly string[] {
   if (credential === 'none') return []
-  if (credential === 'user-key') return either('UserKey', 'ConsumerKey')
-  if (credential === 'user-key-or-session') {
-    return either('UserKey', 'ConsumerKey', 'UserSessionBearer', 'ConsumerSessionBearer')
-  }
-  if (credential === 'partner-key') return either('PartnerKey')
-  return surface === 'partner'
-    ? either('PartnerSessionBearer')
-    : either('UserSessionBearer', 'ConsumerSessionBearer')
+  if (credential === 'user-key') return ['UserKey']
+  if (credential === 'user-key-or-session') return ['UserKey', 'UserSessionBearer']
+  if (credential === 'partner-key') return ['PartnerKey']
+  return [surface === 'partner' ? 'PartnerSessionBearer' : 'UserSessionBearer']
 }

@@ -1,0 +1,38 @@
+import { listAliases, type Alias, type AliasKind, type AliasTable } from '@gatewright/legacy-alias-router'
+import type { TObject } from 'typebox'
+
+type Json = Readonly<Record<string, unknown>>
+
+function served(aliases: AliasTable, kind: AliasKind): readonly Alias[] {
+  return listAliases(aliases).filter(alias => alias.kind === kind && alias.mode !== 'gone')
+}
+
+/** A security scheme's name and the old names it is still declared under. */
+export function schemeNames(name: string, aliases: AliasTable): readonly string[] {
+  return [name, ...served(aliases, 'scheme').flatMap(({ from, to }) => (to === name ? [from] : []))]
+}
+
+/** Security schemes, declared a second time under each old name. An old key scheme names the old header of its key. */
+export function withOldSchemes(
+  schemes: Readonly<Record<string, Json>>,
+  aliases: AliasTable,
+): Readonly<Record<string, Json>> {
+  const olds = served(aliases, 'scheme').map(({ from, to }) => {
+    const { name, ...scheme } = schemes[to as string] ?? {}
+    const header = served(aliases, 'header').find(row => row.to === String(name).toLowerCase())
+    const named = header?.from.replaceAll(/\b[a-z]/g, letter => letter.toUpperCase()) ?? name
+    const description = `The old name of ${to}.`
+    return [from, { ...scheme, ...(name === undefined ? {} : { name: named }), description }] as const
+  })
+  return { ...schemes, ...Object.fromEntries(olds) }
+}
+
+/** A body's schema with the old names of its fields, marked deprecated. One inside an object is the schema's own. */
+export function withOldFields(schema: TObject, operation: string, aliases: AliasTable): Json {
+  const { properties } = schema
+  const olds = served(aliases, 'request-field').flatMap(({ within, from, to }) => {
+    const field = within === operation && !from.includes('.') ? properties[to as string] : undefined
+    return field ? [[from, { ...field, deprecated: true }] as const] : []
+  })
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(olds) } }
+}
