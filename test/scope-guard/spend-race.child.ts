@@ -8,19 +8,17 @@ import { session } from './issuer.ts'
 
 /** What the parent asks for: one reservation per amount, all at once, each by a key and session of its own. */
 export interface Go {
+  readonly backend: 'Redis' | 'Postgres'
   readonly account: string
   readonly capCents: number
   readonly amounts: readonly number[]
 }
 
-const [backend, name] = process.argv.slice(2) as [string, string]
-
-async function openStorage(): Promise<SpendStorage> {
-  if (backend === 'Redis') {
-    const { connections } = await openRedis(1)
-    return redisStorage(connections[0]!, { prefix: `${name}:` })
-  }
-  return postgresStorage(fromPgPool(await openPostgresPool(name, 8)))
+const name = process.argv[2] as string
+const { connections } = await openRedis(1)
+const stores: Readonly<Record<Go['backend'], SpendStorage>> = {
+  Redis: redisStorage(connections[0]!, { prefix: `${name}:` }),
+  Postgres: postgresStorage(fromPgPool(await openPostgresPool(name, 8))),
 }
 
 let policy: unknown
@@ -30,11 +28,10 @@ const guard = createGuard({
   keys: async () => undefined,
   limits: [],
   policies: async ids => ids.map(() => policy),
-  spend: await openStorage(),
 })
 const rule: Rule = { operation: 'withdrawals.create', spends: 'withdrawal' }
 
-async function reserve(account: string, index: number, amountCents: number): Promise<number> {
+async function reserve(storage: SpendStorage, account: string, index: number, amountCents: number) {
   const holder = session(Date.now(), {
     accountId: account,
     sessionId: `ses_${process.pid}_${index}`,
@@ -44,13 +41,13 @@ async function reserve(account: string, index: number, amountCents: number): Pro
   })
   const access = await guard.authorize(holder, { authorization: undefined }, rule)
   if (!access.ok) throw new Error(access.code)
-  const hold = await guard.reserve(access.value, { amountCents, currency: 'USD' })
+  const hold = await guard.reserve(access.value, { amountCents, currency: 'USD' }, storage)
   return hold.ok ? amountCents : 0
 }
 
-process.on('message', ({ account, capCents, amounts }: Go) => {
+process.on('message', ({ backend, account, capCents, amounts }: Go) => {
   policy = { dailyWithdrawalCapCents: capCents }
-  void Promise.all(amounts.map((amount, index) => reserve(account, index, amount))).then(
+  void Promise.all(amounts.map((amount, index) => reserve(stores[backend], account, index, amount))).then(
     held => process.send?.({ held }),
     (error: unknown) => process.send?.({ error: String(error) }),
   )
