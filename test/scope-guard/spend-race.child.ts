@@ -27,6 +27,7 @@ const guard = createGuard({
   audience: 'a',
   keys: async () => undefined,
   limits: [],
+  storeTimeoutMs: 60_000,
   policies: async ids => ids.map(() => policy),
 })
 const rule: Rule = { operation: 'withdrawals.create', spends: 'withdrawal' }

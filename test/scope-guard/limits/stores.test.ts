@@ -64,8 +64,8 @@ for (const [name, open] of Object.entries(stores)) {
     const { store, close } = await open()
     t.teardown(close)
     const limits = [
-      { name: 'perKey', points: 20, windowSeconds: 60, per: 'key', store },
-      { name: 'perAccount', points: 30, windowSeconds: 60, per: 'account', store },
+      { name: 'perKey', points: 20, windowSeconds: 60, per: 'key', store, storeTimeoutMs: 20_000 },
+      { name: 'perAccount', points: 30, windowSeconds: 60, per: 'account', store, storeTimeoutMs: 20_000 },
     ] as const
     const hosts = [await bench({ limits }), await bench({ limits })] as const
     const tokens = await Promise.all(hosts.map(host => host.bearer()))
@@ -97,7 +97,15 @@ t.test('all limits of a request leave in one round trip', async t => {
   const store: LimiterStore = settings =>
     new RateLimiterRedis({ ...settings, storeClient: counting, useRedisPackage: true })
   const limits = ['a', 'b', 'c'].map(
-    name => ({ name: uniqueName() + name, points: 9, windowSeconds: 60, per: 'key', store }) as const,
+    name =>
+      ({
+        name: uniqueName() + name,
+        points: 9,
+        windowSeconds: 60,
+        per: 'key',
+        store,
+        storeTimeoutMs: 20_000,
+      }) as const,
   )
   const { guard, bearer } = await bench({ limits })
   t.match(await guard.check({ authorization: await bearer() }, rule), { ok: true })
@@ -112,7 +120,9 @@ for (const harm of ['cutBefore', 'cutAfter', 'malformed'] as const) {
       await close()
       await proxy.close()
     })
-    const limits = [{ name: 'perKey', points: 5, windowSeconds: 60, per: 'key', store }] as const
+    const limits = [
+      { name: 'perKey', points: 5, windowSeconds: 60, per: 'key', store, storeTimeoutMs: 20_000 },
+    ] as const
     const { guard, bearer } = await bench({ limits })
     const authorization = await bearer()
     t.match(await guard.check({ authorization }, rule), { ok: true })
