@@ -37,6 +37,9 @@ t.test(
     const key = randomUUID()
     const first = await post(user, { amountCents: 100 }, key)
     t.equal(first.headers.get('idempotency-replayed'), null)
+    const keptHours =
+      (Date.parse(first.headers.get('idempotency-expires') as string) - Date.now()) / 3_600_000
+    t.ok(keptHours > 23.9 && keptHours <= 24, 'the client is told how long the answer is kept')
     const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
     const renewed = { ...user, token: minted.body['sessionToken'] as string }
     for (const [as, path, spelt] of [

@@ -40,6 +40,10 @@ export function answers(operation: Operation): Json {
 }
 
 const replayed = {
+  'Idempotency-Expires': {
+    description: 'Until when the same key gets this answer (an HTTP date)',
+    schema: { type: 'string' },
+  },
   'Idempotency-Replayed': {
     description: '`true` when the answer is the stored one of an earlier request',
     schema: { type: 'string', enum: ['true'] },

@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { addressClass, parseJsonObject, type HeaderField } from '@gatewright/http'
-import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
+import { recordHeaders, type TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { SpendStorage } from '@gatewright/scope-guard'
@@ -160,8 +160,8 @@ async function commit(
     },
   )
   if (!run.ok) return { verdict: run, headers: [] }
-  const { answer, replayed } = run.value
-  const headers: HeaderField[] = replayed ? [['Idempotency-Replayed', 'true']] : []
+  const { answer } = run.value
+  const headers = recordHeaders(run.value)
   if (refusal) return { verdict: refusal, headers }
   const stored = JSON.parse(answer.body) as Success | Exclude<Verdict<never>, { ok: true }>
   return { verdict: 'ok' in stored ? stored : allow(stored), headers }

@@ -29,7 +29,7 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
   const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 })
   // An idle connection that dies is replaced; without a listener it would end the process.
   pool.on('error', () => {})
-  const sql = fromPgPool(pool)
+  const sql = fromPgPool(pool, { prepare: true })
   try {
     for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
       await migrate(sql)
