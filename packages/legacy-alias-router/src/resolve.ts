@@ -54,21 +54,6 @@ export interface Aliases {
 const NO_HEADERS: Resolved['headers'] = Object.freeze(Object.create(null) as Record<string, string>)
 const NONE: readonly AliasUse[] = Object.freeze([])
 
-const NO_FIELDS: readonly HeaderField[] = Object.freeze([])
-
-/** The notices are made when they are asked for: few requests use old names, and few ask twice. */
-function resolved(path: string, headers: Resolved['headers'], used: readonly AliasUse[]): Resolved {
-  if (used.length === 0) return { path, headers, used, answerHeaders: NO_FIELDS }
-  return {
-    path,
-    headers,
-    used,
-    get answerHeaders() {
-      return answerHeaders(used)
-    },
-  }
-}
-
 interface HeadersRead {
   readonly headers: Resolved['headers']
   readonly used: readonly AliasUse[]
@@ -114,10 +99,11 @@ export function createAliases(table: AliasTable): Aliases {
       if (!read.ok) return read
       const { headers, used } = read.value
       const alias = find(path)
-      if (!alias || !isPlain(path)) return allow(resolved(path, headers, used))
+      if (!alias || !isPlain(path)) return allow({ path, headers, used, answerHeaders: answerHeaders(used) })
       const successor = translated(path, alias)
       const all = [...used, { alias, successor }]
-      if (alias.mode !== 'gone') return allow(resolved(successor, headers, all))
+      if (alias.mode !== 'gone')
+        return allow({ path: successor, headers, used: all, answerHeaders: answerHeaders(all) })
       return deny('gone', `${alias.from} is gone: use ${alias.to}`, all)
     },
     readFields: fieldReader(table, aliases),
