@@ -155,35 +155,43 @@ interface Described {
   readonly requestBody?: unknown
 }
 
-/** Any operation that the host describes, the ones that this file knows nothing of included. */
-function anyOf(
-  described: readonly (readonly [method: string, path: string, operation: Described])[],
-): fc.Arbitrary<Step> {
-  const body = someOf<unknown>({}, { amountCents: 100 }, { scopes: ['cards.read'] }, [], '{')
-  return fc.record({ index: fc.nat(), body, token: fc.nat(5), credential: fc.nat(9), method: fc.nat(9) }).map(
-    ({ index, body, token, credential, method }): Step =>
-      ({ userKeys, userTokens, partnerTokens, partnerKey }) => {
-        const [verb, path, { operationId, security, requestBody }] = described[index % described.length]!
-        const scheme = Object.keys(security?.[0] ?? {})[0] ?? 'none'
-        const proofs: Record<string, Record<string, string>> = {
-          none: {},
-          UserKey: { 'x-user-key': pick(userKeys, token) },
-          PartnerKey: { 'x-partner-key': partnerKey },
-          UserSessionBearer: bearer(pick(userTokens, token)),
-          PartnerSessionBearer: bearer(pick(partnerTokens, token)),
-        }
-        // Now and then another credential than the rule's, or another method.
-        const proof = credential === 0 ? Object.values(proofs)[token % 5] : proofs[scheme]
-        return {
-          operation: operationId.replace('_', '.'),
-          method: method === 0 ? 'PUT' : verb.toUpperCase(),
-          path: path.replaceAll(/\{\w+\}/g, 'some-id'),
-          headers: { ...proof, 'idempotency-key': `key-number-${token}` },
-          ...(requestBody === undefined ? {} : { body }),
-        }
-      },
-  )
-}
+/** One operation that the host describes, known to this file or not, asked with what its description says. */
+const stepOf =
+  (
+    [verb, path, { operationId, security, requestBody }]: readonly [string, string, Described],
+    { body, token, credential, method }: { body: unknown; token: number; credential: number; method: number },
+  ): Step =>
+  ({ userKeys, userTokens, partnerTokens, partnerKey }) => {
+    const scheme = Object.keys(security?.[0] ?? {})[0] ?? 'none'
+    const proofs: Record<string, Record<string, string>> = {
+      none: {},
+      UserKey: { 'x-user-key': pick(userKeys, token) },
+      PartnerKey: { 'x-partner-key': partnerKey },
+      UserSessionBearer: bearer(pick(userTokens, token)),
+      PartnerSessionBearer: bearer(pick(partnerTokens, token)),
+    }
+    // Now and then another credential than the rule's, or another method.
+    const proof = credential === 0 ? Object.values(proofs)[token % 5] : proofs[scheme]
+    return {
+      operation: operationId.replace('_', '.'),
+      method: method === 0 ? 'PUT' : verb.toUpperCase(),
+      path: path.replaceAll(/\{\w+\}/g, 'some-id'),
+      headers: { ...proof, 'idempotency-key': `key-number-${token}` },
+      ...(requestBody === undefined ? {} : { body }),
+    }
+  }
+
+/** Any operation that the host describes. */
+const anyOf = (described: readonly (readonly [string, string, Described])[]): fc.Arbitrary<Step> =>
+  fc
+    .record({
+      index: fc.nat(described.length - 1),
+      body: someOf<unknown>({}, { amountCents: 100 }, { scopes: ['cards.read'] }, [], '{'),
+      token: fc.nat(5),
+      credential: fc.nat(9),
+      method: fc.nat(9),
+    })
+    .map(({ index, ...choice }) => stepOf(described[index]!, choice))
 
 interface Said {
   readonly status: number
@@ -293,7 +301,13 @@ t.test('every operation: old and new names give the same answers, limits, record
         (step, index) => [step, spellings[index]!, 1000] as [Step, Spelling, number],
       ),
     )
-  const history = fc.tuple(opening, random).map(([first, rest]) => [...first, ...rest])
+  // Then every operation is asked once, all in old names, slowly enough for the limits.
+  const all: [Step, Spelling, number][] = described.map(each => [
+    stepOf(each, { body: {}, token: 0, credential: 1, method: 1 }),
+    { path: true, headers: true, fields: true },
+    11_000,
+  ])
+  const history = fc.tuple(opening, random).map(([first, rest]) => [...first, ...all, ...rest])
 
   async function run(steps: [Step, Spelling, number][]): Promise<void> {
     const clocks = [manualClock(START), manualClock(START)] as [ManualClock, ManualClock]
@@ -349,13 +363,13 @@ t.test('every operation: old and new names give the same answers, limits, record
     [],
     'every old name was spoken',
   )
-  const all = new Set(
+  const ids = new Set(
     described.map(([, , { operationId }]) => operationId.replace('_', '.').replace(/_\d+$/, '')),
   )
   t.same(
-    [...all].filter(id => !operations.has(id)),
+    [...ids].filter(id => !operations.has(id)),
     [],
     'every operation was asked',
   )
-  t.ok(replays > 5, `${replays} answers were replays`)
+  t.ok(replays >= 5, `${replays} answers were replays`)
 })

@@ -4,7 +4,6 @@ import { recordHeaders, type TransactionalIdempotency } from '@gatewright/idempo
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { SpendStorage } from '@gatewright/scope-guard'
-import type { EntryLimits } from '../limits.ts'
 import { noted } from './aliases.ts'
 import type { CanonicalFacts } from './exchange.ts'
 import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
