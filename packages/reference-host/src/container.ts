@@ -3,7 +3,7 @@ import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import { createGuard } from '@gatewright/scope-guard'
 import { createIssuer } from '@gatewright/session-issuer'
-import { createVerifier } from '@gatewright/signature-verifier'
+import { createVerifier, keccakWithViem, recoverWithViem } from '@gatewright/signature-verifier'
 import { ContainerInstance } from 'typedi'
 import type { Config } from './config/config.ts'
 import { cardStore } from './modules/cards/store.ts'
@@ -49,15 +49,24 @@ export function createContainer(): Container {
   bind(token.PARTNERS, get => partnerStore(get(token.BACKEND).sql))
   bind(token.CARDS, get => cardStore(get(token.BACKEND).sql))
   bind(token.PAYINS, () => payinStore)
-  bind(token.VERIFIER, get =>
-    createVerifier({
+  bind(token.RECOVERY, () => ({ recover: recoverWithViem, keccak256: keccakWithViem }))
+  bind(token.CHAINS, () => ({}))
+  bind(token.VERIFIER, get => {
+    const { publicUrl, host, port } = get(token.CONFIG)
+    const chains = Object.entries(get(token.CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)
+    const { recover, keccak256 } = get(token.RECOVERY)
+    return createVerifier({
+      // What EIP-4361 and v2 statements must name. A sandbox is reached where it listens.
+      domain: publicUrl === undefined ? `${host}:${port}` : new URL(publicUrl).host,
+      ...{ recover, keccak256 },
+      ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
       service: get(token.CONFIG).serviceName,
       nonces: get(token.BACKEND).nonces,
       clock: get(token.CLOCK),
       // Many clients can share one address; a full queue is about a third of a second of pure JS.
       recoveries: { waiting: 128, waitingPerClass: 32 },
-    }),
-  )
+    })
+  })
   bind(token.ISSUER, get => {
     const config = get(token.CONFIG)
     return createIssuer({

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Clock } from '@gatewright/kernel'
+import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
@@ -10,6 +11,7 @@ import { aliasTable } from './product/aliases.ts'
 import { firstPartnerKey } from './sandbox.ts'
 import { createApp } from './server/app.ts'
 import type { Observe } from './server/decision.ts'
+import { rpcClients } from './rpc.ts'
 import { appServices } from './services.ts'
 import { openStores } from './storage/open.ts'
 import * as token from './tokens.ts'
@@ -51,6 +53,9 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   container.bind(token.SECRETS, () => secrets)
   const { clock } = options
   if (clock) container.bind(token.CLOCK, () => clock)
+  const recovery = await pickRecover()
+  container.bind(token.RECOVERY, () => recovery)
+  container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
   const guard = container.get(token.GUARD)
   try {
     await guard.start()

@@ -3,7 +3,7 @@ import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Guard } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
-import type { Verifier } from '@gatewright/signature-verifier'
+import type { PickedRecover, RpcClient, Verifier } from '@gatewright/signature-verifier'
 import { Token } from 'typedi'
 import type { Config } from './config/config.ts'
 import type { EntryLimits } from './limits.ts'
@@ -24,6 +24,11 @@ export const CONFIG: Key<Config> = new Key('config')
 export const CLOCK: Key<Clock> = new Key('clock')
 export const BACKEND: Key<Backend> = new Key('backend')
 export const SECRETS: Key<Secrets> = new Key('secrets')
+
+/** How signatures are recovered; pure JS unless the caller picks a faster one. */
+export const RECOVERY: Key<Pick<PickedRecover, 'recover' | 'keccak256'>> = new Key('recovery')
+/** Chains whose contract wallets may prove themselves, by chain id. */
+export const CHAINS: Key<Readonly<Record<number, RpcClient>>> = new Key('chains')
 
 /** What the container makes from it. */
 export const ALIASES: Key<Aliases> = new Key('aliases')

@@ -38,6 +38,7 @@ t.test(
     const mint = (key: string): Promise<Answer> =>
       host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
     const read = (token: string): Promise<Answer> => host.send('/user/v1/keys', { headers: bearer(token) })
+    t.equal((await read(user.token)).status, 200, 'a session in use is known')
     for (const call of [() => mint(`${user.key.slice(0, -8)}00000000`), () => read(`${user.token}x`)]) {
       for (let n = 0; n < 3; n++) t.equal((await call()).status, 401)
       const fourth = await call()

@@ -1,3 +1,4 @@
+import type { ChainUrl } from '../rpc.ts'
 import type { RedisTarget } from '../storage/redis.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { NamedSecret } from './readers.ts'
@@ -17,6 +18,7 @@ export interface Config {
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
+  readonly rpcUrls: readonly ChainUrl[]
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
   readonly logLevel: Values['LOG_LEVEL']
@@ -62,6 +64,7 @@ function toConfig(values: Values, env: Env): Config {
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
     trustProxy: values.TRUST_PROXY,
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,
+    rpcUrls: values.RPC_URLS,
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
     logLevel: values.LOG_LEVEL,

@@ -72,6 +72,14 @@ export function listOf<T>(read: Read<T>): Read<readonly T[]> {
   }
 }
 
+/** `chain id=URL`. */
+export const chainUrl: Read<{ readonly chainId: number; readonly url: string }> = text => {
+  const [, chainId, url = ''] = /^([1-9]\d{0,15})=(https?:\/\/.+)$/.exec(text) ?? []
+  return chainId !== undefined && URL.canParse(url)
+    ? { value: { chainId: Number(chainId), url } }
+    : expected('must be chain id=URL pairs, such as 1=https://rpc.example.com')
+}
+
 /** One named secret; the newest signs, the others still verify. */
 export interface NamedSecret {
   readonly id: string

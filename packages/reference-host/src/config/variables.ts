@@ -2,6 +2,7 @@ import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import {
   anyText,
   bytes32,
+  chainUrl,
   listOf,
   namedSecrets,
   onOff,
@@ -98,6 +99,12 @@ export const variables = {
     '`off`, live `on`',
     '`on` answers 403 `https_required` to requests that did not come by HTTPS',
   ),
+  RPC_URLS: variable<readonly { readonly chainId: number; readonly url: string }[]>(
+    listOf(chainUrl),
+    [],
+    'none',
+    'JSON-RPC endpoints by chain id, joined by commas: `1=https://...`. Contract wallets (ERC-1271) of these chains may sign',
+  ),
   RATE_LIMITS: variable<RateLimits>(
     rateLimits,
     DEFAULT_LIMITS,
@@ -124,4 +131,4 @@ export type Values = {
 }
 
 /** Chosen by design, but this version does nothing with them; starting as if it did would mislead. */
-export const UNSUPPORTED = ['SIGNING_KEYS', 'RPC_URLS', 'PAYIN_RECEIVERS', 'PLANS_FILE'] as const
+export const UNSUPPORTED = ['SIGNING_KEYS', 'PAYIN_RECEIVERS', 'PLANS_FILE'] as const

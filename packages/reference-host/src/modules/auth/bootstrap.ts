@@ -1,5 +1,6 @@
 import { allow, missingScopes } from '@gatewright/kernel'
 import { addressClass } from '@gatewright/http'
+import { requestDigest } from '@gatewright/signature-verifier'
 import Type from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
@@ -66,7 +67,10 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       const sessionPolicy = checkedPolicy(body.sessionPolicy, 'sessionPolicy')
       if (!sessionPolicy.ok) return sessionPolicy
 
-      const proven = await verifier.verify(body, { addressClass: addressClass(facts.address) })
+      const proven = await verifier.verify(body, {
+        addressClass: addressClass(facts.address),
+        ...requested(body),
+      })
       if (!proven.ok) return proven
       const { principal, address } = proven.value
       const user = await users.ofWallet(
@@ -102,4 +106,10 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       })
     },
   })
+}
+
+/** What a v2 or EIP-4361 statement binds of the request. */
+function requested(body: object): { requestDigest?: string } {
+  const digest = requestDigest(body)
+  return digest === undefined ? {} : { requestDigest: digest }
 }
