@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { Fault, GRACE_MS } from '@gatewright/kernel'
-import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { GRACE_MS } from '@gatewright/kernel'
+import {
+  type HurtStorage,
+  isStoreFault,
+  openedTests,
+  race,
+  type TestRunner,
+} from '@gatewright/kernel/testing'
 import type { ChallengeStorage } from './storage/port.ts'
 
 /** A fresh or shared store, seen through several connections. */
@@ -109,54 +115,36 @@ export function challengeStorageContract(
 }
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export interface HurtChallengeStorage {
-  readonly healthy: ChallengeStorage
-  /** The connection dies before the store sees the request. */
-  readonly cutBefore: ChallengeStorage
-  /** The store acts, then the connection dies before its answer arrives. */
-  readonly cutAfter: ChallengeStorage
-  /** The store's answer is not what the adapter expects. */
-  readonly malformed: ChallengeStorage
-  close(): Promise<void>
-}
+export type HurtChallengeStorage = HurtStorage<ChallengeStorage>
 
 /** The faults of challenges: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function challengeStorageFaults(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<HurtChallengeStorage>,
 ): void {
-  const test = (title: string, run: (stores: HurtChallengeStorage, key: string) => Promise<void>): void =>
-    it(title, async () => {
-      const stores = await open()
-      try {
-        await run(stores, randomUUID())
-      } finally {
-        await stores.close()
-      }
-    })
-  const isFault = (error: unknown): boolean => error instanceof Fault && error.code.startsWith('ERR_STORE_')
+  const test = openedTests(runner, open)
 
-  describe(`ChallengeStorage faults on ${name}`, () => {
+  runner.describe(`ChallengeStorage faults on ${name}`, () => {
     test('throws a fault when cut before the store acts, and nothing is used up', async (stores, key) => {
       await stores.healthy.issue(key, NOW + MINUTE, NOW)
-      await assert.rejects(stores.cutBefore.consume(key, NOW), isFault)
+      await assert.rejects(stores.cutBefore.consume(key, NOW), isStoreFault)
       assert.equal(await stores.healthy.consume(key, NOW), true)
     })
 
     test('throws a fault when cut after the store acted, and the challenge is used up', async (stores, key) => {
       await stores.healthy.issue(key, NOW + MINUTE, NOW)
-      await assert.rejects(stores.cutAfter.consume(key, NOW), isFault)
+      await assert.rejects(stores.cutAfter.consume(key, NOW), isStoreFault)
       assert.equal(await stores.healthy.consume(key, NOW), false)
     })
 
     test('throws a fault on a malformed reply', async (stores, key) => {
       await stores.healthy.issue(key, NOW + MINUTE, NOW)
-      await assert.rejects(stores.malformed.consume(key, NOW), isFault)
+      await assert.rejects(stores.malformed.consume(key, NOW), isStoreFault)
     })
 
     test('throws a fault when issuing is cut off', async (stores, key) => {
-      await assert.rejects(stores.cutBefore.issue(key, NOW + MINUTE, NOW), isFault)
+      await assert.rejects(stores.cutBefore.issue(key, NOW + MINUTE, NOW), isStoreFault)
       assert.equal(await stores.healthy.consume(key, NOW), false)
     })
   })

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { Fault, GRACE_MS } from '@gatewright/kernel'
-import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { GRACE_MS } from '@gatewright/kernel'
+import {
+  type HurtStorage,
+  isStoreFault,
+  openedTests,
+  race,
+  type TestRunner,
+} from '@gatewright/kernel/testing'
 import type { NonceStorage } from './storage/port.ts'
 
 /** A fresh or shared store, seen through several connections. */
@@ -117,47 +123,29 @@ export function nonceStorageContract(
 }
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export interface HurtNonceStorage {
-  readonly healthy: NonceStorage
-  /** The connection dies before the store sees the request. */
-  readonly cutBefore: NonceStorage
-  /** The store acts, then the connection dies before its answer arrives. */
-  readonly cutAfter: NonceStorage
-  /** The store's answer is not what the adapter expects. */
-  readonly malformed: NonceStorage
-  close(): Promise<void>
-}
+export type HurtNonceStorage = HurtStorage<NonceStorage>
 
 /** The faults of `NonceStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function nonceStorageFaults(
-  { describe, it }: TestRunner,
+  runner: TestRunner,
   name: string,
   open: () => Promise<HurtNonceStorage>,
 ): void {
-  const test = (title: string, run: (stores: HurtNonceStorage, key: string) => Promise<void>) =>
-    it(title, async () => {
-      const stores = await open()
-      try {
-        await run(stores, randomUUID())
-      } finally {
-        await stores.close()
-      }
-    })
-  const isFault = (error: unknown): boolean => error instanceof Fault && error.code.startsWith('ERR_STORE_')
+  const test = openedTests(runner, open)
 
-  describe(`NonceStorage faults on ${name}`, () => {
+  runner.describe(`NonceStorage faults on ${name}`, () => {
     test('throws a fault when cut before the store acts, and nothing is claimed', async (stores, key) => {
-      await assert.rejects(stores.cutBefore.claim(key, NOW + MINUTE, NOW), isFault)
+      await assert.rejects(stores.cutBefore.claim(key, NOW + MINUTE, NOW), isStoreFault)
       assert.equal(await stores.healthy.claim(key, NOW + MINUTE, NOW), true)
     })
 
     test('throws a fault when cut after the store acted, and the key stays claimed', async (stores, key) => {
-      await assert.rejects(stores.cutAfter.claim(key, NOW + MINUTE, NOW), isFault)
+      await assert.rejects(stores.cutAfter.claim(key, NOW + MINUTE, NOW), isStoreFault)
       assert.equal(await stores.healthy.claim(key, NOW + MINUTE, NOW), false)
     })
 
     test('throws a fault on a malformed reply', async (stores, key) => {
-      await assert.rejects(stores.malformed.claim(key, NOW + MINUTE, NOW), isFault)
+      await assert.rejects(stores.malformed.claim(key, NOW + MINUTE, NOW), isStoreFault)
     })
   })
 }

@@ -1,5 +1,7 @@
 export { manualClock } from './clock.ts'
 export { race } from './race.ts'
 export { collectTests, failingTests } from './runner.ts'
+export { isStoreFault, openedTests } from './suite.ts'
 export type { ManualClock } from './clock.ts'
 export type { CollectedTest, TestRunner } from './runner.ts'
+export type { HurtStorage } from './suite.ts'

@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { TestRunner } from '@gatewright/kernel/testing'
+import { type HurtStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
 import { keyRecord, sessionRecord, write } from './records.ts'
-import { isStoreFault, tests, type Hurt } from './suite.ts'
 
 /** The faults of `KeyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function keyStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<Hurt<KeyStorage>>,
+  open: () => Promise<HurtStorage<KeyStorage>>,
 ): void {
-  const test = tests(runner, open)
+  const test = openedTests(runner, open)
 
   runner.describe(`KeyStorage faults on ${name}`, () => {
     test('throws a fault when cut before the store acts, and nothing is written', async stores => {
@@ -42,9 +41,9 @@ export function keyStorageFaults(
 export function sessionStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<Hurt<SessionStorage>>,
+  open: () => Promise<HurtStorage<SessionStorage>>,
 ): void {
-  const test = tests(runner, open)
+  const test = openedTests(runner, open)
 
   runner.describe(`SessionStorage faults on ${name}`, () => {
     test('throws a fault when cut before the store acts, and nothing is stored', async stores => {

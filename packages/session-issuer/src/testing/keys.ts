@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyRecord, KeyStorage } from '../storage/port.ts'
 import { keyRecord, write } from './records.ts'
-import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
+import { at, HOSTILE, MINUTE, NOW, wins, type UnderTestWithFeed } from './suite.ts'
 
 /** The contract of `KeyStorage`: run it against every adapter. `open` is called once per test. */
 export function keyStorageContract(
@@ -11,7 +11,7 @@ export function keyStorageContract(
   name: string,
   open: () => Promise<UnderTestWithFeed<KeyStorage>>,
 ): void {
-  const test = tests(runner, open)
+  const test = openedTests(runner, open)
 
   runner.describe(`KeyStorage on ${name}`, () => {
     test('finds a stored key as it was written, and none that was not', async store => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
-import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
 import { childOf, sessionRecord } from './records.ts'
-import { at, HOSTILE, MINUTE, NOW, tests, wins, type UnderTestWithFeed } from './suite.ts'
+import { at, HOSTILE, MINUTE, NOW, wins, type UnderTestWithFeed } from './suite.ts'
 
 /** The contract of `SessionStorage`: run it against every adapter. `open` is called once per test. */
 export function sessionStorageContract(
@@ -12,7 +12,7 @@ export function sessionStorageContract(
   name: string,
   open: () => Promise<UnderTestWithFeed<SessionStorage>>,
 ): void {
-  const test = tests(runner, open)
+  const test = openedTests(runner, open)
 
   runner.describe(`SessionStorage on ${name}`, () => {
     test('finds a stored session as it was written, and none that was not', async store => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { race, type TestRunner } from '@gatewright/kernel/testing'
+import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import { generateSigningKey } from '../signing/generate.ts'
 import type { SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
-import { at, NOW, tests, wins, type UnderTest } from './suite.ts'
+import { at, NOW, wins, type UnderTest } from './suite.ts'
 
 /** The contract of a `SigningKeyStorage` that can be written. `open` is called once per test, for an empty store. */
 export function signingKeyStorageContract(
@@ -10,7 +10,7 @@ export function signingKeyStorageContract(
   name: string,
   open: () => Promise<UnderTest<SigningKeyStorage>>,
 ): void {
-  const test = tests(runner, open)
+  const test = openedTests(runner, open)
   const draw = async (): Promise<SigningKey> => ({
     ...(await generateSigningKey('EdDSA')),
     ...{ activatesAt: NOW, retiresAt: NOW + 1, dropsAt: null },

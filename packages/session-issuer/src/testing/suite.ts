@@ -1,5 +1,4 @@
-import { Fault, type FeedEntry } from '@gatewright/kernel'
-import type { TestRunner } from '@gatewright/kernel/testing'
+import type { FeedEntry } from '@gatewright/kernel'
 
 /** A fresh or shared store whose revocation feed can be read. */
 export interface UnderTestWithFeed<Storage> extends UnderTest<Storage> {
@@ -12,18 +11,6 @@ export interface UnderTest<Storage> {
   /** The port over separate connections to one store; one entry for an in-process store. */
   readonly connections: readonly Storage[]
   /** Closes what `open` opened. */
-  close(): Promise<void>
-}
-
-/** A port whose connection to the store can be hurt, for stores that have one. */
-export interface Hurt<Storage> {
-  readonly healthy: Storage
-  /** The connection dies before the store sees the request. */
-  readonly cutBefore: Storage
-  /** The store acts, then the connection dies before its answer arrives. */
-  readonly cutAfter: Storage
-  /** The store's answer is not what the adapter expects. */
-  readonly malformed: Storage
   close(): Promise<void>
 }
 
@@ -50,22 +37,6 @@ export const HOSTILE: readonly string[] = [
   `${'x'.repeat(65_535)}y`,
 ]
 
-/** Opens for each test what it needs, and closes it whatever happens. */
-export function tests<T extends { close(): Promise<void> }>(
-  { it }: TestRunner,
-  open: () => Promise<T>,
-): (title: string, run: (opened: T) => Promise<void>) => void {
-  return (title, run) =>
-    it(title, async () => {
-      const opened = await open()
-      try {
-        await run(opened)
-      } finally {
-        await opened.close()
-      }
-    })
-}
-
 /** The port over connection `index`, round robin. */
 export function at<Storage>({ connections }: UnderTest<Storage>, index: number): Storage {
   return connections[index % connections.length] as Storage
@@ -74,9 +45,4 @@ export function at<Storage>({ connections }: UnderTest<Storage>, index: number):
 /** How many of the calls resolved true. */
 export function wins(results: readonly boolean[]): number {
   return results.filter(Boolean).length
-}
-
-/** Whether a rejection is the fault of a store. */
-export function isStoreFault(error: unknown): boolean {
-  return error instanceof Fault && error.code.startsWith('ERR_STORE_')
 }
