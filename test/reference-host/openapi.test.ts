@@ -1,4 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
 
@@ -8,6 +9,7 @@ interface Described {
   readonly operationId: string
   readonly deprecated?: boolean
   readonly responses: object
+  readonly requestBody?: { readonly content: Record<string, { schema: object; example?: unknown }> }
 }
 const { body } = await host.send('/openapi.json')
 const paths = body['paths'] as Record<string, Record<string, Described>>
@@ -57,5 +59,22 @@ t.test('lets user operations answer only the statuses that their surface documen
       [],
       path,
     )
+  }
+})
+
+t.test('has examples for every operation that hold against its own schemas', async t => {
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ } })
+  const components = body['components']
+  type Content = Record<string, { schema: object; example?: unknown }>
+  for (const { path, method, responses, requestBody } of all) {
+    const contents = [
+      (responses as Record<string, { content: Content }>)['200']?.content['application/json'],
+      requestBody?.content['application/json'],
+    ]
+    for (const content of contents.filter(each => each !== undefined)) {
+      t.ok(content.example, `${method} ${path} has an example`)
+      const validate = ajv.compile({ ...content.schema, components })
+      t.ok(validate(content.example), `${method} ${path}: ${ajv.errorsText(validate.errors)}`)
+    }
   }
 })

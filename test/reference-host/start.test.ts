@@ -65,7 +65,12 @@ t.test('says which port is taken', async t => {
 })
 
 t.test('shows no secret in logs, errors or metrics, whatever clients do', async t => {
-  const host = await spawnHost(dataDir, { LOG_LEVEL: 'debug' })
+  const own = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
+  t.teardown(() => rmSync(own, { recursive: true, force: true }))
+  const first = await spawnHost(own)
+  const partnerKey = /gw_sandbox_partner_\w+/.exec(first.output())?.[0] as string
+  await first.stop('SIGTERM')
+  const host = await spawnHost(own, { LOG_LEVEL: 'debug' })
   const errors: string[] = []
   const send = async (path: string, options?: RequestOptions): Promise<Answer> => {
     const answer = await request(host.url, path, options)
@@ -83,6 +88,16 @@ t.test('shows no secret in logs, errors or metrics, whatever clients do', async 
     body: {},
     headers: { 'x-user-key': child },
   })
+  const partner = { 'x-partner-key': partnerKey }
+  await send('/partner/v1/users/resolve', { body: { userId: 'ann' }, headers: partner })
+  const opened = await send('/partner/v1/sessions', {
+    body: { userId: 'ann', scopes: ['cards.read'] },
+    headers: partner,
+  })
+  const partnerToken = opened.body.data['sessionToken'] as string
+  const cards = await send('/partner/v1/cards?cursor=x', { headers: bearer(partnerToken) })
+  t.equal(cards.status, 400)
+  await send('/partner/v1/sessions', { body: {}, headers: { 'x-partner-key': `${partnerKey}x` } })
   await send('/user/v1/subscriptions/payin', { body: '{"amountCents":', headers: bearer(token) })
   await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': `${key}x` } })
   await send(`/user/v1/keys/${token}`, { method: 'DELETE', headers: bearer(token) })
@@ -92,7 +107,15 @@ t.test('shows no secret in logs, errors or metrics, whatever clients do', async 
 
   t.ok(errors.length >= 5)
   t.match(host.output(), /"operation":"auth.bootstrap"/, 'the log is there')
-  const secrets = [key, child, rotated.body['userApiKey'] as string, token, String(proof['signature'])]
+  const secrets = [
+    partnerKey,
+    partnerToken,
+    key,
+    child,
+    rotated.body['userApiKey'] as string,
+    token,
+    String(proof['signature']),
+  ]
   const parts = [...secrets.map(secret => secret.slice(-36, -6)), token.split('.')[2] as string]
   for (const [place, text] of Object.entries({ log: host.output(), errors: errors.join(), metrics })) {
     for (const secret of [...secrets, ...parts]) t.notOk(text.includes(secret), place)

@@ -10,8 +10,9 @@ import { systemOperations, type SystemServices } from './modules/system/operatio
 import { resolveUser } from './modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from './openapi/document.ts'
 import type { Operation } from './server/operation.ts'
+import { checkTable } from './server/table.ts'
 
-/** The operation table: everything the host serves. Routes, rules and the API description are made from it. */
+/** The operation table, checked: everything the host serves. Routes, rules and the API description are made from it. */
 export function operations(
   services: ModuleServices & Omit<SystemServices, 'description'>,
   host: DescribedHost,
@@ -28,5 +29,6 @@ export function operations(
     listCards(services),
     ...systemOperations({ ...services, description: () => (described ??= openApiDocument(table, host)) }),
   ]
+  checkTable(table)
   return table
 }

@@ -1,4 +1,5 @@
 import Type, { type TObject } from 'typebox'
+import { examples } from './examples.ts'
 import type { Operation } from '../server/operation.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -31,8 +32,10 @@ export function answers(operation: Operation): Json {
   const error = operation.surface === 'partner' ? 'PartnerError' : 'Error'
   const refusal = { $ref: `#/components/schemas/${error}` }
   return Object.fromEntries([
-    [200, answer('Success', schema, 'write' in operation ? replayed : {})],
-    ...(operation.id === 'system.readyz' ? [[503, answer('A dependency is down', schema)] as const] : []),
+    ...[200, ...(operation.documentStatuses ?? [])].map(status => [
+      status,
+      success(operation, status === 200 ? 'Success' : (MEANINGS[status] as string), schema),
+    ]),
     ...[...refusals]
       .sort((a, b) => a - b)
       .map(status => [status, answer(MEANINGS[status] as string, refusal)]),
@@ -50,9 +53,36 @@ const replayed = {
   },
 }
 
-function answer(description: string, schema: object, headers: object = {}): Json {
-  const common = { 'X-Request-Id': { description: 'Names this request in logs', schema: { type: 'string' } } }
-  return { description, headers: { ...common, ...headers }, content: { 'application/json': { schema } } }
+const REQUEST_ID = {
+  'X-Request-Id': { description: 'Names this request in logs', schema: { type: 'string' } },
+}
+
+function answer(description: string, schema: object): Json {
+  return { description, headers: REQUEST_ID, content: { 'application/json': { schema } } }
+}
+
+function success(operation: Operation, description: string, schema: TObject): Json {
+  const { mediaType = 'application/json' } = operation
+  const headers = { ...REQUEST_ID, ...('write' in operation ? replayed : {}) }
+  const content =
+    mediaType === 'application/json' ? { schema, ...exampleOf(operation) } : { schema: { type: 'string' } }
+  return { description, headers, content: { [mediaType]: content } }
+}
+
+/** The example of a success, in its envelope where there is one. */
+function exampleOf({ id, document, topLevel }: Operation): { example?: unknown } {
+  const data = examples[id]?.answer
+  if (data === undefined) return {}
+  if (document) return { example: data }
+  return {
+    example: {
+      ok: true,
+      data,
+      summary: 'What happened, in a sentence.',
+      errors: [],
+      ...(topLevel ? data : {}),
+    },
+  }
 }
 
 /** The success envelope around `data`, with its fields at top level where clients read them. */

@@ -2,6 +2,7 @@ import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { TObject } from 'typebox'
 import type { Operation } from '../server/operation.ts'
 import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
+import { examples } from './examples.ts'
 import { answers } from './answers.ts'
 import { schemas, securitySchemes } from './components.ts'
 
@@ -60,16 +61,17 @@ function describe(
     ...(legacy ? { deprecated: true } : {}),
     parameters: parameters(operation),
     security: security(operation).flatMap(name => schemeNames(name, aliases).map(each => ({ [each]: [] }))),
-    ...(body ? { requestBody: requestBody(body, withOldFields(body, id, aliases)) } : {}),
+    ...(body ? { requestBody: requestBody(id, body, withOldFields(body, id, aliases)) } : {}),
     responses: answers(operation),
   }
 }
 
 const tagOf = (id: string): string => id.split('.')[0] as string
 
-function requestBody(body: TObject, schema: Json): Json {
+function requestBody(id: string, body: TObject, schema: Json): Json {
   const required = Array.isArray(body.required) && body.required.length > 0
-  return { required, content: { 'application/json': { schema } } }
+  const example = examples[id]?.body
+  return { required, content: { 'application/json': { schema, ...(example ? { example } : {}) } } }
 }
 
 function parameters(operation: Operation): Json[] {

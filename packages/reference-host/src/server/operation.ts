@@ -77,6 +77,10 @@ interface Rule<C extends Credential, S extends TObject> {
   readonly topLevel?: boolean
   /** The answer is a document of its own, without the envelope. */
   readonly document?: boolean
+  /** Media type of such a document. Default `application/json`. */
+  readonly mediaType?: string
+  /** Statuses beside 200 with which the same document is answered. */
+  readonly documentStatuses?: readonly number[]
 }
 
 /** An operation that answers at once. */

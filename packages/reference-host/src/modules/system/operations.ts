@@ -38,11 +38,20 @@ export function systemOperations({ issuer, metrics, checks, description }: Syste
       document: { status: 'ok' },
       headers: [],
     })),
-    document('readyz', 'Every dependency answers', '/readyz', Readiness, () => readiness(checks)),
-    document('metrics', 'Prometheus metrics', '/metrics', Type.Object({}), async () => {
-      const { contentType, body } = await metrics.text()
-      return { document: body, headers: [['Content-Type', contentType]] }
+    document('readyz', 'Every dependency answers', '/readyz', Readiness, () => readiness(checks), {
+      documentStatuses: [503],
     }),
+    document(
+      'metrics',
+      'Prometheus metrics',
+      '/metrics',
+      Type.Object({}),
+      async () => {
+        const { contentType, body } = await metrics.text()
+        return { document: body, headers: [['Content-Type', contentType]] }
+      },
+      { mediaType: 'text/plain' },
+    ),
   ]
 }
 
@@ -59,10 +68,11 @@ function document(
   path: string,
   answer: TObject,
   make: () => Promise<Document>,
+  more: { mediaType?: string; documentStatuses?: readonly number[] } = {},
 ): Operation {
   return operation({
     ...{ id: `system.${verb}`, title, surface: 'public', method: 'GET', paths: [path], credential: 'none' },
-    ...{ document: true, answer },
+    ...{ document: true, answer, ...more },
     handle: async () => allow(await make()),
   })
 }
