@@ -140,10 +140,13 @@ t.test('any change of one byte of a message is refused', async t => {
     const proof = await sent(fields, write)
     const bytes = Buffer.from(proof.message)
     for (let index = 0; index < bytes.length; index++) {
-      const changed = Buffer.from(bytes)
-      changed[index] = (bytes[index] as number) ^ (1 << (index % 7))
-      const verdict = await verify({ ...proof, message: changed.toString() }, context)
-      if (verdict.ok) t.fail(`byte ${index} of ${write.name}`)
+      // A flipped bit, the other case, and the neighbour: each byte becomes three others.
+      for (const mask of new Set([1 << (index % 7), 0x20, 0x01])) {
+        const changed = Buffer.from(bytes)
+        changed[index] = (bytes[index] as number) ^ mask
+        const verdict = await verify({ ...proof, message: changed.toString() }, context)
+        if (verdict.ok) t.fail(`byte ${index} of ${write.name}`)
+      }
     }
     t.match(
       await verify(proof, context),
