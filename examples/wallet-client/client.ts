@@ -1,10 +1,9 @@
 // A wallet's way through a running Gatewright host, as a client without any Gatewright package walks it.
 // Start the host first (npm start). Another address: npm run demo -- http://127.0.0.1:4000
 import { randomUUID } from 'node:crypto'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { newProof } from './proof.ts'
 
 const host = process.argv[2] ?? 'http://127.0.0.1:3000'
-const service = process.env['SERVICE_NAME'] ?? 'Gatewright Sandbox'
 
 interface Answer {
   readonly status: number
@@ -44,25 +43,9 @@ function step(title: string, answer: Answer, expected: number, lines: readonly s
 const shown = (credential: unknown): string => `${String(credential).slice(0, 24)}...`
 const bearer = (token: unknown): Record<string, string> => ({ authorization: `Bearer ${String(token)}` })
 
-const wallet = privateKeyToAccount(generatePrivateKey())
-const now = Date.now()
-const statement = {
-  address: wallet.address,
-  nonce: randomUUID(),
-  issuedAt: new Date(now).toISOString(),
-  expiresAt: new Date(now + 5 * 60_000).toISOString(),
-}
-const message = [
-  `${service} Bootstrap`,
-  `Address: ${statement.address}`,
-  `Nonce: ${statement.nonce}`,
-  `Issued At: ${statement.issuedAt}`,
-  `Expires At: ${statement.expiresAt}`,
-].join('\n')
-const signature = await wallet.signMessage({ message })
+const { message, body: proof } = await newProof()
 console.log(`A new wallet signs:\n\n${message.replace(/^/gm, '   ')}`)
 
-const proof = { ...statement, signature }
 const first = await post('/user/v1/bootstrap', proof)
 step('1. The signature becomes a key and a session', first, 200, [
   `user      ${String(first.body['userId'])}`,

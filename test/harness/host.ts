@@ -6,6 +6,7 @@ import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
 import { Conformance } from './conformance.ts'
 import { hostStoresEnv } from './host-stores.ts'
+import { Leaks } from './leaks.ts'
 import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
@@ -50,6 +51,7 @@ export interface TestHost {
   readonly decisions: Decision[]
   /** Sends a request, and holds the answer against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<Answer>
+  /** Stops it. Rejects when a credential it handed out is in its errors, decision events or metrics. */
   close(): Promise<void>
 }
 
@@ -83,6 +85,8 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     ...(clock ? { clock } : {}),
   })
   const conformance = new Conformance(host.url)
+  const leaks = new Leaks()
+  leaks.handedOut(host.partnerKey ?? '')
   const clientAddress = `198.51.${randomInt(256)}.${randomInt(256)}`
   return {
     url: host.url,
@@ -95,10 +99,18 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
       const { method = options.body === undefined ? 'GET' : 'POST', headers = {} } = options
       const wrapped = headers['x-open-responses'] !== undefined
       if (!wrapped) await conformance.check(method, path, answer.status, answer.body)
+      const text = JSON.stringify(answer.body)
+      if (answer.status < 400) leaks.handedOut(text)
+      else leaks.said(text)
       return answer
     },
     close: async () => {
+      leaks.said(await (await fetch(`${host.url}/metrics`)).text())
+      leaks.said(
+        JSON.stringify(decisions.map(({ failure, ...line }) => ({ ...line, failure: String(failure) }))),
+      )
       await host.close()
+      leaks.check()
       await stores.drop()
       rmSync(dataDir, { recursive: true, force: true })
     },

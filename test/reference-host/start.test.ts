@@ -62,6 +62,13 @@ t.test('says which port is taken', async t => {
   const { port } = new URL(one.url)
   await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is taken/)
   await one.stop('SIGTERM')
+  const again = await spawnHost(other)
+  t.match(
+    again.output(),
+    /gw_sandbox_partner_\w+/,
+    'the failed start did not use up the one showing of the key',
+  )
+  await again.stop('SIGTERM')
 })
 
 t.test('shows no secret in logs, errors or metrics, whatever clients do', async t => {

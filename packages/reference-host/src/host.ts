@@ -59,14 +59,6 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const guard = container.get(token.GUARD)
   try {
     await guard.start()
-    const partnerKey =
-      config.environment === 'sandbox'
-        ? await firstPartnerKey(
-            container.get(token.PARTNERS),
-            container.get(token.ISSUER),
-            container.get(token.CLOCK),
-          )
-        : undefined
     const aliasUsage = createUsageLog({
       ...{ storage: backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
@@ -76,6 +68,8 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       app.callback(),
     )
     const url = await listen(server, config)
+    // Only now: a key made by a start that then finds its port taken would never be shown.
+    const partnerKey = await sandboxPartnerKey(container)
     const stopMaintenance = maintain(container, options.report)
     return {
       url,
@@ -95,6 +89,15 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     await closeStores()
     throw error
   }
+}
+
+async function sandboxPartnerKey(container: Container): Promise<string | undefined> {
+  if (container.get(token.CONFIG).environment !== 'sandbox') return undefined
+  return firstPartnerKey(
+    container.get(token.PARTNERS),
+    container.get(token.ISSUER),
+    container.get(token.CLOCK),
+  )
 }
 
 function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {

@@ -111,9 +111,9 @@ t.test(
       isRefused(t, await bootstrap(missing), 400, 'invalid_request', field)
       isRefused(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
     }
-    const wrongChecksum = wallet.address
-      .replace(/[a-f]/, digit => digit.toUpperCase())
-      .replace(/[A-F](?=[^A-F]*$)/, d => d.toLowerCase())
+    // One letter in the other case: always a wrong checksum.
+    const flip = (letter: string): string => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase())
+    const wrongChecksum = `0x${wallet.address.slice(2).replace(/[a-f]/i, flip)}`
     isRefused(t, await bootstrap({ ...good, address: wrongChecksum }), 400, 'invalid_request', 'address')
     isRefused(
       t,
@@ -192,7 +192,12 @@ t.test('gives a key that mints sessions within its scopes, by its current or leg
     host.send('/user/v1/sessions', { body, headers })
   isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
   isRefused(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
-  isRefused(t, await mint({}, { 'x-user-key': `${key.slice(0, -1)}0` }), 401, 'unauthorized')
+  isRefused(
+    t,
+    await mint({}, { 'x-user-key': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0') }),
+    401,
+    'unauthorized',
+  )
   isRefused(t, await mint({}, { 'x-user-key': host.partnerKey }), 401, 'unauthorized')
   const bare = await host.send('/user/v1/sessions', { body: {} })
   isRefused(t, bare, 401, 'unauthorized')
