@@ -10,10 +10,21 @@ export async function readRequest(open: () => Request, limitBytes: number): Prom
   try {
     const { bytes, rest } = await readUpTo(request.body, limitBytes)
     void rest?.cancel().catch(() => {})
-    return rest ? tooLarge : allow(bytes)
+    if (rest) return tooLarge
+    return isWhole(request, bytes.length) ? allow(bytes) : incomplete
   } catch {
-    return deny('invalid_request', 'the body ended early', { field: 'body' })
+    return incomplete
   }
+}
+
+const incomplete = deny('invalid_request', 'the body ended early or its length is not the announced one', {
+  field: 'body',
+})
+
+/** Some servers end the stream of a cut connection as if all had come: then only the announced length tells. */
+function isWhole({ headers }: Request, length: number): boolean {
+  const announced = headers.get('content-length')
+  return announced === null || Number(announced) === length
 }
 
 /** Reads a stream to its end, or until it is over the limit: then `rest` is the reader of what is left. */
