@@ -8,7 +8,10 @@ import { ContainerInstance } from 'typedi'
 import type { Config } from './config/config.ts'
 import { cardStore } from './modules/cards/store.ts'
 import { partnerStore } from './modules/partners/store.ts'
-import { payinStore } from './modules/subscriptions/store.ts'
+import { createLedger } from './ledger/ledger.ts'
+import { payinEndings } from './modules/subscriptions/endings.ts'
+import { payinStore } from './modules/subscriptions/payin-store.ts'
+import { subscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import { userStore } from './modules/users/store.ts'
 import { aliasTable } from './product/aliases.ts'
 import { entryLimits, guardLimits } from './limits.ts'
@@ -48,9 +51,21 @@ export function createContainer(): Container {
   bind(token.USERS, get => userStore(get(token.BACKEND).sql))
   bind(token.PARTNERS, get => partnerStore(get(token.BACKEND).sql))
   bind(token.CARDS, get => cardStore(get(token.BACKEND).sql))
-  bind(token.PAYINS, () => payinStore)
+  bind(token.PAYINS, get => payinStore(get(token.BACKEND).dialect))
+  bind(token.SUBSCRIPTIONS, get => subscriptionStore(get(token.BACKEND).dialect))
+  bind(token.LEDGER, get => createLedger(get(token.BACKEND).sql, get(token.BACKEND).dialect))
+  bind(token.ENDINGS, get =>
+    payinEndings({
+      payins: get(token.PAYINS),
+      subscriptions: get(token.SUBSCRIPTIONS),
+      ledger: get(token.LEDGER),
+      guard: get(token.GUARD),
+      spendStorage: get(token.BACKEND).spend,
+    }),
+  )
   bind(token.RECOVERY, () => ({ recover: recoverWithViem, keccak256: keccakWithViem }))
   bind(token.CHAINS, () => ({}))
+  bind(token.READERS, () => new Map())
   bind(token.VERIFIER, get => {
     const { publicUrl, host, port } = get(token.CONFIG)
     const chains = Object.entries(get(token.CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)

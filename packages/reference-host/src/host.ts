@@ -3,9 +3,10 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '@gatewright/kernel'
 import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
+import { startChores } from './background.ts'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
-import { startMaintenance } from './maintenance.ts'
+import { maintenance } from './maintenance.ts'
 import { operations } from './operations.ts'
 import { aliasTable } from './product/aliases.ts'
 import { firstPartnerKey } from './sandbox.ts'
@@ -70,14 +71,14 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const url = await listen(server, config)
     // Only now: a key made by a start that then finds its port taken would never be shown.
     const partnerKey = await sandboxPartnerKey(container)
-    const stopMaintenance = maintain(container, options.report)
+    const stopChores = startChores(maintenance(container, options.report), options.report)
     return {
       url,
       partnerKey,
       close: async () => {
         await drain(server)
         await container.get(token.IDEMPOTENCY).drained()
-        await stopMaintenance()
+        await stopChores()
         await container.get(token.ISSUER).flush()
         await aliasUsage.flush().catch(options.report)
         await guard.stop()
@@ -117,18 +118,6 @@ function observing(observe: Observe, aliasUsage: UsageLog): Observe {
     aliasUsage.record(decision.keyId, decision.aliases)
     observe(decision)
   }
-}
-
-function maintain(container: Container, report: (error: unknown) => void): () => Promise<void> {
-  const { nonces, sql, idempotency, spend, aliasUsage } = container.get(token.BACKEND)
-  const collected = {
-    nonces,
-    records: idempotency(sql),
-    spend: spend(sql),
-    aliasUsage,
-    issuer: container.get(token.ISSUER),
-  }
-  return startMaintenance(collected, container.get(token.CLOCK), report)
 }
 
 async function listen(server: Server, { host, port }: Config): Promise<string> {

@@ -13,11 +13,13 @@ export function appServices(
   container: Container,
   observe: Observe,
 ): AppServices & ModuleServices & Omit<SystemServices, 'description'> {
-  const { serviceName, directUserKey, requireHttps, trustProxy, environment } = container.get(token.CONFIG)
-  const { checks, spend } = container.get(token.BACKEND)
+  const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
+    container.get(token.CONFIG)
+  const { checks, spend, sql } = container.get(token.BACKEND)
   const metrics = createMetrics()
   return {
     clock: container.get(token.CLOCK),
+    environment,
     aliases: container.get(token.ALIASES),
     verifier: container.get(token.VERIFIER),
     issuer: container.get(token.ISSUER),
@@ -27,7 +29,11 @@ export function appServices(
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
-    spendStorage: spend,
+    subscriptions: container.get(token.SUBSCRIPTIONS),
+    endings: container.get(token.ENDINGS),
+    ledger: container.get(token.LEDGER),
+    chains: container.get(token.READERS),
+    ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, metrics, serviceName, directUserKey, requireHttps },
     trusted: trustedProxies(trustProxy),
     validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,

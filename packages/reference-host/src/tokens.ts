@@ -9,7 +9,11 @@ import type { Config } from './config/config.ts'
 import type { EntryLimits } from './limits.ts'
 import type { CardStore } from './modules/cards/store.ts'
 import type { PartnerStore } from './modules/partners/store.ts'
-import type { PayinStore } from './modules/subscriptions/store.ts'
+import type { ChainReader } from './chain/reader.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import type { PayinEndings } from './modules/subscriptions/endings.ts'
+import type { PayinStore } from './modules/subscriptions/payin-store.ts'
+import type { SubscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import type { UserStore } from './modules/users/store.ts'
 import type { Backend } from './storage/backend.ts'
 import type { Secrets } from './storage/secrets.ts'
@@ -29,6 +33,8 @@ export const SECRETS: Key<Secrets> = new Key('secrets')
 export const RECOVERY: Key<Pick<PickedRecover, 'recover' | 'keccak256'>> = new Key('recovery')
 /** Chains whose contract wallets may prove themselves, by chain id. */
 export const CHAINS: Key<Readonly<Record<number, RpcClient>>> = new Key('chains')
+/** Chains that pay-ins are paid on, by chain id. */
+export const READERS: Key<ReadonlyMap<number, ChainReader>> = new Key('readers')
 
 /** What the container makes from it. */
 export const ALIASES: Key<Aliases> = new Key('aliases')
@@ -41,3 +47,6 @@ export const USERS: Key<UserStore> = new Key('users')
 export const PARTNERS: Key<PartnerStore> = new Key('partners')
 export const CARDS: Key<CardStore> = new Key('cards')
 export const PAYINS: Key<PayinStore> = new Key('payins')
+export const SUBSCRIPTIONS: Key<SubscriptionStore> = new Key('subscriptions')
+export const LEDGER: Key<Ledger> = new Key('ledger')
+export const ENDINGS: Key<PayinEndings> = new Key('endings')

@@ -13,3 +13,8 @@ export interface PayinReceiver {
   /** How many blocks, its own included, must hold a transfer before it settles. Default 12, at least 1. */
   readonly confirmations: number
 }
+
+/** A price in a token's smallest unit. */
+export function unitsOf(amountCents: number, decimals: number): bigint {
+  return BigInt(amountCents) * 10n ** BigInt(decimals - 2)
+}

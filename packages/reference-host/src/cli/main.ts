@@ -12,11 +12,13 @@ import { aliasCommands } from './aliases.ts'
 import { Misuse, tableLines, type Args, type Command } from './command.ts'
 import { credentialCommands } from './credentials.ts'
 import { hostCommands } from './host-commands.ts'
+import { ledgerCommands } from './ledger.ts'
 import { partnerKeyCommands } from './partner-keys.ts'
 
 const COMMANDS: readonly Command[] = [
   ...partnerKeyCommands,
   ...credentialCommands,
+  ...ledgerCommands,
   ...aliasCommands,
   ...hostCommands,
 ]

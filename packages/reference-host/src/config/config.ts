@@ -1,3 +1,5 @@
+import type { PayinReceiver } from '../chain/receivers.ts'
+import { SANDBOX_PLANS, type Plan } from '../modules/subscriptions/plans.ts'
 import type { ChainUrl } from '../rpc.ts'
 import type { RedisTarget } from '../storage/redis.ts'
 import type { RateLimits } from './rate-limits.ts'
@@ -19,6 +21,9 @@ export interface Config {
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
   readonly rpcUrls: readonly ChainUrl[]
+  /** What can be subscribed to. */
+  readonly plans: readonly Plan[]
+  readonly payinReceivers: readonly PayinReceiver[]
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
   readonly logLevel: Values['LOG_LEVEL']
@@ -65,6 +70,8 @@ function toConfig(values: Values, env: Env): Config {
     trustProxy: values.TRUST_PROXY,
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,
     rpcUrls: values.RPC_URLS,
+    plans: values.PLANS_FILE ?? (live ? [] : SANDBOX_PLANS),
+    payinReceivers: [],
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
     logLevel: values.LOG_LEVEL,

@@ -1,3 +1,5 @@
+import type { Plan } from '../modules/subscriptions/plans.ts'
+import { plansFile } from './plans.ts'
 import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import {
   anyText,
@@ -105,6 +107,11 @@ export const variables = {
     'none',
     'JSON-RPC endpoints by chain id, joined by commas: `1=https://...`. Contract wallets (ERC-1271) of these chains may sign',
   ),
+  PLANS_FILE: optional<readonly Plan[]>(
+    plansFile,
+    'none: a sandbox has the plans `basic` and `pro`',
+    'JSON file of what can be subscribed to: `{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}`; `interval` is `month` or `year`',
+  ),
   RATE_LIMITS: variable<RateLimits>(
     rateLimits,
     DEFAULT_LIMITS,
@@ -131,4 +138,4 @@ export type Values = {
 }
 
 /** Chosen by design, but this version does nothing with them; starting as if it did would mislead. */
-export const UNSUPPORTED = ['SIGNING_KEYS', 'PAYIN_RECEIVERS', 'PLANS_FILE'] as const
+export const UNSUPPORTED = ['SIGNING_KEYS', 'PAYIN_RECEIVERS'] as const

@@ -1,18 +1,34 @@
 import type { Clock } from '@gatewright/kernel'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Issuer } from '@gatewright/session-issuer'
+import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Verifier } from '@gatewright/signature-verifier'
+import type { ChainReader } from '../chain/reader.ts'
+import type { PayinReceiver } from '../chain/receivers.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import type { CardStore } from './cards/store.ts'
-import type { PayinStore } from './subscriptions/store.ts'
+import type { PayinEndings } from './subscriptions/endings.ts'
+import type { PayinStore } from './subscriptions/payin-store.ts'
+import type { Plan } from './subscriptions/plans.ts'
+import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { UserStore } from './users/store.ts'
 
 /** What modules are made of; each takes what it names. */
 export interface ModuleServices {
   readonly clock: Clock
+  readonly environment: 'sandbox' | 'live'
   readonly aliases: Aliases
   readonly verifier: Verifier
   readonly issuer: Issuer
   readonly users: UserStore
   readonly cards: CardStore
   readonly payins: PayinStore
+  readonly subscriptions: SubscriptionStore
+  readonly endings: PayinEndings
+  readonly ledger: Ledger
+  /** For reads outside a ledger write. */
+  readonly db: SqlClient
+  readonly plans: readonly Plan[]
+  readonly receivers: readonly PayinReceiver[]
+  readonly chains: ReadonlyMap<number, ChainReader>
 }

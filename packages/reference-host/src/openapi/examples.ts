@@ -1,3 +1,5 @@
+import { moneyExamples } from './money-examples.ts'
+
 /** One operation's example: the body it takes, where it takes one, and the `data` (or document) it answers. */
 export interface Example {
   readonly body?: Readonly<Record<string, unknown>>
@@ -83,16 +85,7 @@ export const examples: Readonly<Record<string, Example>> = {
     body: { userId: 'user-1', scopes: ['cards.read'] },
     answer: { ...session, scopes: ['cards.read'], userId: 'user-1' },
   },
-  'subscriptions.payin': {
-    body: { amountCents: 2500, metadata: { order: '0001' } },
-    answer: {
-      payin: {
-        ...{ id: 'payin_70a8154ab02b447c9eb3a0680650799a', status: 'awaiting_payment', subscriptionId: null },
-        ...{ amountCents: 2500, currency: 'USD', method: 'onchain' },
-        ...{ expiresAt: '2026-11-02T12:00:00.000Z', createdAt: AT },
-      },
-    },
-  },
+  ...moneyExamples,
   'cards.list': {
     answer: {
       cards: [

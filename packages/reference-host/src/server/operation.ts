@@ -43,13 +43,18 @@ export interface Document {
 }
 
 /** What a ledger write works with, besides its call. */
-export interface Effect {
+export interface Effect<A = unknown> {
   /** The one transaction of idempotency record and business rows. Nothing else may be used. */
   readonly tx: SqlQueries
   /** Stable id of the effect: the same on every retry of the same idempotency key. */
   readonly effectId: string
-  /** The spend that every policy of the caller allowed, held in the same transaction. */
-  readonly hold: SpendHold
+  /** What `ask` brought. */
+  readonly asked: A
+  /**
+   * Holds an amount under every policy of the caller, in the same transaction. The amount is the server's own figure where
+   * it has one. Only for an operation that `spends`, which must call it once. Denial: `policy_blocked`.
+   */
+  reserve(spend: Spend): Promise<Verdict<SpendHold>>
 }
 
 interface Rule<C extends Credential, S extends TObject> {
@@ -90,11 +95,13 @@ export interface PlainOperation<C extends Credential = Credential, S extends TOb
 }
 
 /** A financial write: needs an idempotency key, and commits its rows and its answer together. */
-export interface LedgerOperation<S extends TObject = TObject> extends Rule<'session', S> {
+export interface LedgerOperation<S extends TObject = TObject, A = unknown> extends Rule<'session', S> {
   readonly credential: 'session'
-  /** What the write spends, from the server's own figures where it has them. Read before anything is stored. */
-  spends(call: Call<'session', Static<S>>): Verdict<Spend>
-  write(call: Call<'session', Static<S>>, effect: Effect): Promise<Verdict<Success>>
+  /** Whether it moves money of the caller, so that caps bind: `write` reserves the amount. */
+  readonly spends: boolean
+  /** Asks the outside world before the transaction opens, also ahead of a replay. It must not change anything. */
+  ask?(call: Call<'session', Static<S>>): Promise<A>
+  write(call: Call<'session', Static<S>>, effect: Effect<A>): Promise<Verdict<Success>>
 }
 
 /** A row of the operation table, its own types checked and then forgotten. */
@@ -106,7 +113,7 @@ export function operation<C extends Credential, S extends TObject>(rule: PlainOp
 }
 
 /** Declares a financial write. */
-export function ledgerWrite<S extends TObject>(rule: LedgerOperation<S>): Operation {
+export function ledgerWrite<S extends TObject, A = undefined>(rule: LedgerOperation<S, A>): Operation {
   return rule
 }
 

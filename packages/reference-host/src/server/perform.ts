@@ -6,7 +6,7 @@ import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import { noted } from './aliases.ts'
 import type { CanonicalFacts } from './exchange.ts'
-import type { Call, Callers, Document, LedgerOperation, Operation, Success } from './operation.ts'
+import type { Call, Callers, Document, Effect, LedgerOperation, Operation, Success } from './operation.ts'
 import { deny } from './codes.ts'
 import { prover, type ProveServices } from './prove.ts'
 import { bodyCheck } from './validate.ts'
@@ -132,30 +132,26 @@ async function commit(
   operation: LedgerOperation,
   call: Call<'session', never>,
   body: Uint8Array,
-  { guard, idempotency, spendStorage }: PerformServices,
+  services: PerformServices,
 ): Promise<Performed> {
-  const { caller } = call
   let refusal: Verdict<Success> | undefined
-  const run = await idempotency.run(
+  const asked = await operation.ask?.(call)
+  const run = await services.idempotency.run(
     {
-      account: caller.session.accountId,
+      account: call.caller.session.accountId,
       operation: operation.id,
       key: call.facts.header('idempotency-key'),
       method: operation.method,
       body,
     },
     async (tx, { effectId }) => {
-      const done = await spendAndWrite()
+      const { reserve, reserved } = reserving(operation, call.caller, services, { tx, effectId })
+      const done = await operation.write(call, { tx, effectId, asked, reserve })
       if (!done.ok) refusal = done
+      else if (operation.spends && !reserved())
+        throw new TypeError(`${operation.id} spends, and reserved nothing`)
       const status = done.ok ? 200 : done.status
       return { status, headers: [], body: JSON.stringify(done.ok ? done.value : done) }
-
-      async function spendAndWrite(): Promise<Verdict<Success>> {
-        const spend = operation.spends(call)
-        if (!spend.ok) return spend
-        const held = await guard.reserve(caller, { ...spend.value, holdId: effectId }, spendStorage(tx))
-        return held.ok ? operation.write(call, { tx, effectId, hold: held.value }) : held
-      }
     },
   )
   if (!run.ok) return { verdict: run, headers: [] }
@@ -164,4 +160,22 @@ async function commit(
   if (refusal) return { verdict: refusal, headers }
   const stored = JSON.parse(answer.body) as Success | Exclude<Verdict<never>, { ok: true }>
   return { verdict: 'ok' in stored ? stored : allow(stored), headers }
+}
+
+/** The reservation of one write: under the effect's id, in the effect's transaction. */
+function reserving(
+  { id, spends }: LedgerOperation,
+  caller: Callers['session'],
+  { guard, spendStorage }: PerformServices,
+  { tx, effectId }: { readonly tx: SqlQueries; readonly effectId: string },
+): { readonly reserve: Effect['reserve']; reserved(): boolean } {
+  let done = false
+  return {
+    async reserve(spend) {
+      if (!spends || done) throw new TypeError(`${id} may not reserve ${done ? 'twice' : 'anything'}`)
+      done = true
+      return guard.reserve(caller, { ...spend, holdId: effectId }, spendStorage(tx))
+    },
+    reserved: () => done,
+  }
 }

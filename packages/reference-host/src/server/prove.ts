@@ -73,7 +73,7 @@ function ruleOf(operation: Operation): Rule {
     ...(surface === 'public' ? {} : { surface }),
     ...(scopes ? { allOf: scopes } : {}),
     ...(method === 'GET' ? {} : { limit: 'write' }),
-    ...('write' in operation ? { spends: 'spend' } : {}),
+    ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
-import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlDialect, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
 import type { IssuerOptions } from '@gatewright/session-issuer'
@@ -12,6 +12,7 @@ export type DependencyCheck = () => Promise<void>
 export interface Backend {
   /** The ledger's own database. */
   readonly sql: SqlClient
+  readonly dialect: SqlDialect
   readonly nonces: NonceStorage
   readonly issuer: Pick<IssuerOptions, 'keys' | 'sessions' | 'signingKeys'>
   readonly feed: RevocationFeed

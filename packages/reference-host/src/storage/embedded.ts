@@ -17,6 +17,7 @@ import {
 import { migrate as migrateKeys, sqliteStorage as issuer } from '@gatewright/session-issuer/sqlite'
 import { migrate as migrateNonces, sqliteStorage as nonces } from '@gatewright/signature-verifier/sqlite'
 import Database from 'libsql'
+import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend } from './backend.ts'
 import { migrateHost } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
@@ -61,8 +62,10 @@ export async function embeddedBackend(dataDir: string, secrets: Secrets): Promis
   for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
     await migrate(sql)
   await migrateHost(sql, 'sqlite')
+  await migrateLedger(sql, 'sqlite')
   return {
     sql,
+    dialect: 'sqlite',
     nonces: nonces(sql),
     issuer: issuer(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(sql),

@@ -56,3 +56,112 @@ create table {prefix}payins (
 );
 
 create index {prefix}payins_account on {prefix}payins (account_id, created_at);
+
+-- version 2
+create table {prefix}subscriptions (
+  position integer primary key autoincrement,
+  id text not null unique,
+  account_id text not null,
+  effect_id text not null unique,
+  plan_id text not null,
+  amount_cents integer not null check (amount_cents between 1 and 100000000),
+  plan_interval text not null check (plan_interval in ('month', 'year')),
+  anchor_at integer,
+  paid_months integer not null default 0,
+  created_at integer not null,
+  check ((anchor_at is null) = (paid_months = 0))
+);
+
+create index {prefix}subscriptions_account on {prefix}subscriptions (account_id, position);
+
+drop index {prefix}payins_account;
+
+alter table {prefix}payins rename to {prefix}payins_1;
+
+create table {prefix}payins (
+  position integer primary key autoincrement,
+  id text not null unique,
+  account_id text not null,
+  user_id text,
+  effect_id text not null unique,
+  subscription_id text references {prefix}subscriptions (id),
+  plan_id text,
+  amount_cents integer not null check (amount_cents between 1 and 100000000),
+  currency text not null,
+  method text not null check (method in ('onchain', 'balance')),
+  status text not null
+    check (status in ('awaiting_payment', 'confirming', 'settled', 'expired', 'failed', 'canceled')),
+  moves integer not null,
+  properties text not null,
+  hold text not null,
+  chain_id integer,
+  asset text,
+  token text,
+  pay_to text,
+  own_receiver integer not null default 0,
+  units text,
+  payer text,
+  submitted_tx text,
+  transfer_tx text,
+  transfer_log integer,
+  transfer_block integer,
+  created_at integer not null,
+  expires_at integer not null,
+  unique (chain_id, transfer_tx, transfer_log),
+  check ((chain_id is null) = (pay_to is null) and (chain_id is null) = (token is null)
+    and (chain_id is null) = (units is null)),
+  check ((transfer_tx is null) = (transfer_log is null) and (transfer_tx is null) = (transfer_block is null))
+);
+
+insert into {prefix}payins (id, account_id, user_id, effect_id, amount_cents, currency, method, status, moves,
+    properties, hold, created_at, expires_at)
+  select id, account_id, user_id, effect_id, amount_cents, currency, method, status, 1,
+    properties, hold, created_at, expires_at from {prefix}payins_1 order by created_at;
+
+drop table {prefix}payins_1;
+
+create index {prefix}payins_account on {prefix}payins (account_id, position);
+
+create index {prefix}payins_due on {prefix}payins (expires_at)
+  where status in ('awaiting_payment', 'confirming');
+
+create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, units, position)
+  where status in ('awaiting_payment', 'confirming') and chain_id is not null;
+
+create index {prefix}payins_submitted on {prefix}payins (chain_id, position)
+  where status = 'confirming' and submitted_tx is not null and transfer_tx is null;
+
+create index {prefix}payins_seen on {prefix}payins (chain_id, transfer_block)
+  where status = 'confirming' and transfer_tx is not null;
+
+create table {prefix}payin_moves (
+  payin_id text not null references {prefix}payins (id),
+  number integer not null,
+  from_status text,
+  to_status text not null,
+  cause text not null,
+  detail text,
+  at integer not null,
+  primary key (payin_id, number)
+);
+
+insert into {prefix}payin_moves (payin_id, number, to_status, cause, at)
+  select id, 1, status, 'created', created_at from {prefix}payins;
+
+create table {prefix}deposit_addresses (
+  chain_id integer not null,
+  address text not null,
+  payin_id text references {prefix}payins (id),
+  primary key (chain_id, address)
+);
+
+create index {prefix}deposit_addresses_free on {prefix}deposit_addresses (chain_id, address)
+  where payin_id is null;
+
+create table {prefix}chain_cursors (
+  chain_id integer primary key,
+  next_block integer not null,
+  scanned_at integer not null,
+  lease_owner text not null,
+  lease_until integer not null
+);

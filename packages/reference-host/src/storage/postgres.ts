@@ -15,6 +15,7 @@ import {
 import { migrate as migrateKeys, postgresStorage as issuer } from '@gatewright/session-issuer/postgres'
 import { migrate as migrateNonces, postgresStorage as nonces } from '@gatewright/signature-verifier/postgres'
 import pg from 'pg'
+import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend } from './backend.ts'
 import { migrateHost } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
@@ -34,12 +35,14 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
     for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
       await migrate(sql)
     await migrateHost(sql, 'postgres')
+    await migrateLedger(sql, 'postgres')
   } catch (error) {
     await pool.end()
     throw error
   }
   return {
     sql,
+    dialect: 'postgres',
     nonces: nonces(sql),
     issuer: issuer(sql, { encryptionKey: secrets.signingKeyEncryptionKey }),
     feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),

@@ -1,82 +1,114 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import Type, { type Static } from 'typebox'
-import { deny, type HostDenial } from '../../server/codes.ts'
-import { ledgerWrite, type Operation } from '../../server/operation.ts'
-import type { ModuleServices } from '../services.ts'
-import type { Payin } from './store.ts'
+import type { EpochMs } from '@gatewright/kernel'
+import { toInteger, toText, type SqlRow } from '@gatewright/kernel/sql'
+import type { SpendHold } from '@gatewright/scope-guard'
+import type { PayinCause, PayinStatus } from './states.ts'
 
-const Body = Type.Object({
-  subscriptionId: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
-  plan: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
-  amountCents: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 })),
-  currency: Type.Optional(Type.Enum(['USD'])),
-  method: Type.Optional(Type.Enum(['onchain', 'balance'])),
-  metadata: Type.Optional(Type.Object({})),
-})
-const Answer = Type.Object({
-  payin: Type.Object({
-    id: Type.String(),
-    status: Type.Enum(['awaiting_payment', 'confirming', 'settled', 'expired', 'failed', 'canceled']),
-    subscriptionId: Type.Union([Type.String(), Type.Null()]),
-    amountCents: Type.Integer(),
-    currency: Type.Enum(['USD']),
-    method: Type.Enum(['onchain', 'balance']),
-    expiresAt: Type.String({ format: 'date-time' }),
-    createdAt: Type.String({ format: 'date-time' }),
-  }),
-})
-type PayinBody = Static<typeof Body>
-
-/** `POST /user/v1/subscriptions/payin`: asks for a payment into the caller's account (contract section 9). */
-export function createPayin({ payins, clock }: ModuleServices): Operation {
-  return ledgerWrite({
-    id: 'subscriptions.payin',
-    title: 'Ask for a payment into the account',
-    surface: 'user',
-    method: 'POST',
-    paths: ['/user/v1/subscriptions/payin'],
-    credential: 'session',
-    scopes: ['subscriptions.write'],
-    body: Body,
-    answer: Answer,
-    refuses: [404],
-    spends({ body }) {
-      const amount = payable(body)
-      if (!amount.ok) return amount
-      return allow({ amountCents: amount.value, currency: 'USD' })
-    },
-    async write({ caller, body }, { tx, effectId, hold }) {
-      const { amountCents: _amount, currency = 'USD', method = 'onchain', ...properties } = body
-      const { accountId, userId } = caller.session
-      const payin = {
-        accountId,
-        userId,
-        amountCents: hold.requested.amountCents,
-        currency,
-        method,
-        properties,
-      }
-      const stored = await payins.insert(tx, { effectId, hold }, payin, clock.now())
-      return allow({ data: { payin: wirePayin(stored) }, summary: 'The pay-in awaits its payment.' })
-    },
-  })
+/** Where a pay-in is paid on a chain, fixed when it is made. Addresses in lower case. */
+export interface PayTo {
+  readonly chainId: number
+  readonly asset: string
+  readonly token: string
+  readonly address: string
+  /** The exact amount, in the token's smallest unit. */
+  readonly units: bigint
+  /** The account's wallet, which must send; null: `ownReceiver` tells whose payment it is. */
+  readonly payer: string | null
+  /** Whether the address serves this pay-in only, ever. */
+  readonly ownReceiver: boolean
 }
 
-/** The amount of an open pay-in. There are no plans and no subscriptions yet, so naming one finds nothing. */
-function payable({ subscriptionId, plan, amountCents }: PayinBody): Verdict<number, HostDenial> {
-  if (subscriptionId !== undefined) {
-    return deny('not_found', 'no such subscription', { field: 'subscriptionId' })
-  }
-  if (plan !== undefined) return deny('invalid_request', 'plan names no configured plan', { field: 'plan' })
-  if (amountCents !== undefined) return allow(amountCents)
-  return deny('invalid_request', 'subscriptionId, plan or amountCents is required', { field: 'amountCents' })
+/** What a pay-in request asks for. */
+export interface NewPayin {
+  readonly accountId: string
+  readonly userId: string | null
+  readonly subscriptionId: string | null
+  readonly planId: string | null
+  /** Integer US cents, 1 to 100 000 000. */
+  readonly amountCents: number
+  readonly currency: 'USD'
+  readonly method: 'onchain' | 'balance'
+  /** Properties of the request that have no meaning here, kept as they came. */
+  readonly properties: Readonly<Record<string, unknown>>
+  readonly payTo: PayTo | null
 }
 
-function wirePayin(payin: Payin): Record<string, unknown> {
-  const { id, status, amountCents, currency, method } = payin
+/** A transfer that was seen on the chain for a pay-in. */
+export interface SeenTransfer {
+  readonly txHash: string
+  readonly logIndex: number
+  readonly blockNumber: number
+}
+
+/** A stored pay-in. */
+export interface Payin extends NewPayin {
+  readonly id: string
+  /** Its place among all pay-ins, in the order they were made. */
+  readonly position: number
+  readonly status: PayinStatus
+  /** How many moves were recorded, its making included. */
+  readonly moves: number
+  /** The spend that its policies hold for it, until it ends. */
+  readonly hold: SpendHold
+  /** The transaction that the client named. */
+  readonly submittedTx: string | null
+  readonly seen: SeenTransfer | null
+  readonly createdAt: EpochMs
+  /** It can be paid while `now < expiresAt`; a transfer under way may still settle it after. */
+  readonly expiresAt: EpochMs
+}
+
+/** One recorded step of a pay-in. */
+export interface PayinMove {
+  readonly from: PayinStatus | null
+  readonly to: PayinStatus
+  readonly cause: PayinCause | 'created'
+  /** More about the cause, such as a transaction's hash. */
+  readonly detail: string | null
+  readonly at: EpochMs
+}
+
+const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
+
+/** Reads a row of the pay-in table. Fault: `ERR_STORE_REPLY`. */
+export function toPayin(row: SqlRow): Payin {
   return {
-    ...{ id, status, subscriptionId: null, amountCents, currency, method },
-    expiresAt: new Date(payin.expiresAt).toISOString(),
-    createdAt: new Date(payin.createdAt).toISOString(),
+    id: toText(row['id']),
+    position: toInteger(row['position']),
+    accountId: toText(row['account_id']),
+    userId: textOrNull(row['user_id']),
+    subscriptionId: textOrNull(row['subscription_id']),
+    planId: textOrNull(row['plan_id']),
+    amountCents: toInteger(row['amount_cents']),
+    currency: toText(row['currency']) as Payin['currency'],
+    method: toText(row['method']) as Payin['method'],
+    status: toText(row['status']) as PayinStatus,
+    moves: toInteger(row['moves']),
+    properties: JSON.parse(toText(row['properties'])) as Payin['properties'],
+    hold: JSON.parse(toText(row['hold'])) as SpendHold,
+    payTo: row['chain_id'] === null ? null : toPayTo(row),
+    submittedTx: textOrNull(row['submitted_tx']),
+    seen: row['transfer_tx'] === null ? null : toSeen(row),
+    createdAt: toInteger(row['created_at']),
+    expiresAt: toInteger(row['expires_at']),
+  }
+}
+
+function toPayTo(row: SqlRow): PayTo {
+  return {
+    chainId: toInteger(row['chain_id']),
+    asset: toText(row['asset']),
+    token: toText(row['token']),
+    address: toText(row['pay_to']),
+    units: BigInt(toText(row['units'])),
+    payer: textOrNull(row['payer']),
+    ownReceiver: toInteger(row['own_receiver']) === 1,
+  }
+}
+
+function toSeen(row: SqlRow): SeenTransfer {
+  return {
+    txHash: toText(row['transfer_tx']),
+    logIndex: toInteger(row['transfer_log']),
+    blockNumber: toInteger(row['transfer_block']),
   }
 }

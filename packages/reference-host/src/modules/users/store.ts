@@ -40,6 +40,11 @@ export interface UserStore {
   ): Promise<Verdict<User, HostDenial>>
   /** A user that was resolved before, with the same wallet rule. Denials: `not_found`, `invalid_state`. */
   existing(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
+  /**
+   * The wallet of an account that can pay on a chain: its proven address. A contract wallet is its owner's on its own chain
+   * only, and a partner's label proves nothing.
+   */
+  payer(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
 }
 
 const newId = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
@@ -111,5 +116,13 @@ export function userStore(db: SqlClient): UserStore {
         if (found) return withWallet(tx, toUser(found), request)
         return deny('not_found', 'no such user: resolve it first', { field: 'userId' })
       }),
+    async payer(tx, accountId, chainId) {
+      const [row] = await rows(tx, 'select principal from gw_users where account_id = $1', [accountId])
+      if (!row || row['principal'] === null) return undefined
+      const principal = toText(row['principal'])
+      const [, chain, address] = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(principal) ?? []
+      if (address === undefined) return principal
+      return Number(chain) === chainId ? address : undefined
+    },
   }
 }

@@ -1,0 +1,98 @@
+import { rows, toText } from '@gatewright/kernel/sql'
+import { ledgerAccounts } from '../ledger/accounts.ts'
+import { isOpen } from '../modules/subscriptions/states.ts'
+import * as token from '../tokens.ts'
+import { Misuse, type Command, type Workbench } from './command.ts'
+
+/** Commands on money. */
+export const ledgerCommands: readonly Command[] = [
+  {
+    name: 'ledger credit',
+    takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
+    summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
+    confirm: 'Money that is credited cannot be taken back by a command.',
+    async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
+      const amountCents = Number(cents)
+      if (!/^[1-9]\d{0,14}$/.test(cents))
+        throw new Misuse('CENTS must be a whole number of US cents, at least 1')
+      if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
+        throw new Misuse(
+          'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
+        )
+      }
+      const accountId = await accountOf(backend, owner)
+      const ledger = container.get(token.LEDGER)
+      const credit = ledgerAccounts.user(accountId)
+      const transfer = {
+        id: `credit:${reference}`,
+        debit: ledgerAccounts.operator,
+        credit,
+        amountCents,
+        cause: 'credit',
+      }
+      const result = await backend.sql
+        .transaction(tx => ledger.transfer(tx, transfer, clock.now()))
+        .catch(misused)
+      const balanceCents = await ledger.balance(backend.sql, credit)
+      const said = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
+      return {
+        data: { accountId, amountCents, reference, credited: result === 'done', balanceCents },
+        lines: [`${said}. ${accountId} has ${balanceCents} US cents.`],
+      }
+    },
+  },
+  {
+    name: 'ledger balance',
+    takes: ['ACCOUNT'],
+    summary: 'Show the balance of an account or user id',
+    async run({ backend, container }, { positional: [owner = ''] }) {
+      const accountId = await accountOf(backend, owner)
+      const balanceCents = await container
+        .get(token.LEDGER)
+        .balance(backend.sql, ledgerAccounts.user(accountId))
+      return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
+    },
+  },
+  {
+    name: 'ledger check',
+    takes: [],
+    summary: 'Add the whole ledger up again',
+    async run({ container }) {
+      const report = await container.get(token.LEDGER).check()
+      const { transfers, sumCents, wrongAccounts } = report
+      if (sumCents !== 0 || wrongAccounts.length > 0) {
+        throw new Misuse(`the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`)
+      }
+      return { data: report, lines: [`${transfers} transfers, all accounts right, sum 0.`] }
+    },
+  },
+  {
+    name: 'payins cancel',
+    takes: ['PAYIN_ID'],
+    summary: 'Give up a pay-in that is still open, and give back what its caps hold',
+    confirm: 'A payment that arrives after that settles nothing.',
+    async run({ backend, clock, container }, { positional: [id = ''] }) {
+      const payins = container.get(token.PAYINS)
+      const status = await backend.sql.transaction(async tx => {
+        const payin = await payins.lock(tx, id)
+        if (!payin) throw new Misuse(`no pay-in ${id}`)
+        if (!isOpen(payin.status)) throw new Misuse(`${id} is ${payin.status}`)
+        return (await container.get(token.ENDINGS).ended(tx, payin, 'canceled', clock.now())).status
+      })
+      return { data: { id, status }, lines: [`${id} is ${status}.`] }
+    },
+  },
+]
+
+/** The ledger says why a reference cannot be used again. */
+function misused(error: unknown): never {
+  const { message } = error as Error
+  throw message.startsWith('ledger transfer ') ? new Misuse(message) : error
+}
+
+async function accountOf({ sql }: Workbench['backend'], owner: string): Promise<string> {
+  const text = 'select account_id from gw_users where id = $1 or account_id = $1'
+  const [row] = await rows(sql, text, [owner])
+  if (!row) throw new Misuse(`no user or account ${owner}`)
+  return toText(row['account_id'])
+}

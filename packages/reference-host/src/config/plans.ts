@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import Type from 'typebox'
+import type { Plan } from '../modules/subscriptions/plans.ts'
+import { bodyCheck } from '../server/validate.ts'
+import type { Read } from './readers.ts'
+
+const strict = { additionalProperties: false }
+const Name = Type.String({ minLength: 1, maxLength: 120 })
+const check = bodyCheck(
+  Type.Object(
+    {
+      plans: Type.Array(
+        Type.Object(
+          {
+            id: Name,
+            title: Name,
+            amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
+            interval: Type.Enum(['month', 'year']),
+          },
+          strict,
+        ),
+      ),
+    },
+    strict,
+  ),
+)
+
+/** The path of a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }] }`. */
+export const plansFile: Read<readonly Plan[]> = path => {
+  const example = '{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}'
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    return { expected: `must be the path of a JSON file such as ${example}: ${(error as Error).message}` }
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    return { expected: `must hold a JSON object such as ${example}` }
+  }
+  const checked = check(parsed as Record<string, unknown>)
+  if (!checked.ok) return { expected: `holds a mistake: ${checked.message}` }
+  const { plans } = checked.value as { plans: Plan[] }
+  const ids = plans.map(({ id }) => id)
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+  return twice === undefined ? { value: plans } : { expected: `lists the plan ${twice} twice` }
+}

@@ -1,0 +1,53 @@
+import { allow } from '@gatewright/kernel'
+import Type from 'typebox'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { ledgerWrite, type Operation } from '../../server/operation.ts'
+import type { ModuleServices } from '../services.ts'
+
+/**
+ * `POST /user/v1/deposits` of a sandbox: play money, credited at once. A live host does not serve it: there money comes by
+ * pay-ins, or from the operator.
+ */
+export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
+  return ledgerWrite({
+    id: 'deposits.create',
+    title: 'Fund the balance with play money (sandbox only)',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/deposits'],
+    credential: 'session',
+    scopes: ['deposits.write'],
+    body: Type.Object({
+      amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
+      currency: Type.Optional(Type.Enum(['USD'])),
+    }),
+    answer: Type.Object({
+      deposit: Type.Object({
+        id: Type.String(),
+        status: Type.Enum(['completed']),
+        amountCents: Type.Integer(),
+        currency: Type.Enum(['USD']),
+        createdAt: Type.String({ format: 'date-time' }),
+      }),
+    }),
+    // Money comes in: no cap on spending is about it.
+    spends: false,
+    async write({ caller, body: { amountCents } }, { tx, effectId }) {
+      const now = clock.now()
+      const id = `dep_${effectId}`
+      const credit = ledgerAccounts.user(caller.session.accountId)
+      const debit = ledgerAccounts.sandbox
+      // The id comes from the idempotency key: the same request can never credit twice, not even after the key is forgotten.
+      await ledger.transfer(
+        tx,
+        { id: `deposit:${effectId}`, debit, credit, amountCents, cause: 'deposit' },
+        now,
+      )
+      const createdAt = new Date(now).toISOString()
+      return allow({
+        data: { deposit: { id, status: 'completed', amountCents, currency: 'USD', createdAt } },
+        summary: 'The balance is funded.',
+      })
+    },
+  })
+}

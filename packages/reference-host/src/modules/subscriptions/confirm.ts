@@ -1,0 +1,70 @@
+import { Fault } from '@gatewright/kernel'
+import Type, { type Static } from 'typebox'
+import { ledgerWrite, type Call, type Operation } from '../../server/operation.ts'
+import type { ModuleServices } from '../services.ts'
+import { answered, lockedPayin, PayinId, refused } from './confirm-balance.ts'
+import { applySighting, type ChainView } from './sightings.ts'
+import { PayinShape } from './wire.ts'
+
+const Body = Type.Object({
+  payinId: PayinId,
+  txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
+})
+
+/** `POST /user/v1/subscriptions/payin/confirm`: says which transaction pays a pay-in (contract section 9). */
+export function confirmPayin(services: ModuleServices): Operation {
+  const { clock, payins } = services
+  return ledgerWrite({
+    id: 'subscriptions.confirm',
+    title: 'Name the transaction that pays a pay-in',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/subscriptions/payin/confirm'],
+    credential: 'session',
+    scopes: ['subscriptions.write'],
+    body: Body,
+    answer: Type.Object({ payin: PayinShape }),
+    refuses: [404],
+    // The amount has been held since the pay-in was made.
+    spends: false,
+    ask: call => askChain(services, call),
+    async write({ caller, body }, { tx, asked }) {
+      const now = clock.now()
+      const locked = await lockedPayin(payins, tx, caller.session.accountId, body.payinId)
+      if (!locked.ok) return locked
+      const payin = locked.value
+      if (payin.status === 'settled') return answered(payin)
+      if (!payin.payTo) return refused('has no address to pay to: pay it from the balance')
+      const submittedTx = body.txHash.toLowerCase()
+      const submitted =
+        payin.submittedTx === submittedTx
+          ? payin
+          : await payins.move(tx, payin, 'submitted', { submittedTx, detail: submittedTx }, now)
+      return answered(asked ? await applySighting(services, tx, submitted, asked, now) : submitted)
+    },
+  })
+}
+
+/**
+ * What the chain says of the transaction now. A chain that cannot be asked is no reason to refuse: the pay-in is confirming
+ * then, and the watcher settles it.
+ */
+async function askChain(
+  { db, payins, receivers, chains }: ModuleServices,
+  { caller, body }: Call<'session', Static<typeof Body>>,
+): Promise<ChainView | undefined> {
+  const payin = await payins.find(db, caller.session.accountId, body.payinId)
+  const { chainId, token } = payin?.payTo ?? {}
+  const reader = chainId === undefined ? undefined : chains.get(chainId)
+  const receiver = receivers.find(each => each.chainId === chainId && each.token === token)
+  if (!reader || !receiver) return undefined
+  try {
+    const transfers = await reader.ofTransaction(body.txHash.toLowerCase())
+    if (!transfers || transfers.length === 0) return undefined
+    // Asked second: a head from before could be older than the transfer's block.
+    return { transfers, head: await reader.head(), confirmations: receiver.confirmations }
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SpendHold } from '@gatewright/scope-guard'
+import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
+import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
+
+/** What a move changes besides the status; what is left out stays. */
+export interface PayinChange {
+  readonly method?: Payin['method']
+  readonly submittedTx?: string
+  readonly seen?: SeenTransfer | null
+  readonly detail?: string
+}
+
+/** The host's pay-in records. All but reads work in the caller's transaction. */
+export interface PayinStore {
+  /**
+   * Adds a pay-in, once per effect id: when the idempotency record has ended and the same request comes again, the
+   * pay-in that it made then is returned.
+   */
+  insert(
+    tx: SqlQueries,
+    effect: { readonly effectId: string; readonly hold: SpendHold },
+    payin: NewPayin,
+    now: EpochMs,
+  ): Promise<Payin>
+  /** A pay-in, locked until the transaction ends: whoever moves it comes after whoever moves it now. */
+  lock(tx: SqlQueries, id: string): Promise<Payin | undefined>
+  /** Applies a cause to a locked pay-in and records it. Throws where the cause cannot happen: ask `nextStatus` first. */
+  move(tx: SqlQueries, payin: Payin, cause: PayinCause, change: PayinChange, now: EpochMs): Promise<Payin>
+  /** A deposit address that served nobody yet, locked until `insert` takes it; undefined when none is free. */
+  freeAddress(tx: SqlQueries, chainId: number): Promise<string | undefined>
+  /** One pay-in of an account, as it is. */
+  find(db: SqlQueries, accountId: string, id: string): Promise<Payin | undefined>
+  /** A page of an account's pay-ins, newest first, from before `position` (0: from the newest). */
+  page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Payin[]>
+  /** Everything that happened to a pay-in, in order. */
+  history(db: SqlQueries, id: string): Promise<readonly PayinMove[]>
+}
+
+/** How long a pay-in waits for its payment, in ms (24 hours). */
+const OPEN_MS = 86_400_000
+
+const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
+    currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
+    created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+  on conflict (effect_id) do nothing returning *`
+const RECORD = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
+  values ($1, $2, $3, $4, $5, $6, $7)`
+const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
+  transfer_log = $5, transfer_block = $6 where id = $7 and moves = $8 returning *`
+const TAKE = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
+
+/** Pay-in records in SQL. */
+export function payinStore(dialect: SqlDialect): PayinStore {
+  const lock = dialect === 'postgres' ? ' for update' : ''
+  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
+  const one = async (
+    db: SqlQueries,
+    text: string,
+    values: (string | number)[],
+  ): Promise<Payin | undefined> => {
+    const [row] = await rows(db, text, values)
+    return row && toPayin(row)
+  }
+
+  return {
+    async insert(tx, { effectId, hold }, payin, now) {
+      const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = payin
+      const [row] = await rows(tx, INSERT, [
+        ...[`payin_${randomUUID().replaceAll('-', '')}`, accountId, userId, effectId, subscriptionId, planId],
+        ...[amountCents, currency, method, JSON.stringify(payin.properties), JSON.stringify(hold)],
+        ...(payTo
+          ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
+          : [null, null, null, null, 0]),
+        ...[payTo ? payTo.units.toString() : null, payTo?.payer ?? null, now, now + OPEN_MS],
+      ])
+      if (!row) {
+        return (await one(tx, 'select * from gw_payins where effect_id = $1', [effectId])) as Payin
+      }
+      const made = toPayin(row)
+      await rows(tx, RECORD, [made.id, 1, null, made.status, 'created', null, now])
+      if (payTo?.ownReceiver) await rows(tx, TAKE, [made.id, payTo.chainId, payTo.address])
+      return made
+    },
+    lock: (tx, id) => one(tx, `select * from gw_payins where id = $1${lock}`, [id]),
+    async move(tx, payin, cause, { seen = payin.seen, detail = null, ...change }, now) {
+      const to = nextStatus(payin.status, cause)
+      if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)
+      const { method = payin.method, submittedTx = payin.submittedTx } = change
+      const [row] = await rows(tx, MOVE, [
+        ...[to, method, submittedTx, seen?.txHash ?? null, seen?.logIndex ?? null, seen?.blockNumber ?? null],
+        ...[payin.id, payin.moves],
+      ])
+      if (!row) throw new Error('the pay-in was moved by somebody else: it must be locked first')
+      const moved = toPayin(row)
+      await rows(tx, RECORD, [moved.id, moved.moves, payin.status, to, cause, detail, now])
+      return moved
+    },
+    async freeAddress(tx, chainId) {
+      const free = `select address from gw_deposit_addresses where chain_id = $1 and payin_id is null
+        order by address limit 1${skipLocked}`
+      const [row] = await rows(tx, free, [chainId])
+      return row && toText(row['address'])
+    },
+    find: (db, accountId, id) =>
+      one(db, 'select * from gw_payins where id = $1 and account_id = $2', [id, accountId]),
+    async page(db, accountId, position, limit) {
+      const text = `select * from gw_payins where account_id = $1 and position < $2
+        order by position desc limit $3`
+      return (
+        await rows(db, text, [accountId, position === 0 ? Number.MAX_SAFE_INTEGER : position, limit])
+      ).map(toPayin)
+    },
+    async history(db, id) {
+      const text = 'select * from gw_payin_moves where payin_id = $1 order by number'
+      return (await rows(db, text, [id])).map(row => ({
+        from: row['from_status'] as PayinStatus | null,
+        to: row['to_status'] as PayinStatus,
+        cause: row['cause'] as PayinMove['cause'],
+        detail: row['detail'] as string | null,
+        at: toInteger(row['at']),
+      }))
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import { allow } from '@gatewright/kernel'
+import Type, { type TObject } from 'typebox'
+import { deny } from '../../server/codes.ts'
+import { operation, type Operation } from '../../server/operation.ts'
+import { nextCursor, pagingQuery, readPaging } from '../paging.ts'
+import type { ModuleServices } from '../services.ts'
+import {
+  PayinDetailShape,
+  PayinShape,
+  PlanShape,
+  SubscriptionShape,
+  wirePayin,
+  wirePayinDetail,
+  wirePlan,
+  wireSubscription,
+} from './wire.ts'
+
+/** One item of a list, and its place in it. */
+interface Placed {
+  readonly position: number
+}
+
+interface ListRule<T extends Placed> {
+  readonly id: string
+  readonly title: string
+  readonly path: string
+  /** The list's name in the answer. */
+  readonly name: string
+  readonly item: TObject
+  page(accountId: string, position: number, limit: number): Promise<readonly T[]>
+  wire(item: T): Record<string, unknown>
+}
+
+/** A list of the caller's, a page at a time. */
+function list<T extends Placed>({ id, title, path, name, item, page, wire }: ListRule<T>): Operation {
+  return operation({
+    ...{ id, title, surface: 'user', method: 'GET', paths: [path], credential: 'session' },
+    scopes: ['subscriptions.read'],
+    query: pagingQuery,
+    answer: Type.Object({
+      [name]: Type.Array(item),
+      nextCursor: Type.Union([Type.String(), Type.Null()]),
+    }),
+    async handle({ caller, facts }) {
+      const paging = readPaging(facts.query)
+      if (!paging.ok) return paging
+      const { after, limit } = paging.value
+      // One more than asked tells whether there is a next page.
+      const found = await page(caller.session.accountId, after, limit + 1)
+      const shown = found.slice(0, limit)
+      const last = shown.at(-1)
+      return allow({
+        data: {
+          [name]: shown.map(wire),
+          nextCursor: found.length > limit && last ? nextCursor(last.position) : null,
+        },
+        summary: `${shown.length} ${name}.`,
+      })
+    },
+  })
+}
+
+/** What users read about their subscriptions. */
+export function subscriptionReads(services: ModuleServices): readonly Operation[] {
+  const { clock, db, payins, plans, subscriptions } = services
+  const numbered = plans.map((plan, index) => ({ plan, position: index + 1 }))
+  return [
+    list({
+      id: 'subscriptions.list',
+      title: 'List the subscriptions, newest first',
+      path: '/user/v1/subscriptions',
+      name: 'subscriptions',
+      item: SubscriptionShape,
+      page: (accountId, position, limit) => subscriptions.page(db, accountId, position, limit),
+      wire: subscription => wireSubscription(subscription, clock.now()),
+    }),
+    list({
+      id: 'subscriptions.plans',
+      title: 'List the plans',
+      path: '/user/v1/subscriptions/plans',
+      name: 'plans',
+      item: PlanShape,
+      page: async (_accountId, position, limit) => numbered.slice(position, position + limit),
+      wire: ({ plan }) => wirePlan(plan),
+    }),
+    list({
+      id: 'subscriptions.payins',
+      title: 'List the pay-ins, newest first',
+      path: '/user/v1/subscriptions/payins',
+      name: 'payins',
+      item: PayinShape,
+      page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
+      wire: wirePayin,
+    }),
+    readPayin(services),
+  ]
+}
+
+/** `GET /user/v1/subscriptions/payins/{id}`: one pay-in with its history. */
+function readPayin({ db, payins }: ModuleServices): Operation {
+  return operation({
+    id: 'subscriptions.readPayin',
+    title: 'Read a pay-in and its history',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/subscriptions/payins/{id}'],
+    credential: 'session',
+    scopes: ['subscriptions.read'],
+    answer: Type.Object({ payin: PayinDetailShape }),
+    refuses: [404],
+    async handle({ caller, params }) {
+      const payin = await payins.find(db, caller.session.accountId, params['id'] as string)
+      if (!payin) return deny('not_found', 'no such pay-in')
+      const history = await payins.history(db, payin.id)
+      return allow({
+        data: { payin: wirePayinDetail(payin, history) },
+        summary: `The pay-in is ${payin.status}.`,
+      })
+    },
+  })
+}

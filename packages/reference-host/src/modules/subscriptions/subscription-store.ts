@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import {
+  rows,
+  toInteger,
+  toText,
+  type SqlDialect,
+  type SqlQueries,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
+import { extendTerm, termEnd, type PaidTerm, type Plan, type PlanInterval } from './plans.ts'
+
+/** A user's subscription. Its price stays what it was when it was made. */
+export interface Subscription {
+  readonly id: string
+  readonly position: number
+  readonly accountId: string
+  readonly planId: string
+  readonly amountCents: number
+  readonly interval: PlanInterval
+  /** What has been paid; undefined: nothing yet. */
+  readonly term: PaidTerm | undefined
+  readonly createdAt: EpochMs
+}
+
+/** `incomplete`: never paid. `active`: paid, while `now` is before the end of the term. `past_due`: not any more. */
+export type SubscriptionStatus = 'incomplete' | 'active' | 'past_due'
+
+/** Where a subscription stands at `now`. */
+export function subscriptionStatus({ term }: Subscription, now: EpochMs): SubscriptionStatus {
+  if (!term) return 'incomplete'
+  return now < termEnd(term) ? 'active' : 'past_due'
+}
+
+/** The host's subscription records. */
+export interface SubscriptionStore {
+  /** Adds a subscription in the caller's transaction, once per effect id: a repeat gets the one that was made. */
+  insert(tx: SqlQueries, effectId: string, accountId: string, plan: Plan, now: EpochMs): Promise<Subscription>
+  /** One more period is paid. Of simultaneous calls each adds its own. */
+  extend(tx: SqlQueries, id: string, now: EpochMs): Promise<void>
+  /** A subscription of an account. */
+  find(db: SqlQueries, accountId: string, id: string): Promise<Subscription | undefined>
+  /** A page of an account's subscriptions, newest first, from before `position` (0: from the newest). */
+  page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Subscription[]>
+}
+
+/** Subscription records in SQL. */
+export function subscriptionStore(dialect: SqlDialect): SubscriptionStore {
+  const lock = dialect === 'postgres' ? ' for no key update' : ''
+  return {
+    async insert(tx, effectId, accountId, plan, now) {
+      const id = `sub_${randomUUID().replaceAll('-', '')}`
+      const { amountCents, interval } = plan
+      const [row] = await rows(
+        tx,
+        `insert into gw_subscriptions (id, account_id, effect_id, plan_id, amount_cents, plan_interval, created_at)
+          values ($1, $2, $3, $4, $5, $6, $7)
+          on conflict (effect_id) do update set effect_id = excluded.effect_id returning *`,
+        [id, accountId, effectId, plan.id, amountCents, interval, now],
+      )
+      return toSubscription(row as SqlRow)
+    },
+    async extend(tx, id, now) {
+      const [row] = await rows(tx, `select * from gw_subscriptions where id = $1${lock}`, [id])
+      const { term, interval } = toSubscription(row as SqlRow)
+      const { anchorAt, months } = extendTerm(term, interval, now)
+      const text = 'update gw_subscriptions set anchor_at = $1, paid_months = $2 where id = $3'
+      await rows(tx, text, [anchorAt, months, id])
+    },
+    async find(db, accountId, id) {
+      const text = 'select * from gw_subscriptions where id = $1 and account_id = $2'
+      const [row] = await rows(db, text, [id, accountId])
+      return row && toSubscription(row)
+    },
+    async page(db, accountId, position, limit) {
+      const text = `select * from gw_subscriptions where account_id = $1 and position < $2
+        order by position desc limit $3`
+      const before = position === 0 ? Number.MAX_SAFE_INTEGER : position
+      return (await rows(db, text, [accountId, before, limit])).map(toSubscription)
+    },
+  }
+}
+
+function toSubscription(row: SqlRow): Subscription {
+  return {
+    id: toText(row['id']),
+    position: toInteger(row['position']),
+    accountId: toText(row['account_id']),
+    planId: toText(row['plan_id']),
+    amountCents: toInteger(row['amount_cents']),
+    interval: toText(row['plan_interval']) as PlanInterval,
+    term:
+      row['anchor_at'] === null
+        ? undefined
+        : { anchorAt: toInteger(row['anchor_at']), months: toInteger(row['paid_months']) },
+    createdAt: toInteger(row['created_at']),
+  }
+}
