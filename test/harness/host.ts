@@ -49,6 +49,8 @@ export interface TestHost {
   readonly failures: unknown[]
   /** The decision event of each request, in order. */
   readonly decisions: Decision[]
+  /** Runs one of the host's chores now. */
+  chore(name: string): Promise<void>
   /** Sends a request, and holds the answer against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<Answer>
   /** Stops it. Rejects when a credential it handed out is in its errors, decision events or metrics. */
@@ -93,6 +95,11 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     partnerKey: host.partnerKey as string,
     failures,
     decisions,
+    async chore(name) {
+      const found = host.chores.find(chore => chore.name === name)
+      if (!found) throw new Error(`the host has no chore "${name}"`)
+      await found.run()
+    },
     async send(path, options = {}) {
       const from = { 'x-forwarded-for': clientAddress, ...options.headers }
       const answer = await request(host.url, path, { ...options, headers: from })

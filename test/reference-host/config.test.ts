@@ -34,6 +34,11 @@ t.test('takes every variable as given', async t => {
       { id: 'old', secret: 'b'.repeat(40) },
     ],
     signingKeyEncryptionKey: key,
+    plans: [
+      { id: 'basic', title: 'Basic', amountCents: 500, interval: 'month' },
+      { id: 'pro', title: 'Pro', amountCents: 2500, interval: 'month' },
+    ],
+    payinReceivers: [],
     rateLimits: {
       guardedPerKeyPerMinute: 5,
       writesPerSessionPerMinute: 120,
@@ -64,10 +69,10 @@ t.test('reports every problem at once, each by its variable, and no secret', asy
     SIGNING_KEY_ENCRYPTION_KEY: 'hunter2',
     REQUIRE_HTTPS: 'yes',
     RPC_URLS: 'https://rpc.example.com',
+    PLANS_FILE: '/nowhere/plans.json',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":0}',
     DIRECT_USER_KEY: 'yes',
     LOG_LEVEL: 'loud',
-    PLANS_FILE: 'plans.json',
   }
   const config = readConfig(wrong)
   t.notOk(config.ok)

@@ -1,5 +1,6 @@
 /** Work beside requests, done again and again. */
 export interface Chore {
+  readonly name: string
   /** From the end of one round to the start of the next, in ms. */
   readonly everyMs: number
   run(): Promise<unknown>

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Clock } from '@gatewright/kernel'
 import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
-import { startChores } from './background.ts'
+import { startChores, type Chore } from './background.ts'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
@@ -21,6 +21,8 @@ import * as token from './tokens.ts'
 export interface RunningHost {
   /** Where it listens, with the real port. */
   readonly url: string
+  /** What it does beside requests, by itself; a caller may run one at once. */
+  readonly chores: readonly Chore[]
   /** The sandbox's first partner key, only on the start that made it. */
   readonly partnerKey: string | undefined
   /** Stops taking connections, lets running requests finish (10 s at most), then closes the stores. */
@@ -71,10 +73,12 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const url = await listen(server, config)
     // Only now: a key made by a start that then finds its port taken would never be shown.
     const partnerKey = await sandboxPartnerKey(container)
-    const stopChores = startChores(maintenance(container, options.report), options.report)
+    const chores = maintenance(container, options.report)
+    const stopChores = startChores(chores, options.report)
     return {
       url,
       partnerKey,
+      chores,
       close: async () => {
         await drain(server)
         await container.get(token.IDEMPOTENCY).drained()

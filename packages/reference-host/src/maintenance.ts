@@ -34,9 +34,10 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     () => issuer.maintain(),
   ]
   return [
-    { everyMs: SOON_MS, run: () => expire(LIMIT, report) },
-    { everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS) },
+    { name: 'expire pay-ins', everyMs: SOON_MS, run: () => expire(LIMIT, report) },
+    { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS) },
     {
+      name: 'collect garbage',
       everyMs: MINUTE_MS,
       async run() {
         for (const task of collect) await task().catch(report)

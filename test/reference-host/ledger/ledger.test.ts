@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { race } from '@gatewright/kernel/testing'
+import { createLedger, ledgerAccounts, migrateLedger, type Ledger, type Transfer } from '@gatewright/reference-host'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { holds } from '../../harness/holds.ts'
+import { openPostgres, openSqlite, uniqueName } from '../../harness/stores.ts'
+
+const NOW = 1_767_225_600_000
+const { operator, revenue, user } = ledgerAccounts
+
+interface Opened {
+  readonly dbs: readonly SqlClient[]
+  readonly ledgers: readonly Ledger[]
+}
+
+/** Runs a test on both databases: over four connections of Postgres, and the one writer of an embedded SQLite. */
+function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>): void {
+  for (const dialect of ['postgres', 'sqlite'] as const) {
+    t.test(`${dialect}: ${title}`, async t => {
+      const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db => migrateLedger(db, dialect))
+      t.teardown(close)
+      await run(t, { dbs: connections, ledgers: connections.map(db => createLedger(db, dialect)) })
+    })
+  }
+}
+const opener = (dialect: SqlDialect): typeof openPostgres => (dialect === 'postgres' ? openPostgres : openSqlite)
+
+const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer => ({
+  ...{ id, debit, credit, amountCents, cause: 'test' },
+})
+const move = (db: SqlClient, ledger: Ledger, transfer: Transfer): Promise<string> =>
+  db.transaction(tx => ledger.transfer(tx, transfer, NOW))
+
+onBoth('moves money between two accounts, and an account without any has 0', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  t.equal(await ledger.balance(db, user('ann')), 0)
+  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 500)), 'done')
+  t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 200)), 'done')
+  t.equal(await ledger.balance(db, user('ann')), 300)
+  t.equal(await ledger.balance(db, revenue), 200)
+  t.equal(await ledger.balance(db, operator), -500)
+  t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('moves nothing that a user does not have, to the cent', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 501)), 'insufficient')
+  t.equal(await ledger.balance(db, user('ann')), 500)
+  t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 500)), 'done')
+  t.equal(await move(db, ledger, transferOf(revenue, operator, 501)), 'insufficient', 'nor the house')
+})
+
+onBoth('one id moves money once, and never stands for another transfer', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1'))
+  t.equal(await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1')), 'repeated')
+  await t.rejects(move(db, ledger, transferOf(operator, user('ann'), 501, 'deposit:1')), /made before/)
+  await t.rejects(move(db, ledger, transferOf(operator, user('bob'), 500, 'deposit:1')), /made before/)
+  t.equal(await ledger.balance(db, user('ann')), 500)
+})
+
+onBoth('50 simultaneous transfers with one id move money once', async (t, { dbs, ledgers }) => {
+  const transfer = transferOf(operator, user('ann'), 5)
+  const results = await race(50, n => move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transfer))
+  t.equal(results.filter(result => result === 'done').length, 1)
+  t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
+})
+
+onBoth('of 50 simultaneous debits exactly those pass that the balance covers', async (t, { dbs, ledgers }) => {
+  await move(dbs[0]!, ledgers[0]!, transferOf(operator, user('ann'), 105))
+  const results = await race(50, n => {
+    // Folding meanwhile must not hide or repeat money.
+    if (n % 10 === 9) return ledgers[n % dbs.length]!.fold(10).then(() => 'folded')
+    return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transferOf(user('ann'), revenue, 10))
+  })
+  t.equal(results.filter(result => result === 'done').length, 10)
+  t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
+  t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('rolls back with the transaction it is part of', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  const failing = db.transaction(async tx => {
+    await ledger.transfer(tx, transferOf(operator, user('ann'), 500), NOW)
+    throw new Error('something else went wrong')
+  })
+  await t.rejects(failing, /something else/)
+  t.same(await ledger.check(), { transfers: 0, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('the database refuses to change, drop or forge a transfer', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500, 'a'))
+  await move(db, ledger, transferOf(user('ann'), revenue, 1, 'b'))
+  const forged = (debit: string, credit: string, cents: number): string =>
+    `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
+      values ('forged', '${debit}', '${credit}', ${cents}, 'x', 0)`
+  for (const statement of [
+    "update gw_ledger_transfers set amount_cents = 1 where id = 'a'",
+    "delete from gw_ledger_transfers where id = 'a'",
+    forged(user('ann'), revenue, 500),
+    forged(operator, operator, 5),
+    forged(operator, user('ann'), 0),
+    forged(operator, user('ann'), -5),
+    forged(operator, user('nobody'), 5),
+  ]) {
+    await t.rejects(rows(db, statement), statement)
+  }
+  t.equal(await ledger.balance(db, user('ann')), 499)
+  t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
+})
+
+onBoth('a check finds a balance that somebody has changed', async (t, { dbs, ledgers }) => {
+  const [db, ledger] = [dbs[0]!, ledgers[0]!]
+  await move(db, ledger, transferOf(operator, user('ann'), 500))
+  await rows(db, `update gw_ledger_accounts set balance_cents = 7 where id = '${user('ann')}'`)
+  t.same(await ledger.check(), { transfers: 1, sumCents: 7, wrongAccounts: [user('ann')] })
+})
+
+onBoth('any transfers and folds leave the balances of a plain sum', async (t, { dbs, ledgers }) => {
+  const names = ['ann', 'bob', 'cy']
+  const step = fc.oneof(
+    fc.record({ kind: fc.constant('fold' as const), by: fc.nat(3) }),
+    fc.record({
+      ...{ kind: fc.constant('move' as const), by: fc.nat(3), cents: fc.integer({ min: 1, max: 50 }) },
+      from: fc.constantFrom('outside', ...names),
+      to: fc.constantFrom('house', ...names),
+    }),
+  )
+  const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
+    const run = uniqueName()
+    const place = (name: string): string =>
+      name === 'outside' ? operator : name === 'house' ? revenue : user(`${run}-${name}`)
+    const model = new Map<string, number>()
+    for (const each of steps) {
+      const [db, ledger] = [dbs[each.by % dbs.length]!, ledgers[each.by % dbs.length]!]
+      if (each.kind === 'fold') {
+        await ledger.fold(2)
+        continue
+      }
+      if (each.from === each.to) continue
+      const enough = each.from === 'outside' || (model.get(each.from) ?? 0) >= each.cents
+      const moved = await move(db, ledger, transferOf(place(each.from), place(each.to), each.cents))
+      assert.equal(moved, enough ? 'done' : 'insufficient')
+      if (!enough) continue
+      model.set(each.from, (model.get(each.from) ?? 0) - each.cents)
+      model.set(each.to, (model.get(each.to) ?? 0) + each.cents)
+    }
+    for (const name of names) {
+      assert.equal(await ledgers[0]!.balance(dbs[0]!, place(name)), model.get(name) ?? 0)
+    }
+  })
+  await holds(t, property, { numRuns: 25 })
+  t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
+})
