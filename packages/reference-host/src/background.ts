@@ -15,13 +15,13 @@ export function startChores(chores: readonly Chore[], report: (error: unknown) =
     let stopped = false
     let round: Promise<unknown> = Promise.resolve()
     let timer: NodeJS.Timeout
+    const once = async (): Promise<void> => {
+      await run().catch(report)
+      if (!stopped) wait()
+    }
     const wait = (): void => {
       timer = setTimeout(() => {
-        round = run()
-          .catch(report)
-          .then(() => {
-            if (!stopped) wait()
-          })
+        round = once()
       }, everyMs)
       timer.unref()
     }

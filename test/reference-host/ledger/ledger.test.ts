@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
-import { createLedger, ledgerAccounts, migrateLedger, type Ledger, type Transfer } from '@gatewright/reference-host'
+import {
+  createLedger,
+  ledgerAccounts,
+  migrateLedger,
+  type Ledger,
+  type Transfer,
+} from '@gatewright/reference-host'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { holds } from '../../harness/holds.ts'
@@ -19,13 +25,16 @@ interface Opened {
 function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
-      const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db => migrateLedger(db, dialect))
+      const { connections, close } = await opener(dialect)(dialect === 'postgres' ? 4 : 1, db =>
+        migrateLedger(db, dialect),
+      )
       t.teardown(close)
       await run(t, { dbs: connections, ledgers: connections.map(db => createLedger(db, dialect)) })
     })
   }
 }
-const opener = (dialect: SqlDialect): typeof openPostgres => (dialect === 'postgres' ? openPostgres : openSqlite)
+const opener = (dialect: SqlDialect): typeof openPostgres =>
+  dialect === 'postgres' ? openPostgres : openSqlite
 
 const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer => ({
   ...{ id, debit, credit, amountCents, cause: 'test' },
@@ -69,17 +78,20 @@ onBoth('50 simultaneous transfers with one id move money once', async (t, { dbs,
   t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
 })
 
-onBoth('of 50 simultaneous debits exactly those pass that the balance covers', async (t, { dbs, ledgers }) => {
-  await move(dbs[0]!, ledgers[0]!, transferOf(operator, user('ann'), 105))
-  const results = await race(50, n => {
-    // Folding meanwhile must not hide or repeat money.
-    if (n % 10 === 9) return ledgers[n % dbs.length]!.fold(10).then(() => 'folded')
-    return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transferOf(user('ann'), revenue, 10))
-  })
-  t.equal(results.filter(result => result === 'done').length, 10)
-  t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
-  t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
-})
+onBoth(
+  'of 50 simultaneous debits exactly those pass that the balance covers',
+  async (t, { dbs, ledgers }) => {
+    await move(dbs[0]!, ledgers[0]!, transferOf(operator, user('ann'), 105))
+    const results = await race(50, n => {
+      // Folding meanwhile must not hide or repeat money.
+      if (n % 10 === 9) return ledgers[n % dbs.length]!.fold(10).then(() => 'folded')
+      return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transferOf(user('ann'), revenue, 10))
+    })
+    t.equal(results.filter(result => result === 'done').length, 10)
+    t.equal(await ledgers[0]!.balance(dbs[0]!, user('ann')), 5)
+    t.match(await ledgers[0]!.check(), { sumCents: 0, wrongAccounts: [] })
+  },
+)
 
 onBoth('rolls back with the transaction it is part of', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]

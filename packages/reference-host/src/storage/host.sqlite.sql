@@ -128,6 +128,9 @@ create index {prefix}payins_due on {prefix}payins (expires_at)
 create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, units, position)
   where status in ('awaiting_payment', 'confirming') and chain_id is not null;
 
+create index {prefix}payins_own_address on {prefix}payins (chain_id, pay_to)
+  where own_receiver = 1 and status in ('awaiting_payment', 'confirming');
+
 create index {prefix}payins_submitted on {prefix}payins (chain_id, position)
   where status = 'confirming' and submitted_tx is not null and transfer_tx is null;
 

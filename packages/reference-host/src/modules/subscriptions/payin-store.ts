@@ -31,6 +31,8 @@ export interface PayinStore {
   move(tx: SqlQueries, payin: Payin, cause: PayinCause, change: PayinChange, now: EpochMs): Promise<Payin>
   /** A deposit address that served nobody yet, locked until `insert` takes it; undefined when none is free. */
   freeAddress(tx: SqlQueries, chainId: number): Promise<string | undefined>
+  /** Whether a host has begun to watch a chain, so that no transfer from now on can be missed. */
+  isChainRead(tx: SqlQueries, chainId: number): Promise<boolean>
   /** One pay-in of an account, as it is. */
   find(db: SqlQueries, accountId: string, id: string): Promise<Payin | undefined>
   /** A page of an account's pay-ins, newest first, from before `position` (0: from the newest). */
@@ -104,6 +106,10 @@ export function payinStore(dialect: SqlDialect): PayinStore {
         order by address limit 1${skipLocked}`
       const [row] = await rows(tx, free, [chainId])
       return row && toText(row['address'])
+    },
+    async isChainRead(tx, chainId) {
+      const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'
+      return (await rows(tx, text, [chainId])).length > 0
     },
     find: (db, accountId, id) =>
       one(db, 'select * from gw_payins where id = $1 and account_id = $2', [id, accountId]),

@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import Type, { type Static } from 'typebox'
 import { unitsOf, type PayinReceiver } from '../../chain/receivers.ts'
@@ -85,6 +85,10 @@ async function payableTo(
   amountCents: number,
   { chainId, asset, token, decimals, receiver, depositAddresses }: PayinReceiver,
 ): Promise<Verdict<PayTo, HostDenial>> {
+  // A transfer of before the first reading would never be found.
+  if (!(await payins.isChainRead(tx, chainId))) {
+    throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
+  }
   const units = unitsOf(amountCents, decimals)
   const own = depositAddresses.length === 0 ? undefined : await payins.freeAddress(tx, chainId)
   if (own !== undefined) {
