@@ -9,6 +9,14 @@ t.test('has a default for everything in the sandbox', async t => {
   })
 })
 
+const RECEIVER = {
+  chainId: 8453,
+  asset: 'USDC',
+  token: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
+  decimals: 6,
+  receiver: `0x${'1'.repeat(40)}`,
+}
+
 t.test('takes every variable as given', async t => {
   const key = Buffer.alloc(32, 7)
   const config = readConfig({
@@ -19,6 +27,9 @@ t.test('takes every variable as given', async t => {
     DATA_DIR: '/srv/acme',
     KEY_PEPPERS: `new:${'a'.repeat(32)}, old:${'b'.repeat(40)}`,
     SIGNING_KEY_ENCRYPTION_KEY: key.toString('base64'),
+    RPC_URLS: '8453=https://rpc.example.com',
+    PAYIN_RECEIVERS: JSON.stringify([RECEIVER]),
+    CHAIN_POLL_SECONDS: '300',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":5}',
   })
   t.ok(config.ok)
@@ -48,7 +59,16 @@ t.test('takes every variable as given', async t => {
     },
     databaseUrl: undefined,
     trustProxy: [],
-    rpcUrls: [],
+    rpcUrls: [{ chainId: 8453, url: 'https://rpc.example.com' }],
+    payinReceivers: [
+      {
+        ...RECEIVER,
+        token: RECEIVER.token.toLowerCase(),
+        depositAddresses: [],
+        confirmations: 12,
+      },
+    ],
+    chainPollSeconds: 300,
     requireHttps: false,
     redis: undefined,
     directUserKey: false,
@@ -70,6 +90,8 @@ t.test('reports every problem at once, each by its variable, and no secret', asy
     REQUIRE_HTTPS: 'yes',
     RPC_URLS: 'https://rpc.example.com',
     PLANS_FILE: '/nowhere/plans.json',
+    PAYIN_RECEIVERS: '[{}]',
+    CHAIN_POLL_SECONDS: '0',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":0}',
     DIRECT_USER_KEY: 'yes',
     LOG_LEVEL: 'loud',
@@ -88,6 +110,21 @@ t.test('refuses limits that are no object of known limits', async t => {
   for (const RATE_LIMITS of ['[]', 'null', '5', '{', '{"perKey":5}', '{"guardedPerKeyPerMinute":"5"}']) {
     t.notOk(readConfig({ RATE_LIMITS }).ok, RATE_LIMITS)
   }
+})
+
+t.test('wants an endpoint for every chain that payments are taken on', async t => {
+  const given = [
+    RECEIVER,
+    { ...RECEIVER, asset: 'EURC', token: `0x${'2'.repeat(40)}` },
+    { ...RECEIVER, chainId: 10 },
+  ]
+  const PAYIN_RECEIVERS = JSON.stringify(given)
+  t.same(readConfig({ PAYIN_RECEIVERS, RPC_URLS: '1=https://rpc.example.com' }), {
+    ok: false,
+    problems: [8453, 10].map(chain => `PAYIN_RECEIVERS names chain ${chain}, which RPC_URLS does not`),
+  })
+  const RPC_URLS = '10=https://rpc.example.com,8453=https://rpc.example.com'
+  t.ok(readConfig({ PAYIN_RECEIVERS, RPC_URLS }).ok)
 })
 
 t.test('wants the secrets that hosts on one database share, and one kind of Redis', async t => {

@@ -24,6 +24,7 @@ export interface Config {
   /** What can be subscribed to. */
   readonly plans: readonly Plan[]
   readonly payinReceivers: readonly PayinReceiver[]
+  readonly chainPollSeconds: number
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
   readonly logLevel: Values['LOG_LEVEL']
@@ -46,7 +47,7 @@ export function readConfig(env: Env): ConfigResult {
     if ('expected' in result) problems.push(`${name} ${result.expected}`)
     else values[name] = result.value
   }
-  problems.push(...conflicts(env))
+  problems.push(...conflicts(env), ...unreachableChains(values))
   if (env['GATEWRIGHT_ENV'] === 'live') problems.push(...unsafeForLive(env))
   return problems.length === 0
     ? { ok: true, value: toConfig(values as Values, env) }
@@ -71,7 +72,8 @@ function toConfig(values: Values, env: Env): Config {
     requireHttps: env['REQUIRE_HTTPS'] ? values.REQUIRE_HTTPS : live,
     rpcUrls: values.RPC_URLS,
     plans: values.PLANS_FILE ?? (live ? [] : SANDBOX_PLANS),
-    payinReceivers: [],
+    payinReceivers: values.PAYIN_RECEIVERS,
+    chainPollSeconds: values.CHAIN_POLL_SECONDS,
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
     logLevel: values.LOG_LEVEL,
@@ -92,6 +94,13 @@ function conflicts(env: Env): string[] {
     }
   }
   return problems
+}
+
+/** Chains that payments are taken on and that nothing reads. Says nothing when one of the two is unreadable. */
+function unreachableChains({ RPC_URLS: urls, PAYIN_RECEIVERS: receivers }: Partial<Values>): string[] {
+  const chains = new Set(urls && receivers?.map(({ chainId }) => chainId))
+  for (const { chainId } of urls ?? []) chains.delete(chainId)
+  return [...chains].map(chainId => `PAYIN_RECEIVERS names chain ${chainId}, which RPC_URLS does not`)
 }
 
 /** What a sandbox may leave open and a live host may not. */

@@ -19,6 +19,22 @@ ${rows.join('\n')}
     .map(name => `\`${name}\``)
     .join(', ')}. Windows are fixed: around the edge of two windows up to twice a limit can pass.
 
+\`PAYIN_RECEIVERS\` is an array of objects, one for each token that is taken:
+
+| Field | Meaning |
+|---|---|
+| \`chainId\` | An integer that \`RPC_URLS\` names |
+| \`asset\` | What clients call the token, such as \`USDC\`: 1 to 16 letters, digits, dots, hyphens or underscores. Once a chain, in any case of letters |
+| \`token\` | Address of the ERC-20 contract. One unit counts as one US dollar |
+| \`decimals\` | Of the token, 2 to 36 |
+| \`receiver\` | The address that all accounts pay to; the sender tells whose payment it is |
+| \`depositAddresses\` | Optional addresses that each serve one payment, ever, so that anybody may send it. Each is listed once, and is no receiver and no token |
+| \`confirmations\` | Optional, 1 to 10000, default 12: how many blocks must hold a payment, its own included |
+
+\`[{"chainId":8453,"asset":"USDC","token":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","decimals":6,"receiver":"0x..."}]\`; addresses in mixed case must have
+their checksum (EIP-55). The endpoints in \`RPC_URLS\` must take JSON-RPC batches of 3. One whose nodes lag behind each other should keep a batch on one node: a node that
+lags finds no payments in blocks it has not seen.
+
 ${UNSUPPORTED.map(name => `\`${name}\``).join(', ')} have a meaning in the design and none in this version: the host refuses to start with them.
 
 ## Live

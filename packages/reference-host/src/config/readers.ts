@@ -18,11 +18,13 @@ export const proxy: Read<string> = text => {
   }
 }
 
-/** A TCP port; 0 takes a free one. */
-export const port: Read<number> = text =>
-  /^\d{1,5}$/.test(text) && Number(text) <= 65_535
-    ? { value: Number(text) }
-    : expected('must be an integer from 0 to 65535')
+/** A whole number, in decimal digits. */
+export function wholeNumber(least: number, most: number): Read<number> {
+  return text =>
+    /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most
+      ? { value: Number(text) }
+      : expected(`must be an integer from ${least} to ${most}`)
+}
 
 /** One line that wallets can show: 1 to 64 characters. */
 export const serviceName: Read<string> = text =>

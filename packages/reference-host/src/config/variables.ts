@@ -1,5 +1,6 @@
 import type { Plan } from '../modules/subscriptions/plans.ts'
 import { plansFile } from './plans.ts'
+import { payinReceivers, type PayinReceiver } from '../chain/receivers.ts'
 import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import {
   anyText,
@@ -10,10 +11,10 @@ import {
   onOff,
   oneOf,
   origin,
-  port,
   proxy,
   serviceName,
   urlOf,
+  wholeNumber,
   type NamedSecret,
   type Read,
 } from './readers.ts'
@@ -40,7 +41,7 @@ const redisUrl = urlOf('redis', 'rediss')
 
 /** Every variable that the host reads, in the order documents list them. */
 export const variables = {
-  PORT: variable(port, 3000, '`3000`', '0 to 65535; 0 takes a free port'),
+  PORT: variable(wholeNumber(0, 65_535), 3000, '`3000`', '0 to 65535; 0 takes a free port'),
   HOST: variable(anyText, '127.0.0.1', '`127.0.0.1`', 'Address to listen on'),
   PUBLIC_URL: optional(
     origin,
@@ -112,6 +113,18 @@ export const variables = {
     'none: a sandbox has the plans `basic` and `pro`',
     'JSON file of what can be subscribed to: `{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}`; `interval` is `month` or `year`',
   ),
+  PAYIN_RECEIVERS: variable<readonly PayinReceiver[]>(
+    payinReceivers,
+    [],
+    'none: no payments on chains',
+    'JSON array of where ERC-20 payments go, see below. `RPC_URLS` must name their chains',
+  ),
+  CHAIN_POLL_SECONDS: variable(
+    wholeNumber(1, 300),
+    5,
+    '`5`',
+    '1 to 300. How often each chain of `PAYIN_RECEIVERS` is asked for payments',
+  ),
   RATE_LIMITS: variable<RateLimits>(
     rateLimits,
     DEFAULT_LIMITS,
@@ -138,4 +151,4 @@ export type Values = {
 }
 
 /** Chosen by design, but this version does nothing with them; starting as if it did would mislead. */
-export const UNSUPPORTED = ['SIGNING_KEYS', 'PAYIN_RECEIVERS'] as const
+export const UNSUPPORTED = ['SIGNING_KEYS'] as const
