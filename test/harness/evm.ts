@@ -69,6 +69,40 @@ export async function transact(
   return rpc(url, 'eth_getTransactionReceipt', hash)
 }
 
+/** Mines empty blocks; a waiting transaction goes into the first. */
+export async function mine(url: string, blocks = 1): Promise<void> {
+  await rpc(url, 'hardhat_mine', `0x${blocks.toString(16)}`)
+}
+
+/** Stamps the next block with a time in whole seconds, later than the newest block's. */
+export async function stampNextBlock(url: string, at: number): Promise<void> {
+  await rpc(url, 'evm_setNextBlockTimestamp', Math.floor(at / 1000))
+}
+
+/** When the newest block was stamped, in ms. */
+export async function newestBlockTime(url: string): Promise<number> {
+  const { timestamp } = await rpc<{ timestamp: string }>(url, 'eth_getBlockByNumber', 'latest', false)
+  return Number(timestamp) * 1000
+}
+
+/** Runs `work` with blocks mined only on demand, so that several transactions share one. */
+export async function withoutMining<T>(url: string, work: () => Promise<T>): Promise<T> {
+  await rpc(url, 'evm_setAutomine', false)
+  try {
+    return await work()
+  } finally {
+    await rpc(url, 'evm_setAutomine', true)
+  }
+}
+
+/** Remembers the chain as it is; what it returns takes all later blocks and transactions away, once. */
+export async function snapshot(url: string): Promise<() => Promise<void>> {
+  const id = await rpc(url, 'evm_snapshot')
+  return async () => {
+    if (!(await rpc<boolean>(url, 'evm_revert', id))) throw new Error('the snapshot was used already')
+  }
+}
+
 interface Solc {
   compile(input: string): string
 }

@@ -16,7 +16,7 @@ export interface TokenTransfer {
   readonly minedAt: EpochMs
 }
 
-/** Which transfers are asked for. */
+/** Which transfers are asked for. Addresses in lower case. */
 export interface TransferQuery {
   readonly tokens: readonly string[]
   readonly receivers: readonly string[]
@@ -27,14 +27,20 @@ export interface TransferQuery {
 
 /**
  * What a host asks of one chain. Every answer is about the chain as it is now: a reorganisation may take a transfer
- * away again. Faults: `ERR_CHAIN_UNAVAILABLE` (no answer in time), `ERR_CHAIN_REPLY` (an answer that makes no sense).
+ * away again. Fault: `ERR_RPC_UNAVAILABLE` (no answer in time, or one that makes no sense).
  */
 export interface ChainReader {
   readonly chainId: number
   /** The newest block's number. */
   head(): Promise<number>
-  /** Transfers to `receivers` in a range of blocks, in the order of the chain. No tokens or receivers: none. */
+  /**
+   * Transfers of `tokens` to `receivers` in a range of blocks, in the order of the chain. None for no tokens, no
+   * receivers, or a range that ends before it starts. A range that the chain has not reached is a fault.
+   */
   transfers(query: TransferQuery): Promise<readonly TokenTransfer[]>
-  /** The transfers that a transaction made; undefined while no block holds it. A reverted one made none. */
+  /**
+   * The transfers of any token that a transaction (0x and 64 hex digits) made, in order; undefined while no block
+   * holds it. A reverted one made none.
+   */
   ofTransaction(txHash: string): Promise<readonly TokenTransfer[] | undefined>
 }

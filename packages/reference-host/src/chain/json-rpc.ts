@@ -1,0 +1,72 @@
+import { Fault } from '@gatewright/kernel'
+import { getHttpRpcClient } from 'viem/utils'
+
+/** One question of a JSON-RPC request. */
+export interface Call {
+  readonly method: string
+  readonly params: readonly unknown[]
+}
+
+/**
+ * Asks questions in one HTTP request, a JSON-RPC batch when there are several, and returns the results in their
+ * order. No retries. `signal` bounds the whole of it, the body included. Fault: `ERR_RPC_UNAVAILABLE`, also when one
+ * question of several was answered with an error.
+ */
+export type Ask = (calls: readonly Call[], signal: AbortSignal) => Promise<readonly unknown[]>
+
+/** A JSON-RPC endpoint over HTTP. Its URL often holds a key: no fault shows it. */
+export function jsonRpc(chainId: number, url: string): Ask {
+  // viem's own timeout ends when the head of the answer is there, so the caller's signal takes its place.
+  const client = getHttpRpcClient(url, { timeout: 0 })
+  return async (calls, signal) => {
+    const bodies = calls.map((call, id) => ({ ...call, id }))
+    const [only] = bodies
+    const body = only && bodies.length === 1 ? only : bodies
+    let reply: unknown
+    try {
+      reply = await client.request({ body, fetchOptions: { redirect: 'error', signal } })
+    } catch (error) {
+      throw unavailable(chainId, hide(url, signal.aborted ? 'no answer in time' : reason(error)))
+    }
+    const entries: unknown[] = Array.isArray(reply) ? reply : [reply]
+    return bodies.map(({ id, method }) => {
+      const entry = entries.find(each => isObject(each) && each['id'] === id)
+      // An endpoint that takes no batches answers one error for all of them.
+      const error = errorOf(entry ?? (entries.length === 1 ? entries[0] : undefined))
+      if (error !== undefined) throw unavailable(chainId, hide(url, `${method}: ${error}`))
+      if (!isObject(entry) || !('result' in entry)) throw unavailable(chainId, `no result for ${method}`)
+      return entry['result']
+    })
+  }
+}
+
+/** The fault of a chain that is down, slow or talks nonsense; `why` goes to logs. */
+export function unavailable(chainId: number, why: string): Fault {
+  const cause = new Error(why)
+  return new Fault('ERR_RPC_UNAVAILABLE', `rpc of chain ${chainId} failed`, { cause, retryAfterSeconds: 5 })
+}
+
+/** Whether a JSON value is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function errorOf(entry: unknown): string | undefined {
+  if (!isObject(entry) || entry['error'] === undefined || entry['error'] === null) return undefined
+  const { code, message } = isObject(entry['error']) ? entry['error'] : {}
+  return `error ${String(code)}, ${String(message)}`.slice(0, 200)
+}
+
+/** The message of viem's error quotes the request and its URL, so only what is beneath it is told. */
+function reason(error: unknown): string {
+  if (isObject(error) && typeof error['status'] === 'number') return `HTTP status ${error['status']}`
+  let inner = error
+  while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause
+  return inner instanceof Error ? `${inner.name}: ${inner.message}` : 'an error that says nothing'
+}
+
+/** Takes out what an endpoint's own text may repeat of its URL: everything long enough to be a key. */
+function hide(url: string, text: string): string {
+  const parts = url.split(/[/?&=:@#]+/).filter(part => part.length >= 12)
+  return parts.reduce((hidden, part) => hidden.replaceAll(part, '[hidden]'), text)
+}

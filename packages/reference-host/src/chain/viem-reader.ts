@@ -1,0 +1,115 @@
+import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions } from './node.ts'
+import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
+import { topicOf, TRANSFER, transferOf, type Block, type Log } from './replies.ts'
+
+/** Nodes refuse wider ranges, and more values of one topic. */
+const BLOCKS_A_CALL = 2000
+const RECEIVERS_A_CALL = 500
+/** Questions in one HTTP request: some public endpoints refuse more. */
+const BATCH = 3
+
+/**
+ * Reads a chain by JSON-RPC (viem's HTTP client). No retries, no cache. The first request also asks for the chain's
+ * id, and nothing is believed before it is right.
+ *
+ * A node that lags behind answers "no logs" for blocks it has not seen. So the same HTTP request asks for the last
+ * block of the range before it asks for the logs, and a node that does not know that block is a fault. This covers
+ * a node, and balancers that send a whole request to one node. It does not cover a balancer that deals a batch out to
+ * several nodes, nor a node that has a block before it can search its logs: who must not miss a payment asks for the
+ * newest blocks again until they are deep.
+ *
+ * A log and its block must agree on the block's hash, else the chain moved between two answers. Fault:
+ * `ERR_RPC_UNAVAILABLE` for all that is missing, late or malformed, or contradicts the question or itself. Throws a
+ * `TypeError` for a `timeoutMs` out of bounds.
+ */
+export function viemReader(options: ViemReaderOptions): ChainReader {
+  const node = chainNode(options)
+  return {
+    chainId: options.chainId,
+    async head() {
+      const [number] = await node.ask([{ method: 'eth_blockNumber', params: [] }])
+      return node.replies.number(number, 'block number')
+    },
+    transfers: query => transfersIn(node, query),
+    ofTransaction: txHash => transfersBy(node, txHash.toLowerCase()),
+  }
+}
+
+async function transfersIn(node: ChainNode, query: TransferQuery): Promise<readonly TokenTransfer[]> {
+  const { tokens, fromBlock, toBlock } = query
+  const receivers = tokens.length === 0 ? [] : chunksOf([...new Set(query.receivers)], RECEIVERS_A_CALL)
+  const logs: Log[] = []
+  const blocks = new Map<number, Block>()
+  for (let from = fromBlock; from <= toBlock; from += BLOCKS_A_CALL) {
+    const to = Math.min(from + BLOCKS_A_CALL - 1, toBlock)
+    for (const some of receivers) {
+      const found = await logsOf(node, { tokens, receivers: some, fromBlock: from, toBlock: to })
+      logs.push(...found.logs)
+      blocks.set(to, found.last)
+    }
+  }
+  const missing = [...new Set(logs.map(log => log.blockNumber))].filter(number => !blocks.has(number))
+  for (const numbers of chunksOf(missing, BATCH)) {
+    const found = await node.ask(numbers.map(blockCall))
+    for (const [at, number] of numbers.entries()) blocks.set(number, node.block(found[at], number))
+  }
+  return inOrder(node, logs, blocks)
+}
+
+/** The logs of one call, and the last block of its range. */
+async function logsOf(
+  node: ChainNode,
+  { tokens, receivers, fromBlock, toBlock }: TransferQuery,
+): Promise<{ logs: readonly Log[]; last: Block }> {
+  const wanted = receivers.map(topicOf)
+  const range = { fromBlock: quantity(fromBlock), toBlock: quantity(toBlock) }
+  const filter = { ...range, address: tokens, topics: [TRANSFER, null, wanted] }
+  // The block first: what is known of it then, the logs cannot lack.
+  const [block, found] = await node.ask([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
+  const last = node.block(block, toBlock)
+  const logs = node.replies.list(found, 'logs').map(node.replies.log)
+  const asked = new Set([...tokens, ...wanted])
+  for (const { address, topics, blockNumber } of logs) {
+    const [event, , to = ''] = topics
+    const answers = asked.has(address) && event === TRANSFER && asked.has(to)
+    if (!answers || blockNumber < fromBlock || blockNumber > toBlock)
+      throw node.malformed('a log that was not asked for')
+  }
+  return { logs, last }
+}
+
+async function transfersBy(node: ChainNode, txHash: string): Promise<readonly TokenTransfer[] | undefined> {
+  const signal = node.timeBox()
+  const [reply] = await node.ask([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
+  const receipt = node.replies.receipt(reply)
+  if (!receipt) return undefined
+  const { blockNumber, blockHash, logs } = receipt
+  const ofOne = logs.every(log => log.txHash === txHash && log.blockNumber === blockNumber)
+  if (receipt.txHash !== txHash || !ofOne) throw node.malformed('a receipt of another transaction')
+  const [found] = await node.ask([blockCall(blockNumber)], signal)
+  const block = node.block(found, blockNumber)
+  if (block.hash !== blockHash) throw node.malformed('a receipt of a block that is gone')
+  return inOrder(node, logs, new Map([[blockNumber, block]]))
+}
+
+/** Transfers in the order of the chain, of logs that agree with their blocks. */
+function inOrder(
+  node: ChainNode,
+  logs: readonly Log[],
+  blocks: ReadonlyMap<number, Block>,
+): readonly TokenTransfer[] {
+  const ordered = logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
+  return ordered.flatMap((log, at) => {
+    const block = blocks.get(log.blockNumber)
+    if (block?.hash !== log.blockHash) throw node.malformed('a log of a block that is gone')
+    const before = ordered[at - 1]
+    if (before?.blockNumber === log.blockNumber && before.logIndex === log.logIndex)
+      throw node.malformed('two logs in one place')
+    return transferOf(node.chainId, log, block) ?? []
+  })
+}
+
+function chunksOf<T>(values: readonly T[], size: number): readonly (readonly T[])[] {
+  const count = Math.ceil(values.length / size)
+  return Array.from({ length: count }, (_, at) => values.slice(at * size, (at + 1) * size))
+}
