@@ -49,7 +49,6 @@ t.test('takes every variable as given', async t => {
       { id: 'basic', title: 'Basic', amountCents: 500, interval: 'month' },
       { id: 'pro', title: 'Pro', amountCents: 2500, interval: 'month' },
     ],
-    payinReceivers: [],
     rateLimits: {
       guardedPerKeyPerMinute: 5,
       writesPerSessionPerMinute: 120,

@@ -1,6 +1,8 @@
 /** Work beside requests, done again and again. */
 export interface Chore {
   readonly name: string
+  /** Whether a first round is due before the host serves. A failure does not keep it from starting. */
+  readonly atStart?: boolean
   /** From the end of one round to the start of the next, in ms. */
   readonly everyMs: number
   run(): Promise<unknown>

@@ -4,9 +4,11 @@ import type { Clock } from '@gatewright/kernel'
 import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import { startChores, type Chore } from './background.ts'
+import type { ChainReader } from './chain/reader.ts'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
+import { offerDepositAddresses } from './modules/subscriptions/deposit-addresses.ts'
 import { operations } from './operations.ts'
 import { aliasTable } from './product/aliases.ts'
 import { firstPartnerKey } from './sandbox.ts'
@@ -59,9 +61,14 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const recovery = await pickRecover()
   container.bind(token.RECOVERY, () => recovery)
   container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
+  const readers = await chainReaders(config)
+  container.bind(token.READERS, () => readers)
   const guard = container.get(token.GUARD)
   try {
     await guard.start()
+    await offerDepositAddresses(backend.sql, config.payinReceivers)
+    const chores = maintenance(container, options.report)
+    for (const { atStart, run } of chores) if (atStart) await run().catch(options.report)
     const aliasUsage = createUsageLog({
       ...{ storage: backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
@@ -73,7 +80,6 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const url = await listen(server, config)
     // Only now: a key made by a start that then finds its port taken would never be shown.
     const partnerKey = await sandboxPartnerKey(container)
-    const chores = maintenance(container, options.report)
     const stopChores = startChores(chores, options.report)
     return {
       url,
@@ -94,6 +100,14 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     await closeStores()
     throw error
   }
+}
+
+/** A reader for every chain that pay-ins are paid on. viem's client is loaded only where there is one. */
+async function chainReaders({ payinReceivers, rpcUrls }: Config): Promise<ReadonlyMap<number, ChainReader>> {
+  const wanted = rpcUrls.filter(({ chainId }) => payinReceivers.some(each => each.chainId === chainId))
+  if (wanted.length === 0) return new Map()
+  const { viemReader } = await import('./chain/viem-reader.ts')
+  return new Map(wanted.map(chain => [chain.chainId, viemReader(chain)]))
 }
 
 async function sandboxPartnerKey(container: Container): Promise<string | undefined> {

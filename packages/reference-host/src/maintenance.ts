@@ -1,6 +1,8 @@
 import type { Chore } from './background.ts'
+import type { ChainReader } from './chain/reader.ts'
 import type { Container } from './container.ts'
 import { payinExpiry } from './modules/subscriptions/expiry.ts'
+import { chainWatcher } from './modules/subscriptions/watcher.ts'
 import * as token from './tokens.ts'
 
 const MINUTE_MS = 60_000
@@ -13,7 +15,7 @@ const LIMIT = 1000
 const ACCOUNTS = 100
 
 /**
- * What a host does beside requests: ends pay-ins that are due, keeps balances short to read, deletes what ended, and rotates
+ * What a host does beside requests: reads chains, ends pay-ins that are due, keeps balances short to read, deletes what ended, and rotates
  * the signing key when it is due. A failure is reported, and what comes behind it is done all the same.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
@@ -26,6 +28,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     payins: container.get(token.PAYINS),
     endings: container.get(token.ENDINGS),
   })
+  const watchers = [...container.get(token.READERS).values()].map(reader => watcher(container, reader))
   const collect = [
     () => nonces.collect(LIMIT, clock.now()),
     () => idempotency(sql).collect(LIMIT, clock.now()),
@@ -34,6 +37,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     () => issuer.maintain(),
   ]
   return [
+    ...watchers,
     { name: 'expire pay-ins', everyMs: SOON_MS, run: () => expire(LIMIT, report) },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS) },
     {
@@ -44,4 +48,25 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       },
     },
   ]
+}
+
+/** Reads one chain. */
+function watcher(container: Container, reader: ChainReader): Chore {
+  const { payinReceivers, chainPollSeconds } = container.get(token.CONFIG)
+  const everyMs = chainPollSeconds * 1000
+  return {
+    name: `watch chain ${reader.chainId}`,
+    atStart: true,
+    everyMs,
+    run: chainWatcher({
+      db: container.get(token.BACKEND).sql,
+      clock: container.get(token.CLOCK),
+      payins: container.get(token.PAYINS),
+      endings: container.get(token.ENDINGS),
+      receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
+      reader,
+      // Long enough that the host which reads goes on reading, short enough that another soon takes over.
+      leaseMs: 3 * everyMs,
+    }),
+  }
 }

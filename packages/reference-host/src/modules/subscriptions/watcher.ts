@@ -24,6 +24,8 @@ export type WatchRound = () => Promise<void>
 
 /** Blocks that one round reads at most, so that a long gap is caught up in steps that count. */
 const SPAN = 20_000
+/** Blocks that are read again although they are final: a node may know a block before it can search its events. */
+const MARGIN = 20
 /** Named transactions that one round looks up at most. */
 const LOOK_UPS = 20
 
@@ -66,7 +68,7 @@ export function chainWatcher(services: WatcherServices): WatchRound {
     await lookUpSubmitted(head, attempt)
     if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
     const scannedAt = toBlock === head ? now : undefined
-    await cursors.advance(chainId, owner, Math.min(toBlock + 1, head - confirmations + 2), scannedAt)
+    await cursors.advance(chainId, owner, Math.min(toBlock + 1, head - confirmations - MARGIN + 2), scannedAt)
   }
 
   /** Gives a transfer to the first pay-in that it pays. */

@@ -1,0 +1,34 @@
+import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
+import type { PayinReceiver } from '../../chain/receivers.ts'
+
+/**
+ * Makes the configured deposit addresses available, and withdraws those that no longer are and served nobody. One that a
+ * pay-in has had stays taken for ever. Safe from many hosts at once; those of one database should be configured alike.
+ */
+export async function offerDepositAddresses(
+  db: SqlClient,
+  receivers: readonly PayinReceiver[],
+): Promise<void> {
+  const place = (chainId: number, address: string): string => `${chainId}:${address}`
+  const offered = receivers.flatMap(({ chainId, depositAddresses }) =>
+    depositAddresses.map(address => ({ chainId, address })),
+  )
+  const wanted = new Set(offered.map(({ chainId, address }) => place(chainId, address)))
+  await db.transaction(async tx => {
+    for (const { chainId, address } of offered) {
+      const add = `insert into gw_deposit_addresses (chain_id, address) values ($1, $2)
+        on conflict (chain_id, address) do nothing`
+      await rows(tx, add, [chainId, address])
+    }
+    for (const row of await rows(
+      tx,
+      'select chain_id, address from gw_deposit_addresses where payin_id is null',
+    )) {
+      const [chainId, address] = [toInteger(row['chain_id']), toText(row['address'])]
+      if (wanted.has(place(chainId, address))) continue
+      const withdraw =
+        'delete from gw_deposit_addresses where chain_id = $1 and address = $2 and payin_id is null'
+      await rows(tx, withdraw, [chainId, address])
+    }
+  })
+}

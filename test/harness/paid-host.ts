@@ -1,0 +1,85 @@
+import { mnemonicToAccount } from 'viem/accounts'
+import type { ManualClock } from '@gatewright/kernel/testing'
+import { accountOf, deployErc20, type Erc20 } from './erc20.ts'
+import { newestBlockTime, stampNextBlock, type Evm } from './evm.ts'
+import { signedBootstrap, type TestHost } from './host.ts'
+import { moneyUser, type MoneyUser } from './money.ts'
+
+/** The mnemonic whose accounts a Hardhat node holds and funds. */
+const DEVELOPMENT = 'test test test test test test test test test test test junk'
+
+/** A user whose wallet is one of the chain's accounts. */
+export interface ChainUser extends MoneyUser {
+  readonly account: number
+  readonly address: string
+  readonly key: string
+  /** The same user with a new session, after the clock has moved far. */
+  renewed(): Promise<ChainUser>
+}
+
+/** Bootstraps the wallet of an account of the chain. */
+export async function chainUser(
+  send: TestHost['send'],
+  account: number,
+  now: number,
+  extra: Record<string, unknown> = {},
+): Promise<ChainUser> {
+  const wallet = mnemonicToAccount(DEVELOPMENT, { addressIndex: account })
+  const body = await signedBootstrap(wallet as never, { sessionTtlSeconds: 86_400, ...extra }, now)
+  const answer = await send('/user/v1/bootstrap', { body })
+  if (answer.status !== 200) throw new Error(`bootstrap answered ${answer.status}`)
+  const { userApiKey: key, sessionToken } = answer.body as unknown as Record<string, string>
+  const of = (token: string): ChainUser => ({
+    ...{ account, address: wallet.address.toLowerCase(), key: key as string },
+    ...moneyUser(send, { token }),
+    async renewed() {
+      const headers = { 'x-user-key': key as string }
+      const minted = await send('/user/v1/sessions', { body: { ttlSeconds: 86_400 }, headers })
+      return of(minted.body['sessionToken'] as string)
+    },
+  })
+  return of(sessionToken as string)
+}
+
+/** Tokens and receivers of a host under test. */
+export interface PayinChain {
+  readonly usdc: Erc20
+  readonly eurc: Erc20
+  readonly receiver: string
+  /** Each serves one pay-in in `EURC`. */
+  readonly depositAddresses: readonly string[]
+  readonly env: Record<string, string>
+  /**
+   * Sends exactly this amount, in a block that is stamped at `at` or as soon after it as the chain allows; by default after
+   * the host's clock, which then follows.
+   */
+  pay(from: number, to: string, units: bigint, token?: Erc20, at?: number): Promise<string>
+}
+
+/** Deploys two tokens and configures a host to be paid in them: two confirmations, the second by deposit addresses too. */
+export async function payinChain({ url, chainId }: Evm, clock: ManualClock): Promise<PayinChain> {
+  const [usdc, eurc] = [await deployErc20(url), await deployErc20(url, 18)]
+  const receiver = await accountOf(url, 19)
+  const depositAddresses = [await accountOf(url, 17), await accountOf(url, 18)]
+  for (let account = 1; account <= 16; account += 1) {
+    const owner = await accountOf(url, account)
+    for (const token of [usdc, eurc]) await token.mint(owner, 10n ** 30n)
+  }
+  const shared = { chainId, receiver, confirmations: 2 }
+  const receivers = [
+    { ...shared, asset: 'USDC', token: usdc.address, decimals: 6 },
+    { ...shared, asset: 'EURC', token: eurc.address, decimals: 18, depositAddresses },
+  ]
+  clock.set((await newestBlockTime(url)) + 1000)
+  return {
+    ...{ usdc, eurc, receiver, depositAddresses },
+    env: { RPC_URLS: `${chainId}=${url}`, PAYIN_RECEIVERS: JSON.stringify(receivers) },
+    async pay(from, to, units, token = usdc, at) {
+      const stamp = Math.max(at ?? clock.now() + 1000, (await newestBlockTime(url)) + 1000)
+      await stampNextBlock(url, stamp)
+      const hash = await token.transfer(from, to, units)
+      if (at === undefined) clock.set(Math.max(clock.now(), stamp))
+      return hash
+    },
+  }
+}
