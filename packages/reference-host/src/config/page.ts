@@ -35,7 +35,7 @@ ${rows.join('\n')}
 their checksum (EIP-55). The endpoints in \`RPC_URLS\` must take JSON-RPC batches of 3. One whose nodes lag behind each other should keep a batch on one node: a node that
 lags finds no payments in blocks it has not seen.
 
-${UNSUPPORTED.map(name => `\`${name}\``).join(', ')} have a meaning in the design and none in this version: the host refuses to start with them.
+Refused at start, because this version does nothing with it: ${UNSUPPORTED.map(name => `\`${name}\``).join(', ')}.
 
 ## Live
 
