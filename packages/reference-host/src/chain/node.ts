@@ -52,8 +52,9 @@ export function chainNode({ chainId, url, timeoutMs = 5000 }: ViemReaderOptions)
 }
 
 /** Asks for a block, without its transactions. */
-export function blockCall(number: number): Call {
-  return { method: 'eth_getBlockByNumber', params: [quantity(number), false] }
+export function blockCall(number: number | 'latest'): Call {
+  const tag = number === 'latest' ? number : quantity(number)
+  return { method: 'eth_getBlockByNumber', params: [tag, false] }
 }
 
 /** A number as JSON-RPC spells it. */

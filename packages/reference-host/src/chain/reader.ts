@@ -25,14 +25,21 @@ export interface TransferQuery {
   readonly toBlock: number
 }
 
+/** The end of a chain. */
+export interface ChainHead {
+  readonly number: number
+  /** The block's own time: all that was mined before it is in the chain by then. */
+  readonly minedAt: EpochMs
+}
+
 /**
  * What a host asks of one chain. Every answer is about the chain as it is now: a reorganisation may take a transfer
  * away again. Fault: `ERR_RPC_UNAVAILABLE` (no answer in time, or one that makes no sense).
  */
 export interface ChainReader {
   readonly chainId: number
-  /** The newest block's number. */
-  head(): Promise<number>
+  /** The newest block. A node that lags behind says an older one. */
+  head(): Promise<ChainHead>
   /**
    * Transfers of `tokens` to `receivers` in a range of blocks, in the order of the chain. None for no tokens, no
    * receivers, or a range that ends before it starts. A range that the chain has not reached is a fault.

@@ -27,8 +27,10 @@ export function viemReader(options: ViemReaderOptions): ChainReader {
   return {
     chainId: options.chainId,
     async head() {
-      const [number] = await node.ask([{ method: 'eth_blockNumber', params: [] }])
-      return node.replies.number(number, 'block number')
+      const [found] = await node.ask([blockCall('latest')])
+      const block = node.replies.block(found)
+      if (!block) throw node.malformed('no newest block')
+      return { number: block.number, minedAt: block.seconds * 1000 }
     },
     transfers: query => transfersIn(node, query),
     ofTransaction: txHash => transfersBy(node, txHash.toLowerCase()),

@@ -62,7 +62,7 @@ async function askChain(
     const transfers = await reader.ofTransaction(body.txHash.toLowerCase())
     if (!transfers || transfers.length === 0) return undefined
     // Asked second: a head from before could be older than the transfer's block.
-    return { transfers, head: await reader.head(), confirmations: receiver.confirmations }
+    return { transfers, head: (await reader.head()).number, confirmations: receiver.confirmations }
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error

@@ -13,8 +13,8 @@ export interface ExpiryServices {
 }
 
 /**
- * How long after its deadline a pay-in with an address still waits for its chain to be read: block times and this clock may
- * differ, and what was mined in time must not be missed.
+ * How far behind its deadline the chain must have been read before a pay-in with an address ends: what was mined in time must
+ * not be missed, even where a node can search the events of a block only some time after it knows the block.
  */
 export const CHAIN_GRACE_MS = 60_000
 

@@ -19,7 +19,8 @@ export interface ChainCursors {
    * gets it. The answer is the first block that is not final yet; `fresh` where the chain was never read.
    */
   lease(chainId: number, owner: string, now: EpochMs, until: EpochMs): Promise<number | 'fresh' | undefined>
-  /** Everything before `nextBlock` is final and applied. `scannedAt`: when the reading that reached the head began. */
+  /** Everything before `nextBlock` is final and applied. `scannedAt`: the time of the newest block,
+   * where the reading reached it. */
   advance(chainId: number, owner: string, nextBlock: number, scannedAt: EpochMs | undefined): Promise<void>
 }
 

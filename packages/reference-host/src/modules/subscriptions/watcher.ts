@@ -22,7 +22,7 @@ export interface WatcherServices extends SightingServices {
 /** One round: reads what is new on the chain and applies it. Rejects when something could not be applied. */
 export type WatchRound = () => Promise<void>
 
-/** Blocks that one round reads at most, so that a long gap is caught up in steps that count. */
+/** Blocks that one round reads at most, so that a long gap is caught up in steps that count; less where a node refuses. */
 const SPAN = 20_000
 /** Blocks that are read again although they are final: a node may know a block before it can search its events. */
 const MARGIN = 20
@@ -42,21 +42,21 @@ export function chainWatcher(services: WatcherServices): WatchRound {
   const pending = payinsOnChain(db)
   const confirmations = Math.max(...receivers.map(each => each.confirmations))
   let lookedUp = 0
+  let span = SPAN
+  let highest = 0
 
   return async () => {
     const now = clock.now()
     const next = await cursors.lease(chainId, owner, now, now + leaseMs)
     if (next === undefined) return
-    const head = await reader.head()
+    const { number: head, minedAt } = await reader.head()
     // Nobody could ask for a pay-in on this chain before it was read once: nothing older can matter.
-    if (next === 'fresh') return cursors.advance(chainId, owner, head + 1, now)
-    const toBlock = Math.min(head, next + SPAN - 1)
-    const transfers = await reader.transfers({
-      tokens: [...new Set(receivers.map(({ token }) => token))],
-      receivers: [...receivers.map(({ receiver }) => receiver), ...(await pending.ownAddresses(chainId))],
-      fromBlock: next,
-      toBlock,
-    })
+    if (next === 'fresh') return cursors.advance(chainId, owner, head + 1, 0)
+    // A node that fell behind would make what was seen look gone.
+    if (head < highest) return
+    highest = head
+    const toBlock = Math.min(head, next + span - 1)
+    const transfers = await transfersIn(next, toBlock)
     const failures: unknown[] = []
     const attempt = async (work: () => Promise<unknown>): Promise<void> => {
       await work().catch((error: unknown) => failures.push(error))
@@ -67,8 +67,29 @@ export function chainWatcher(services: WatcherServices): WatchRound {
     for (const transfer of transfers) await attempt(() => apply(transfer, head))
     await lookUpSubmitted(head, attempt)
     if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
-    const scannedAt = toBlock === head ? now : undefined
+    // Not this host's time: a chain that stands still was not read up to now.
+    const scannedAt = toBlock === head ? minedAt : undefined
     await cursors.advance(chainId, owner, Math.min(toBlock + 1, head - confirmations - MARGIN + 2), scannedAt)
+  }
+
+  async function transfersIn(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]> {
+    const tokens = [...new Set(receivers.map(({ token }) => token))]
+    const shared = receivers.map(({ receiver }) => receiver)
+    const query = {
+      tokens,
+      receivers: [...shared, ...(await pending.ownAddresses(chainId))],
+      fromBlock,
+      toBlock,
+    }
+    try {
+      const transfers = await reader.transfers(query)
+      span = Math.min(SPAN, 2 * span)
+      return transfers
+    } catch (error) {
+      // Some nodes answer no range as long as this, and would refuse it for ever.
+      span = Math.max(1, Math.floor(span / 2))
+      throw error
+    }
   }
 
   /** Gives a transfer to the first pay-in that it pays. */
