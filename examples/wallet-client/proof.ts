@@ -1,17 +1,22 @@
 import { randomUUID } from 'node:crypto'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
-/** A new wallet's signed bootstrap statement: what was signed, and the body of the request. */
+/** A wallet's signed bootstrap statement: what was signed, and the body of the request. */
 export interface Proof {
   readonly message: string
   readonly body: Readonly<Record<string, string>>
 }
 
-/** Makes a wallet and signs template A for five minutes from now. */
+/** The wallet of `WALLET_PRIVATE_KEY`, or a new one. Use a key that holds play money only. */
+export function walletOf(env: NodeJS.ProcessEnv): PrivateKeyAccount {
+  return privateKeyToAccount((env['WALLET_PRIVATE_KEY'] as `0x${string}` | undefined) ?? generatePrivateKey())
+}
+
+/** Takes the wallet and signs template A for five minutes from now. */
 export async function newProof(
   service: string = process.env['SERVICE_NAME'] ?? 'Gatewright Sandbox',
 ): Promise<Proof> {
-  const wallet = privateKeyToAccount(generatePrivateKey())
+  const wallet = walletOf(process.env)
   const now = Date.now()
   const statement = {
     address: wallet.address,

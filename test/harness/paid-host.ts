@@ -6,7 +6,7 @@ import { signedBootstrap, type TestHost } from './host.ts'
 import { moneyUser, type MoneyUser } from './money.ts'
 
 /** The mnemonic whose accounts a Hardhat node holds and funds. */
-const DEVELOPMENT = 'test test test test test test test test test test test junk'
+export const DEVELOPMENT_MNEMONIC = 'test test test test test test test test test test test junk'
 
 /** A user whose wallet is one of the chain's accounts. */
 export interface ChainUser extends MoneyUser {
@@ -24,7 +24,7 @@ export async function chainUser(
   now: number,
   extra: Record<string, unknown> = {},
 ): Promise<ChainUser> {
-  const wallet = mnemonicToAccount(DEVELOPMENT, { addressIndex: account })
+  const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { addressIndex: account })
   const body = await signedBootstrap(wallet as never, { sessionTtlSeconds: 86_400, ...extra }, now)
   const answer = await send('/user/v1/bootstrap', { body })
   if (answer.status !== 200) throw new Error(`bootstrap answered ${answer.status}`)

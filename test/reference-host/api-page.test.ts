@@ -1,25 +1,13 @@
-import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { startTestHost } from '../harness/host.ts'
+import { runShell, shellLines } from '../harness/pages.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())
-const page = readFileSync('docs/api.md', 'utf8')
-const fences = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, code]) => code as string)
-
-/** Runs the page's shell lines in order, in one shell that stops at the first failure. */
-async function run(script: string): Promise<{ code: number | null; output: string }> {
-  const env = { PATH: process.env['PATH'], HOST: host.url, PARTNER_KEY: host.partnerKey }
-  const child = spawn('sh', ['-e'], { env, stdio: ['pipe', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += String(chunk)))
-  child.stdin.end(script)
-  return new Promise(resolve => child.once('close', code => resolve({ code, output })))
-}
+const fences = shellLines('docs/api.md')
 
 t.test('every line of docs/api.md works as printed, in order', async t => {
-  const { code, output } = await run(fences.join('\n'))
+  const { code, output } = await runShell(fences, { HOST: host.url, PARTNER_KEY: host.partnerKey })
   t.equal(code, 0, output.slice(-600))
   t.match(output, /"payin":[^]*"cards":\[/)
 })
