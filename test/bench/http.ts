@@ -36,6 +36,8 @@ export interface ServerComparison extends Plan {
 interface Running {
   readonly child: ChildProcess
   readonly pool: Pool
+  /** What it asked to be sent with every request. */
+  readonly own: Record<string, string>
 }
 
 /** Asks a child what CPU it has used so far, in microseconds. */
@@ -50,14 +52,16 @@ async function start(side: ServerSide, connections: number): Promise<Running> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${side.name} ended with ${String(code)} before it listened`)
   })
-  const [{ port }] = (await Promise.race([once(child, 'message'), ended])) as [{ port: number }]
+  const [{ port, headers: own }] = (await Promise.race([once(child, 'message'), ended])) as [
+    { port: number; headers: Record<string, string> },
+  ]
   // The same promise rejects again when the child is stopped; by then nobody waits for it.
   ended.catch(() => {})
-  return { child, pool: new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 }) }
+  return { child, pool: new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 }), own }
 }
 
 async function sample(
-  { child, pool }: Running,
+  { child, pool, own }: Running,
   side: ServerSide,
   requests: number,
   at: number,
@@ -67,7 +71,7 @@ async function sample(
   const client = async (): Promise<void> => {
     while (next < requests) {
       const { path, method = 'GET', headers = {}, body = null } = request(next++)
-      const answer = await pool.request({ path, method, headers, body })
+      const answer = await pool.request({ path, method, headers: { ...own, ...headers }, body })
       await answer.body.dump()
       if (answer.statusCode !== status) throw new Error(`${side.name} answered ${answer.statusCode}`)
     }

@@ -1,0 +1,70 @@
+// A host that makes pay-ins, on the stores of its environment; or the same rows by bare node-pg behind node:http.
+import { randomUUID } from 'node:crypto'
+import { createServer } from 'node:http'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { readConfig, startHost } from '@gatewright/reference-host'
+import pg from 'pg'
+import { bearer, bootstrapUser, request } from '../../harness/host.ts'
+import { listening, serve } from '../serve.ts'
+
+const [kind = '', env = '{}'] = process.argv.slice(2)
+if (kind === 'bare') await bare(JSON.parse(env) as Record<string, string>)
+else await host(JSON.parse(env) as Record<string, string>)
+
+async function host(stores: Record<string, string>): Promise<void> {
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
+  const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...stores })
+  if (!config.ok) throw new Error(config.problems.join('; '))
+  const { url } = await startHost(config.value, { observe: () => {}, report: error => console.error(error) })
+  const send: Parameters<typeof bootstrapUser>[0] = (path, options) => request(url, path, options)
+  const { token } = await bootstrapUser(send, { sessionTtlSeconds: 86_400 })
+  listening(Number(new URL(url).port), bearer(token))
+}
+
+/** Claim, pay-in, history and answer in one transaction with prepared statements: what the host writes, and nothing else. */
+async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
+  const pool = new pg.Pool({ connectionString: DATABASE_URL, max: 10 })
+  const statement = (name: string, text: string) => (client: pg.PoolClient, values: unknown[]) =>
+    client.query({ name, text, values })
+  const claim = statement(
+    'claim',
+    `with lock as materialized (select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as got)
+      insert into gw_idempotency (digest, fingerprint, owner, fence, state, until)
+      select $1, $2, $3, 1, 'running', cast($4 as bigint) from lock where got returning fence`,
+  )
+  const payin = statement(
+    'payin',
+    `insert into gw_payins (id, account_id, user_id, effect_id, amount_cents, currency, method, status, moves, properties,
+        hold, created_at, expires_at)
+      values ($1, 'acc', 'usr', $2, $3, 'USD', 'onchain', 'awaiting_payment', 1, '{}', '{}', $4, $5) returning *`,
+  )
+  const move = statement(
+    'move',
+    `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
+      values ($1, 1, null, 'awaiting_payment', 'created', null, $2)`,
+  )
+  const end = statement(
+    'end',
+    "update gw_idempotency set state = 'done', answer = $1, until = $2 where digest = $3 and fence = 1",
+  )
+  const server = createServer((incoming, response) => {
+    void (async () => {
+      const { amountCents } = (await json(incoming)) as { amountCents: number }
+      const [now, id, digest] = [Date.now(), `payin_${randomUUID()}`, randomUUID()]
+      const client = await pool.connect()
+      await client.query('begin')
+      await claim(client, [digest, digest, digest, now + 60_000])
+      const { rows } = await payin(client, [id, digest, amountCents, now, now + 86_400_000])
+      await move(client, [id, now])
+      const answer = JSON.stringify({ ok: true, data: { payin: rows[0] }, summary: '', errors: [] })
+      await end(client, [answer, now + 86_400_000, digest])
+      await client.query('commit')
+      client.release()
+      response.setHeader('content-type', 'application/json').end(answer)
+    })()
+  })
+  serve(server)
+}
