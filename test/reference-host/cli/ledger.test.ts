@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
+import { runNode } from '../../harness/node.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-ledger-'))
+t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const gatewright = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+  runNode(['packages/reference-host/dist/cli/main.js', ...args], {
+    PATH: process.env['PATH'],
+    DATA_DIR: dataDir,
+    PORT: '0',
+  })
+
+/** Runs a host on the data folder for as long as `work` takes. */
+async function withHost<T>(work: (send: TestHost['send']) => Promise<T>): Promise<T> {
+  const host = await spawnHost(dataDir)
+  try {
+    return await work((path, options) => request(host.url, path, options))
+  } finally {
+    await host.stop('SIGTERM')
+  }
+}
+
+const { user, payinId } = await withHost(async send => {
+  const made = await bootstrapUser(send, { sessionTtlSeconds: 3600 })
+  const headers = { ...bearer(made.token), 'idempotency-key': 'subscribe-1' }
+  const { body } = await send('/user/v1/subscriptions/checkout', { body: { plan: 'basic' }, headers })
+  return { user: made, payinId: (body.data['payin'] as { id: string }).id }
+})
+
+t.test('credits a balance once per reference, and the host pays from it', async t => {
+  const credit = (...args: string[]) => gatewright('ledger', 'credit', ...args)
+  t.match(await credit(user.userId, '700', 'wire-1'), { code: 1, output: /needs --yes/ })
+  t.match(await credit(user.userId, '700', 'wire-1', '--yes'), {
+    code: 0,
+    output: /^Credited\. acc_\w+ has 700 US/,
+  })
+  t.match(await credit(user.userId, '700', 'wire-1', '--yes'), {
+    code: 0,
+    output: /nothing moved\. acc_\w+ has 700/,
+  })
+  t.match(await credit(user.userId, '701', 'wire-1', '--yes'), {
+    code: 1,
+    output: /^ledger transfer credit:wire-1/,
+  })
+  const paid = await withHost(send =>
+    send('/user/v1/subscriptions/payin/confirm-balance', {
+      body: { payinId },
+      headers: { ...bearer(user.token), 'idempotency-key': 'pay-0001' },
+    }),
+  )
+  t.match(paid, { status: 200, body: { data: { payin: { status: 'settled' } } } })
+  t.match(await gatewright('ledger', 'balance', user.userId), { code: 0, output: / has 200 US cents/ })
+  t.match(await gatewright('ledger', 'check'), { code: 0, output: /^2 transfers, all accounts right, sum 0/ })
+})
+
+t.test('says what is wrong with what it was given', async t => {
+  for (const [args, message] of [
+    [['usr_none', '5', 'r'], /no user or account usr_none/],
+    [[user.userId, '0', 'r'], /CENTS must be/],
+    [[user.userId, '1.5', 'r'], /CENTS must be/],
+    [[user.userId, '5', 'two words'], /REFERENCE must be/],
+  ] as const) {
+    t.match(await gatewright('ledger', 'credit', ...args, '--yes'), { code: 1, output: message })
+  }
+})
+
+t.test('cancels an open pay-in, and none that has ended', async t => {
+  const open = await withHost(async send => {
+    const headers = { ...bearer(user.token), 'idempotency-key': 'open-0001' }
+    const { body } = await send('/user/v1/subscriptions/payin', { body: { amountCents: 5 }, headers })
+    return (body.data['payin'] as { id: string }).id
+  })
+  t.match(await gatewright('payins', 'cancel', open, '--yes'), { code: 0, output: /is canceled/ })
+  t.match(await gatewright('payins', 'cancel', open, '--yes'), { code: 1, output: /is canceled/ })
+  t.match(await gatewright('payins', 'cancel', payinId, '--yes'), { code: 1, output: /is settled/ })
+  t.match(await gatewright('payins', 'cancel', 'payin_none', '--yes'), { code: 1, output: /no pay-in/ })
+})

@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '@gatewright/reference-host'
+import t from 'tap'
+
+const directory = mkdtempSync(join(tmpdir(), 'gatewright-plans-'))
+t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+const PLANS_FILE = join(directory, 'plans.json')
+const read = (text: string): ReturnType<typeof readConfig> => {
+  writeFileSync(PLANS_FILE, text)
+  return readConfig({ PLANS_FILE })
+}
+const plan = { id: 'gold', title: 'Gold', amountCents: 9900, interval: 'year' }
+
+t.test('takes the plans of a file, also none', async t => {
+  t.match(read(JSON.stringify({ plans: [plan] })), { ok: true, value: { plans: [plan] } })
+  t.match(read('{"plans":[]}'), { ok: true, value: { plans: [] } })
+})
+
+t.test('says which field of which plan is wrong, and what a file looks like', async t => {
+  for (const [text, problem] of [
+    ['{', /^PLANS_FILE must be the path of a JSON file such as \{/],
+    ['[]', /^PLANS_FILE must hold a JSON object such as/],
+    ['{}', /^PLANS_FILE holds a mistake: plans is required/],
+    [
+      JSON.stringify({ plans: [plan, { ...plan, id: 'b', amountCents: 0 }] }),
+      /plans\.1\.amountCents must be >= 1/,
+    ],
+    [
+      JSON.stringify({ plans: [{ ...plan, interval: 'week' }] }),
+      /plans\.0\.interval must be one of month, year/,
+    ],
+    [JSON.stringify({ plans: [{ ...plan, price: 5 }] }), /plans\.0 must NOT have additional properties/],
+    [JSON.stringify({ plans: [plan, plan] }), /lists the plan gold twice/],
+  ] as const) {
+    const config = read(text)
+    t.match(config.ok ? [] : config.problems, [problem])
+  }
+})
