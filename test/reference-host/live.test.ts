@@ -23,6 +23,14 @@ const gatewright = async (...args: string[]): Promise<Record<string, string>> =>
   return JSON.parse(output) as Record<string, string>
 }
 
+/** A signed bootstrap body under the live service name. */
+async function signedLive(extra: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
+  const wallet = newWallet()
+  const statement = statementOf(wallet.address)
+  const signature = await wallet.signMessage({ message: templateA(statement, 'Gatewright') })
+  return { ...statement, signature, ...extra }
+}
+
 t.test('refuses what did not come by HTTPS, health and metrics aside', async t => {
   const plain = await request(host.url, '/user/v1/bootstrap', { body: {} })
   t.match(plain, { status: 403, body: { error: 'https_required' } })
@@ -34,14 +42,21 @@ t.test('wants statements under the live service name, and prints no sandbox key'
   t.notMatch(host.output(), /gw_/)
   const sandbox = await signedBootstrap(newWallet())
   t.match(await request(host.url, '/user/v1/bootstrap', { body: sandbox, headers: https }), { status: 401 })
-  const wallet = newWallet()
-  const statement = statementOf(wallet.address)
-  const signature = await wallet.signMessage({ message: templateA(statement, 'Gatewright') })
-  const answer = await request(host.url, '/user/v1/bootstrap', {
-    body: { ...statement, signature },
-    headers: https,
-  })
+  const answer = await request(host.url, '/user/v1/bootstrap', { body: await signedLive(), headers: https })
   t.match(answer, { status: 200, body: { userApiKey: /^gw_live_user_/ } })
+})
+
+t.test('has no play money and no plans of its own', async t => {
+  const answer = await request(host.url, '/user/v1/deposits', { body: { amountCents: 1 }, headers: https })
+  t.match(answer, { status: 404 })
+  const description = await request(host.url, '/openapi.json')
+  t.notOk('/user/v1/deposits' in (description.body['paths'] as object))
+  const body = await signedLive({ scopes: ['subscriptions.read'] })
+  const { sessionToken } = (await request(host.url, '/user/v1/bootstrap', { body, headers: https })).body
+  const plans = await request(host.url, '/user/v1/subscriptions/plans', {
+    headers: { ...https, authorization: `Bearer ${String(sessionToken)}` },
+  })
+  t.match(plans, { status: 200, body: { data: { plans: [] } } })
 })
 
 t.test('accepts a partner key only after the operator validated it', async t => {
