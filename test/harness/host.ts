@@ -98,7 +98,7 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     async chore(name) {
       const found = host.chores.find(chore => chore.name === name)
       if (!found) throw new Error(`the host has no chore "${name}"`)
-      await found.run()
+      await found.run(new AbortController().signal)
     },
     async send(path, options = {}) {
       const from = { 'x-forwarded-for': clientAddress, ...options.headers }

@@ -1,9 +1,10 @@
 import { mnemonicToAccount } from 'viem/accounts'
-import type { ManualClock } from '@gatewright/kernel/testing'
+import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { accountOf, deployErc20, type Erc20 } from './erc20.ts'
-import { newestBlockTime, stampNextBlock, type Evm } from './evm.ts'
-import { signedBootstrap, type TestHost } from './host.ts'
-import { moneyUser, type MoneyUser } from './money.ts'
+import { newestBlockTime, stampNextBlock, startEvm, type Evm } from './evm.ts'
+import { signedBootstrap, startTestHost, type TestHost } from './host.ts'
+import { moneyUser, payinOf, type MoneyUser, type WirePayin } from './money.ts'
+import { rpcFront, type RpcFront } from './rpc-front.ts'
 
 /** The mnemonic whose accounts a Hardhat node holds and funds. */
 export const DEVELOPMENT_MNEMONIC = 'test test test test test test test test test test test junk'
@@ -83,3 +84,57 @@ export async function payinChain({ url, chainId }: Evm, clock: ManualClock): Pro
     },
   }
 }
+
+/** A host that is paid on a chain of its own, both in this process or started by it. */
+export interface PaidHost extends PayinChain {
+  readonly chain: Evm
+  readonly clock: ManualClock
+  readonly host: TestHost
+  /** What the host asks of its chain goes through here. */
+  readonly front: RpcFront
+  /** A round of the host's watcher. */
+  watch(): Promise<void>
+  expire(): Promise<void>
+  /** A user whose wallet is the next account of the chain; 16 at most. */
+  newUser(extra?: Record<string, unknown>): Promise<ChainUser>
+  close(): Promise<void>
+}
+
+/** Starts the chain, the host, and what is between them. */
+export async function startPaidHost(): Promise<PaidHost> {
+  const chain = await startEvm()
+  const clock = manualClock()
+  const tokens = await payinChain(chain, clock)
+  const front = await rpcFront(chain.url)
+  const host = await startTestHost({ ...tokens.env, RPC_URLS: `${chain.chainId}=${front.url}` }, clock)
+  let accounts = 0
+  return {
+    ...{ ...tokens, chain, clock, front, host },
+    watch: () => host.chore(`watch chain ${chain.chainId}`),
+    expire: () => host.chore('expire pay-ins'),
+    newUser(extra) {
+      accounts += 1
+      return chainUser(host.send, accounts, clock.now(), extra)
+    },
+    async close() {
+      await host.close()
+      await front.close()
+      await chain.stop()
+    },
+  }
+}
+
+/** Asks for a pay-in. */
+export async function ask(user: MoneyUser, body: object): Promise<WirePayin> {
+  return payinOf(await user.write('/subscriptions/payin', body))
+}
+
+/** Names the transaction that pays. */
+export async function confirm(user: MoneyUser, payinId: string, txHash: string): Promise<WirePayin> {
+  return payinOf(await user.write('/subscriptions/payin/confirm', { payinId, txHash }))
+}
+
+/** What a pay-in costs, in the token's smallest unit. */
+export const unitsOf = (payin: WirePayin): bigint => BigInt(payin.payTo?.units as string)
+/** What happened to a pay-in. */
+export const causesOf = (payin: WirePayin): string[] => (payin.history ?? []).map(({ cause }) => cause)

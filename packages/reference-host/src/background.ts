@@ -1,40 +1,52 @@
 /** Work beside requests, done again and again. */
 export interface Chore {
   readonly name: string
-  /** Whether a first round is due before the host serves. A failure does not keep it from starting. */
-  readonly atStart?: boolean
   /** From the end of one round to the start of the next, in ms. */
   readonly everyMs: number
-  run(): Promise<unknown>
+  /** Whether its first round is due at once. */
+  readonly atStart?: boolean
+  /** One round. It may end early when `signal` aborts. */
+  run(signal: AbortSignal): Promise<unknown>
+}
+
+/** Chores that go on until they are stopped. */
+export interface RunningChores {
+  /** Resolves when the first rounds that were due at once have ended, well or not. */
+  readonly started: Promise<void>
+  /** Starts no more rounds, asks those under way to end early, and resolves when they have. */
+  stop(): Promise<void>
 }
 
 /**
  * Starts the chores, each by itself, one round at a time. A round that fails is reported and comes again. Every host of a
- * database may run the same ones. The returned function stops them, and resolves when the rounds under way have ended.
+ * database may run the same ones.
  */
-export function startChores(chores: readonly Chore[], report: (error: unknown) => void): () => Promise<void> {
-  const stops = chores.map(({ everyMs, run }) => {
-    let stopped = false
-    let round: Promise<unknown> = Promise.resolve()
-    let timer: NodeJS.Timeout
-    const once = async (): Promise<void> => {
-      await run().catch(report)
-      if (!stopped) wait()
-    }
-    const wait = (): void => {
-      timer = setTimeout(() => {
-        round = once()
-      }, everyMs)
-      timer.unref()
-    }
-    wait()
-    return async () => {
-      stopped = true
-      clearTimeout(timer)
-      await round
-    }
-  })
-  return async () => {
-    await Promise.all(stops.map(stop => stop()))
+export function startChores(chores: readonly Chore[], report: (error: unknown) => void): RunningChores {
+  const stopping = new AbortController()
+  const timers = new Map<Chore, NodeJS.Timeout>()
+  const rounds = new Map<Chore, Promise<void>>()
+  const wait = (chore: Chore): void => {
+    const timer = setTimeout(() => rounds.set(chore, round(chore)), chore.everyMs)
+    timer.unref()
+    timers.set(chore, timer)
+  }
+  const round = async (chore: Chore): Promise<void> => {
+    await chore.run(stopping.signal).catch(report)
+    if (!stopping.signal.aborted) wait(chore)
+  }
+  for (const chore of chores) {
+    if (chore.atStart) rounds.set(chore, round(chore))
+    else wait(chore)
+  }
+  const allRounds = async (): Promise<void> => {
+    await Promise.all(rounds.values())
+  }
+  return {
+    started: allRounds(),
+    async stop() {
+      stopping.abort()
+      for (const timer of timers.values()) clearTimeout(timer)
+      await allRounds()
+    },
   }
 }

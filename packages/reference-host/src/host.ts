@@ -1,9 +1,10 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '@gatewright/kernel'
 import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
-import { startChores, type Chore } from './background.ts'
+import { startChores, type Chore, type RunningChores } from './background.ts'
 import type { ChainReader } from './chain/reader.ts'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
@@ -45,6 +46,8 @@ const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep an idle connection, so that none reuses one that is just being closed here. */
 const KEEP_ALIVE_MS = 65_000
 const DRAIN_MS = 10_000
+/** How long a start waits for the first reading of chains, so that the first pay-in finds them read. */
+const FIRST_ROUNDS_MS = 2000
 
 /**
  * Opens the stores, brings their tables up to date, loads revocations and listens. Throws `DataDirInUse` when another
@@ -64,11 +67,13 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const readers = await chainReaders(config)
   container.bind(token.READERS, () => readers)
   const guard = container.get(token.GUARD)
+  let running: RunningChores | undefined
   try {
     await guard.start()
     await offerDepositAddresses(backend.sql, config.payinReceivers)
     const chores = maintenance(container, options.report)
-    for (const { atStart, run } of chores) if (atStart) await run().catch(options.report)
+    running = startChores(chores, options.report)
+    await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     const aliasUsage = createUsageLog({
       ...{ storage: backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
@@ -80,7 +85,6 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const url = await listen(server, config)
     // Only now: a key made by a start that then finds its port taken would never be shown.
     const partnerKey = await sandboxPartnerKey(container)
-    const stopChores = startChores(chores, options.report)
     return {
       url,
       partnerKey,
@@ -88,7 +92,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       close: async () => {
         await drain(server)
         await container.get(token.IDEMPOTENCY).drained()
-        await stopChores()
+        await running?.stop()
         await container.get(token.ISSUER).flush()
         await aliasUsage.flush().catch(options.report)
         await guard.stop()
@@ -96,6 +100,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       },
     }
   } catch (error) {
+    await running?.stop()
     await guard.stop()
     await closeStores()
     throw error

@@ -6,20 +6,21 @@ import { chainWatcher } from './modules/subscriptions/watcher.ts'
 import * as token from './tokens.ts'
 
 const MINUTE_MS = 60_000
-/** How late a pay-in may end, and how long the tail of the ledger grows, at most. */
+/** How long after a round the next one ends pay-ins and folds balances. */
 const SOON_MS = 5000
 /** How long it is remembered that a client used an old name: 400 days, so that yearly jobs are seen. */
 const ALIAS_USAGE_MS = 400 * 86_400_000
 /** Rows of each kind that one round takes at most, so that a round is short and steals no time from requests. */
 const LIMIT = 1000
-const ACCOUNTS = 100
+/** Accounts that one transaction folds. */
+const ACCOUNTS = 200
 
 /**
  * What a host does beside requests: reads chains, ends pay-ins that are due, keeps balances short to read, deletes what ended, and rotates
  * the signing key when it is due. A failure is reported, and what comes behind it is done all the same.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
-  const { nonces, sql, dialect, idempotency, spend, aliasUsage } = container.get(token.BACKEND)
+  const { nonces, sql, dialect, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
   const clock = container.get(token.CLOCK)
   const issuer = container.get(token.ISSUER)
   const ledger = container.get(token.LEDGER)
@@ -28,7 +29,9 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     payins: container.get(token.PAYINS),
     endings: container.get(token.ENDINGS),
   })
-  const watchers = [...container.get(token.READERS).values()].map(reader => watcher(container, reader))
+  const watchers = [...container.get(token.READERS).values()].map(reader =>
+    watcher(container, reader, report),
+  )
   const collect = [
     () => nonces.collect(LIMIT, clock.now()),
     () => idempotency(sql).collect(LIMIT, clock.now()),
@@ -38,8 +41,16 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   ]
   return [
     ...watchers,
-    { name: 'expire pay-ins', everyMs: SOON_MS, run: () => expire(LIMIT, report) },
-    { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS) },
+    {
+      name: 'expire pay-ins',
+      everyMs: SOON_MS,
+      async run(signal) {
+        // By a clock that is off nothing is ended.
+        await checks['database']?.()
+        while (!signal.aborted && (await expire(LIMIT, report)) === LIMIT);
+      },
+    },
+    { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
     {
       name: 'collect garbage',
       everyMs: MINUTE_MS,
@@ -51,7 +62,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
 }
 
 /** Reads one chain. */
-function watcher(container: Container, reader: ChainReader): Chore {
+function watcher(container: Container, reader: ChainReader, report: (error: unknown) => void): Chore {
   const { payinReceivers, chainPollSeconds } = container.get(token.CONFIG)
   const everyMs = chainPollSeconds * 1000
   return {
@@ -64,7 +75,7 @@ function watcher(container: Container, reader: ChainReader): Chore {
       payins: container.get(token.PAYINS),
       endings: container.get(token.ENDINGS),
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
-      reader,
+      ...{ reader, report },
       // Long enough that the host which reads goes on reading, short enough that another soon takes over.
       leaseMs: 3 * everyMs,
     }),

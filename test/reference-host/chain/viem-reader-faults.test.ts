@@ -179,9 +179,7 @@ const spoilt: Record<string, [method: string, spoil: (result: Fields) => unknown
   ],
   'a receipt of another block': ['eth_getTransactionReceipt', result => ({ ...result, blockHash: OTHER })],
   'a receipt without logs': ['eth_getTransactionReceipt', result => ({ ...result, logs: undefined })],
-  'a receipt without a status': ['eth_getTransactionReceipt', result => ({ ...result, status: undefined })],
   'a receipt of status 2': ['eth_getTransactionReceipt', result => ({ ...result, status: '0x2' })],
-  'a failed transaction with logs': ['eth_getTransactionReceipt', result => ({ ...result, status: '0x0' })],
   'a log of another transaction': [
     'eth_getTransactionReceipt',
     result => ({
@@ -206,6 +204,17 @@ for (const [title, [method, spoil]] of Object.entries(spoilt)) {
     await t.rejects(asked, UNAVAILABLE)
   })
 }
+
+t.test('what a transaction logged that failed, or may have failed, moved nothing', async t => {
+  const { front, reader } = await open(t)
+  for (const status of ['0x0', undefined]) {
+    front.answer = async (call, real): Promise<RpcEntry> => {
+      const entry = (await real()) as { result: object }
+      return call.method === 'eth_getTransactionReceipt' ? { result: { ...entry.result, status } } : entry
+    }
+    t.same(await reader.ofTransaction(hash), [])
+  }
+})
 
 t.test('a receipt of a waiting transaction is none yet', async t => {
   const { front, reader } = await open(t)

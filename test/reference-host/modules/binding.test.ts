@@ -11,22 +11,32 @@ import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 
 const address = fc.stringMatching(/^0x[0-9a-f]{40}$/)
-const transfers: fc.Arbitrary<TokenTransfer> = fc.record({
-  chainId: fc.integer({ min: 1 }),
-  token: address,
-  from: address,
-  to: address,
-  units: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
-  txHash: fc.stringMatching(/^0x[0-9a-f]{64}$/),
-  logIndex: fc.nat(),
-  blockNumber: fc.nat(),
-  minedAt: fc.integer({ min: 0, max: 4_000_000_000 }).map(seconds => seconds * 1000),
-})
+const transfers: fc.Arbitrary<TokenTransfer> = fc
+  .record({
+    chainId: fc.integer({ min: 1 }),
+    token: address,
+    from: address,
+    to: address,
+    units: fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }),
+    txHash: fc.stringMatching(/^0x[0-9a-f]{64}$/),
+    logIndex: fc.nat(),
+    blockNumber: fc.nat(),
+    blockHash: fc.stringMatching(/^0x[0-9a-f]{64}$/),
+    minedAt: fc.integer({ min: 0, max: 4_000_000_000 }).map(seconds => seconds * 1000),
+  })
+  .filter(({ from, to }) => from !== to)
 
 /** The pay-in of a known payer, created `ageMs` before, that a transfer pays. */
 function paidBy({ chainId, token, to, from, units, minedAt }: TokenTransfer, ageMs = 0): Payable {
   return { chainId, token, payTo: to, units, payer: from, ownReceiver: false, createdAt: minedAt - ageMs }
 }
+
+t.test('what an address sends to itself pays nothing, not even to an address of its own', async t => {
+  const [transfer] = fc.sample(transfers, 1) as [TokenTransfer]
+  const self = { ...transfer, from: transfer.to }
+  t.equal(mismatch(paidBy(self), self), 'wrong_sender')
+  t.equal(mismatch({ ...paidBy(self), payer: null, ownReceiver: true }, self), 'wrong_sender')
+})
 
 t.test('the exact transfer pays, from the block stamped at the creation on', async t => {
   const check = (transfer: TokenTransfer, ageMs: number): void => {

@@ -36,6 +36,11 @@ export async function migrate(
   const table = `${checkedPrefix(prefix)}migrations`
   await db.transaction(async tx => {
     if (dialect === 'postgres') {
+      // A team's pool may bound its statements; a migration takes as long as its tables are large.
+      await rows(
+        tx,
+        "select set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)",
+      )
       await rows(tx, 'select pg_advisory_xact_lock(hashtextextended($1, 0))', [`${table}.migrate`])
     }
     await rows(

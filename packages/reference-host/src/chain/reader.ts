@@ -12,6 +12,8 @@ export interface TokenTransfer {
   /** Place of the event in its block. With the chain and the transaction it names the event. */
   readonly logIndex: number
   readonly blockNumber: number
+  /** Tells a block from another at the same place after a reorganisation. */
+  readonly blockHash: string
   /** The block's own time; blocks count whole seconds. */
   readonly minedAt: EpochMs
 }

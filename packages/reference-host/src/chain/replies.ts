@@ -38,12 +38,13 @@ export interface Log {
   readonly logIndex: number
 }
 
-/** The part of a receipt that matters. A reverted transaction has no logs: one that has some is malformed. */
+/** The part of a receipt that matters. What a transaction that failed logged (some chains log its fee) moved no token. */
 export interface Receipt {
   readonly txHash: string
   readonly blockNumber: number
   readonly blockHash: string
   readonly logs: readonly Log[]
+  readonly succeeded: boolean
 }
 
 /** Makes the readers of answers. */
@@ -94,13 +95,15 @@ export function repliesOf(malformed: Malformed): Replies {
     // Some nodes tell of a transaction that still waits.
     if (given['blockNumber'] === null) return undefined
     const logs = list(given['logs'], 'receipt logs').map(log)
-    const status = number(given['status'], 'receipt status')
-    if (status > 1 || (status === 0 && logs.length > 0)) throw malformed('receipt status')
+    // Receipts of before Byzantium (EIP-658) have no status: whether the transaction was reverted cannot be told.
+    const status = given['status'] === undefined ? 0 : number(given['status'], 'receipt status')
+    if (status > 1) throw malformed('receipt status')
     return {
       txHash: hex(given['transactionHash'], 32, 'receipt transaction hash'),
       blockNumber: number(given['blockNumber'], 'receipt block number'),
       blockHash: hex(given['blockHash'], 32, 'receipt block hash'),
       logs,
+      succeeded: status === 1,
     }
   }
   return { number, block, log, receipt, list }
@@ -134,6 +137,7 @@ export function transferOf(chainId: number, log: Log, block: Block): TokenTransf
     txHash: log.txHash,
     logIndex: log.logIndex,
     blockNumber: log.blockNumber,
+    blockHash: log.blockHash,
     minedAt: block.seconds * 1000,
   }
 }

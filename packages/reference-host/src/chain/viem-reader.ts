@@ -85,7 +85,8 @@ async function transfersBy(node: ChainNode, txHash: string): Promise<readonly To
   const [reply] = await node.ask([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
   const receipt = node.replies.receipt(reply)
   if (!receipt) return undefined
-  const { blockNumber, blockHash, logs } = receipt
+  const { blockNumber, blockHash } = receipt
+  const logs = receipt.succeeded ? receipt.logs : []
   const ofOne = logs.every(log => log.txHash === txHash && log.blockNumber === blockNumber)
   if (receipt.txHash !== txHash || !ofOne) throw node.malformed('a receipt of another transaction')
   const [found] = await node.ask([blockCall(blockNumber)], signal)

@@ -13,8 +13,8 @@ export const ledgerCommands: readonly Command[] = [
     confirm: 'Money that is credited cannot be taken back by a command.',
     async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
       const amountCents = Number(cents)
-      if (!/^[1-9]\d{0,14}$/.test(cents))
-        throw new Misuse('CENTS must be a whole number of US cents, at least 1')
+      if (!/^[1-9]\d{0,11}$/.test(cents))
+        throw new Misuse('CENTS must be a whole number of US cents, from 1 to 12 digits')
       if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
         throw new Misuse(
           'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
@@ -30,9 +30,9 @@ export const ledgerCommands: readonly Command[] = [
         amountCents,
         cause: 'credit',
       }
-      const result = await backend.sql
-        .transaction(tx => ledger.transfer(tx, transfer, clock.now()))
-        .catch(misused)
+      const result = await backend.sql.transaction(tx => ledger.transfer(tx, transfer, clock.now()))
+      if (result === 'conflict')
+        throw new Misuse(`${reference} was credited before, to another account or in another amount`)
       const balanceCents = await ledger.balance(backend.sql, credit)
       const said = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
       return {
@@ -77,18 +77,13 @@ export const ledgerCommands: readonly Command[] = [
         const payin = await payins.lock(tx, id)
         if (!payin) throw new Misuse(`no pay-in ${id}`)
         if (!isOpen(payin.status)) throw new Misuse(`${id} is ${payin.status}`)
+        if (payin.seen) throw new Misuse(`${id} has a payment in sight (${payin.seen.txHash}): let it settle`)
         return (await container.get(token.ENDINGS).ended(tx, payin, 'canceled', clock.now())).status
       })
       return { data: { id, status }, lines: [`${id} is ${status}.`] }
     },
   },
 ]
-
-/** The ledger says why a reference cannot be used again. */
-function misused(error: unknown): never {
-  const { message } = error as Error
-  throw message.startsWith('ledger transfer ') ? new Misuse(message) : error
-}
 
 async function accountOf({ sql }: Workbench['backend'], owner: string): Promise<string> {
   const text = 'select account_id from gw_users where id = $1 or account_id = $1'

@@ -5,15 +5,14 @@ import { bodyCheck } from '../server/validate.ts'
 import type { Read } from './readers.ts'
 
 const strict = { additionalProperties: false }
-const Name = Type.String({ minLength: 1, maxLength: 120 })
 const check = bodyCheck(
   Type.Object(
     {
       plans: Type.Array(
         Type.Object(
           {
-            id: Name,
-            title: Name,
+            id: Type.String({ pattern: '^[!-~]{1,120}$' }),
+            title: Type.String({ minLength: 1, maxLength: 120 }),
             amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
             interval: Type.Enum(['month', 'year']),
           },

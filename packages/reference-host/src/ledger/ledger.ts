@@ -24,8 +24,11 @@ export interface Transfer {
   readonly cause: string
 }
 
-/** What became of a transfer. `repeated`: its id has moved this money before. `insufficient`: nothing moved. */
-export type Transferred = 'done' | 'repeated' | 'insufficient'
+/**
+ * What became of a transfer. `repeated`: its id has moved this money before. `conflict`: its id stands for another transfer.
+ * `insufficient`: the payer has too little. Nothing moves but with `done`.
+ */
+export type Transferred = 'done' | 'repeated' | 'conflict' | 'insufficient'
 
 /** What a check of the whole ledger found. */
 export interface LedgerReport {
@@ -43,16 +46,17 @@ export interface LedgerReport {
 export interface Ledger {
   /**
    * Moves money in the caller's transaction. Of simultaneous transfers out of one account each sees the ones before it;
-   * of simultaneous transfers with one id one moves. Faults: `ERR_STORE_*`; `Error` when the id was used for another transfer.
+   * of simultaneous transfers with one id one moves. Faults: `ERR_STORE_*`.
    */
   transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<Transferred>
   /** An account's balance in cents: what was credited less what was debited. 0 for one that never had money. */
   balance(db: SqlQueries, account: string): Promise<number>
   /**
-   * Takes what accounts have not added up yet into their balances, for up to `limit` accounts, those with most first. Reads
-   * stay as quick as the tail is short. Safe from many hosts at once, and beside transfers.
+   * Takes what accounts have not added up yet into their balances, `accounts` of them in each step, so that reads stay quick.
+   * Safe beside transfers; of many hosts at once one does it. A step that fails is reported, and the accounts behind it are
+   * folded all the same.
    */
-  fold(limit: number): Promise<number>
+  fold(accounts: number, report: (error: unknown) => void): Promise<void>
   /** Adds up everything again. It reads the whole ledger. */
   check(): Promise<LedgerReport>
 }
@@ -75,7 +79,9 @@ const INSERT = `insert into gw_ledger_transfers (id, debit_account, credit_accou
   on conflict (id) do nothing returning id`
 const FIND = 'select * from gw_ledger_transfers where id = $1'
 const BALANCE = `select a.balance_cents + ${TAIL_SUM} as balance from gw_ledger_accounts a where a.id = $1`
-const LONGEST = 'select account_id from gw_ledger_tail group by account_id order by count(*) desc limit $1'
+const NEXT_ACCOUNTS = `select max(n.account_id) as last from (
+  select distinct account_id from gw_ledger_tail where account_id > $1 order by account_id limit $2) n`
+const FOLDING = "select pg_try_advisory_xact_lock(hashtextextended('gw_ledger_tail', 0)) as mine"
 const BOOKED = `select a.id, a.may_overdraw, a.balance_cents + ${TAIL_SUM} as balance, coalesce(m.moved, 0) as moved
   from gw_ledger_accounts a left join (
     select l.account, sum(l.amount) as moved from (
@@ -87,18 +93,19 @@ const TOTALS = `select (select count(*) from gw_ledger_transfers) as transfers,
 const WRONG = `select b.id from (${BOOKED}) b
   where b.balance <> b.moved or (b.may_overdraw = 0 and b.balance < 0) order by b.id limit 100`
 
-/** Takes one account's tail into its balance, all or nothing. */
+/** Takes the whole tails of a range of accounts into their balances, all or nothing. */
 const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
   // One statement: rows that another transaction adds meanwhile are neither summed nor deleted.
   postgres: [
-    `with folded as (delete from gw_ledger_tail where account_id = $1 returning amount_cents)
-      update gw_ledger_accounts set balance_cents = balance_cents + (select coalesce(sum(amount_cents), 0) from folded)
-      where id = $1`,
+    `with folded as (
+        delete from gw_ledger_tail where account_id > $1 and account_id <= $2 returning account_id, amount_cents
+      ), sums as (select account_id, sum(amount_cents) as amount from folded group by account_id)
+      update gw_ledger_accounts a set balance_cents = a.balance_cents + sums.amount from sums where a.id = sums.account_id`,
   ],
   // A transaction has the database for itself.
   sqlite: [
-    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM} where a.id = $1`,
-    'delete from gw_ledger_tail where account_id = $1',
+    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM} where a.id > $1 and a.id <= $2`,
+    'delete from gw_ledger_tail where account_id > $1 and account_id <= $2',
   ],
 }
 
@@ -121,28 +128,28 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         toText(found['debit_account']) === debit &&
         toText(found['credit_account']) === credit &&
         toInteger(found['amount_cents']) === amountCents
-      if (!same)
-        throw new Error(`ledger transfer ${id} was made before with other accounts or another amount`)
-      return 'repeated'
+      return same ? 'repeated' : 'conflict'
     },
     async balance(on, account) {
       const [row] = await rows(on, BALANCE, [account])
       return row ? toInteger(row['balance']) : 0
     },
-    async fold(limit) {
-      const found = await rows(db, LONGEST, [limit])
-      for (const row of found) {
-        const account = toText(row['account_id'])
-        await db.transaction(async tx => {
-          for (const text of FOLD[dialect]) await rows(tx, text, [account])
-        })
+    async fold(accounts, report) {
+      for (let last = ''; ; ) {
+        const [row] = await rows(db, NEXT_ACCOUNTS, [last, accounts])
+        if (!row || row['last'] === null) return
+        const range = [last, toText(row['last'])] as const
+        last = range[1]
+        await db.transaction(tx => foldRange(tx, dialect, range)).catch(report)
       }
-      return found.length
     },
     check: () =>
       db.transaction(async tx => {
         // Both statements must see one and the same ledger.
-        if (dialect === 'postgres') await rows(tx, 'set transaction isolation level repeatable read')
+        if (dialect === 'postgres') {
+          await rows(tx, 'set transaction isolation level repeatable read')
+          await rows(tx, 'set local statement_timeout = 0')
+        }
         const [totals] = await rows(tx, TOTALS)
         const wrong = await rows(tx, WRONG)
         return {
@@ -152,4 +159,14 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         }
       }),
   }
+}
+
+/** Folds unless another host is at it: two that lock accounts in different orders would wait for each other. */
+async function foldRange(
+  tx: SqlQueries,
+  dialect: SqlDialect,
+  range: readonly [string, string],
+): Promise<void> {
+  if (dialect === 'postgres' && (await rows(tx, FOLDING))[0]?.['mine'] !== true) return
+  for (const text of FOLD[dialect]) await rows(tx, text, range)
 }

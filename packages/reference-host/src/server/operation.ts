@@ -52,7 +52,8 @@ export interface Effect<A = unknown> {
   readonly asked: A
   /**
    * Holds an amount under every policy of the caller, in the same transaction. The amount is the server's own figure where
-   * it has one. Only for an operation that `spends`, which must call it once. Denial: `policy_blocked`.
+   * it has one. Only for an operation that `spends`, once, unless the effect was
+   * made before. Denial: `policy_blocked`.
    */
   reserve(spend: Spend): Promise<Verdict<SpendHold>>
 }

@@ -145,11 +145,9 @@ async function commit(
       body,
     },
     async (tx, { effectId }) => {
-      const { reserve, reserved } = reserving(operation, call.caller, services, { tx, effectId })
+      const reserve = reserving(operation, call.caller, services, { tx, effectId })
       const done = await operation.write(call, { tx, effectId, asked, reserve })
       if (!done.ok) refusal = done
-      else if (operation.spends && !reserved())
-        throw new TypeError(`${operation.id} spends, and reserved nothing`)
       const status = done.ok ? 200 : done.status
       return { status, headers: [], body: JSON.stringify(done.ok ? done.value : done) }
     },
@@ -162,20 +160,17 @@ async function commit(
   return { verdict: 'ok' in stored ? stored : allow(stored), headers }
 }
 
-/** The reservation of one write: under the effect's id, in the effect's transaction. */
+/** The reservation of one write: once, under the effect's id, in the effect's transaction. */
 function reserving(
   { id, spends }: LedgerOperation,
   caller: Callers['session'],
   { guard, spendStorage }: PerformServices,
   { tx, effectId }: { readonly tx: SqlQueries; readonly effectId: string },
-): { readonly reserve: Effect['reserve']; reserved(): boolean } {
+): Effect['reserve'] {
   let done = false
-  return {
-    async reserve(spend) {
-      if (!spends || done) throw new TypeError(`${id} may not reserve ${done ? 'twice' : 'anything'}`)
-      done = true
-      return guard.reserve(caller, { ...spend, holdId: effectId }, spendStorage(tx))
-    },
-    reserved: () => done,
+  return async spend => {
+    if (!spends || done) throw new TypeError(`${id} may not reserve ${done ? 'twice' : 'anything'}`)
+    done = true
+    return guard.reserve(caller, { ...spend, holdId: effectId }, spendStorage(tx))
   }
 }

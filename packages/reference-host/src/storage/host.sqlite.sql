@@ -105,36 +105,42 @@ create table {prefix}payins (
   transfer_tx text,
   transfer_log integer,
   transfer_block integer,
+  transfer_block_hash text,
   created_at integer not null,
   expires_at integer not null,
+  due_at integer not null,
   unique (chain_id, transfer_tx, transfer_log),
   check ((chain_id is null) = (pay_to is null) and (chain_id is null) = (token is null)
     and (chain_id is null) = (units is null)),
-  check ((transfer_tx is null) = (transfer_log is null) and (transfer_tx is null) = (transfer_block is null))
+  check ((transfer_tx is null) = (transfer_log is null) and (transfer_tx is null) = (transfer_block is null)
+    and (transfer_tx is null) = (transfer_block_hash is null))
 );
 
 insert into {prefix}payins (id, account_id, user_id, effect_id, amount_cents, currency, method, status, moves,
-    properties, hold, created_at, expires_at)
+    properties, hold, created_at, expires_at, due_at)
   select id, account_id, user_id, effect_id, amount_cents, currency, method, status, 1,
-    properties, hold, created_at, expires_at from {prefix}payins_1 order by created_at;
+    properties, hold, created_at, expires_at, expires_at from {prefix}payins_1 order by created_at;
 
 drop table {prefix}payins_1;
 
 create index {prefix}payins_account on {prefix}payins (account_id, position);
 
-create index {prefix}payins_due on {prefix}payins (expires_at)
+create index {prefix}payins_due on {prefix}payins (chain_id, due_at, id)
   where status in ('awaiting_payment', 'confirming');
 
-create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, units, position)
-  where status in ('awaiting_payment', 'confirming') and chain_id is not null;
+create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, payer, units, position)
+  where status in ('awaiting_payment', 'confirming') and transfer_tx is null;
 
-create index {prefix}payins_own_address on {prefix}payins (chain_id, pay_to)
-  where own_receiver = 1 and status in ('awaiting_payment', 'confirming');
+create index {prefix}payins_own_address on {prefix}payins (account_id, chain_id)
+  where own_receiver = 1;
 
-create index {prefix}payins_submitted on {prefix}payins (chain_id, position)
+create index {prefix}payins_submitted on {prefix}payins (chain_id, submitted_tx, position)
   where status = 'confirming' and submitted_tx is not null and transfer_tx is null;
 
-create index {prefix}payins_seen on {prefix}payins (chain_id, transfer_block)
+create index {prefix}payins_transfer on {prefix}payins (chain_id, transfer_block)
+  where transfer_tx is not null;
+
+create index {prefix}payins_seen on {prefix}payins (chain_id)
   where status = 'confirming' and transfer_tx is not null;
 
 create table {prefix}payin_moves (
@@ -154,16 +160,18 @@ insert into {prefix}payin_moves (payin_id, number, to_status, cause, at)
 create table {prefix}deposit_addresses (
   chain_id integer not null,
   address text not null,
+  token text not null,
   payin_id text references {prefix}payins (id),
   primary key (chain_id, address)
 );
 
-create index {prefix}deposit_addresses_free on {prefix}deposit_addresses (chain_id, address)
+create index {prefix}deposit_addresses_free on {prefix}deposit_addresses (chain_id, token, address)
   where payin_id is null;
 
 create table {prefix}chain_cursors (
   chain_id integer primary key,
   next_block integer not null,
+  head_block integer not null,
   scanned_at integer not null,
   lease_owner text not null,
   lease_until integer not null

@@ -27,7 +27,11 @@ const MAX_SKEW_MS = 2000
 
 /** Connects to Postgres and brings the tables up to date, safely from many hosts at once. */
 export async function postgresBackend(url: string, secrets: Secrets): Promise<Backend> {
-  const pool = new pg.Pool({ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 })
+  const pool = new pg.Pool({
+    ...{ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 },
+    // A host that freezes inside a transaction, or waits for one that did, gives its locks and its connection back.
+    ...{ lock_timeout: 5000, statement_timeout: 20_000, idle_in_transaction_session_timeout: 15_000 },
+  })
   // An idle connection that dies is replaced; without a listener it would end the process.
   pool.on('error', () => {})
   const sql = fromPgPool(pool, { prepare: true })

@@ -238,3 +238,40 @@ t.test('keeps what the request brought along', async t => {
   const { id } = payinOf(await user.write('/subscriptions/payin', body))
   t.match(await user.payin(id), { properties: { metadata: { order: '7' }, campaign: ['spring'] } })
 })
+
+t.test(
+  'a request that comes again after its key was forgotten finds what it made, and holds nothing more',
+  async t => {
+    const user = await newUser({
+      policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 1000, window: 'total' }] },
+    })
+    await user.fund(5000)
+    const key = randomUUID()
+    const first = payinOf(await user.write('/subscriptions/checkout', { plan: 'basic' }, key))
+    await user.write(CONFIRM, { payinId: first.id })
+    clock.set(clock.now() + 2 * DAY_MS)
+    await host.chore('collect garbage')
+    const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+    const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+    const again = payinOf(await later.write('/subscriptions/checkout', { plan: 'basic' }, key))
+    t.match(again, { id: first.id, status: 'settled' })
+    t.match((await later.read('/subscriptions')).body.data['subscriptions'], { length: 1 })
+    t.equal(
+      (await later.write('/subscriptions/checkout', { plan: 'basic' })).status,
+      200,
+      '500 of 1000 were spent',
+    )
+    t.equal((await later.write('/subscriptions/checkout', { plan: 'basic' })).status, 403)
+  },
+)
+
+t.test('ids with bytes that no id has are refused, and are no fault of the store', async t => {
+  const user = await newUser()
+  const nul = 'payin_\u0000'
+  t.match(await user.write('/subscriptions/payin', { subscriptionId: nul }), { status: 400 })
+  t.match(await user.write('/subscriptions/payin', { plan: nul }), { status: 400 })
+  t.match(await user.write(CONFIRM, { payinId: nul }), { status: 400, body: { field: 'payinId' } })
+  t.equal((await user.read('/subscriptions/payins/%00')).status, 404)
+  const kept = payinOf(await user.write('/subscriptions/payin', { amountCents: 5, note: nul }))
+  t.equal(kept.status, 'awaiting_payment', 'other properties may hold anything')
+})

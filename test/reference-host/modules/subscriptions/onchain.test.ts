@@ -1,35 +1,19 @@
-import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { mine, snapshot, stampNextBlock, startEvm } from '../../../harness/evm.ts'
-import { startTestHost } from '../../../harness/host.ts'
+import { mine, snapshot, stampNextBlock } from '../../../harness/evm.ts'
 import { payinOf, type WirePayin } from '../../../harness/money.ts'
-import { chainUser, payinChain, type ChainUser } from '../../../harness/paid-host.ts'
-import { rpcFront } from '../../../harness/rpc-front.ts'
+import {
+  ask,
+  causesOf as causes,
+  confirm,
+  startPaidHost,
+  unitsOf as units,
+} from '../../../harness/paid-host.ts'
 
 const DAY_MS = 86_400_000
-const chain = await startEvm()
-t.teardown(() => chain.stop())
+const paid = await startPaidHost()
+t.teardown(() => paid.close())
+const { chain, clock, front, usdc, eurc, receiver, depositAddresses, pay, watch, expire, newUser } = paid
 const { url, chainId } = chain
-const clock = manualClock()
-const { usdc, eurc, receiver, depositAddresses, env, pay } = await payinChain(chain, clock)
-// What the host asks goes through here, so that its chain can be down.
-const front = await rpcFront(url)
-t.teardown(() => front.close())
-const host = await startTestHost({ ...env, RPC_URLS: `${chainId}=${front.url}` }, clock)
-t.teardown(() => host.close())
-
-const watch = (): Promise<void> => host.chore(`watch chain ${chainId}`)
-let accounts = 0
-const newUser = (extra?: Record<string, unknown>): Promise<ChainUser> => {
-  accounts += 1
-  return chainUser(host.send, accounts, clock.now(), extra)
-}
-const ask = async (user: ChainUser, body: object): Promise<WirePayin> =>
-  payinOf(await user.write('/subscriptions/payin', body))
-const confirm = async (user: ChainUser, payinId: string, txHash: string): Promise<WirePayin> =>
-  payinOf(await user.write('/subscriptions/payin/confirm', { payinId, txHash }))
-const units = (payin: WirePayin): bigint => BigInt(payin.payTo?.units as string)
-const causes = (payin: WirePayin): string[] => (payin.history ?? []).map(({ cause }) => cause)
 
 t.test('a transfer settles its pay-in without a client’s call, once it has its confirmations', async t => {
   const user = await newUser()
@@ -153,6 +137,8 @@ t.test('a reorganised transfer goes back to confirming, and counts from where it
   await revert()
   await mine(url, 3)
   await watch()
+  t.match(await user.payin(payin.id), { status: 'confirming', txHash: lost }, 'one answer takes nothing back')
+  await watch()
   const gone = await user.payin(payin.id)
   t.match(gone, { status: 'confirming', txHash: null })
   t.same(causes(gone), ['created', 'seen', 'reorganised'])
@@ -186,22 +172,20 @@ t.test('a transfer that moves to another block is followed there', async t => {
 
 t.test('an address of its own may be paid by anybody, and serves one pay-in ever', async t => {
   const [user, stranger] = [await newUser(), await newUser()]
-  const [one, two] = await Promise.all([
-    ask(user, { amountCents: 10, asset: 'EURC' }),
-    ask(user, { amountCents: 10, asset: 'EURC' }),
-  ])
+  const anywhere = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
+  const [one, two] = await Promise.all([ask(user, anywhere), ask(user, anywhere)])
   const given = [one, two].map(({ payTo }) => payTo?.address as string)
   t.same(given.toSorted(), depositAddresses.toSorted())
   t.match(one.payTo, { from: null, units: '100000000000000000' })
-  const third = await ask(user, { amountCents: 10, asset: 'EURC' })
-  t.match(third.payTo, { address: receiver, from: user.address }, 'none is left: the shared one')
+  const none = { status: 400, body: { field: 'payFrom', message: /no deposit address is free/ } }
+  t.match(await user.write('/subscriptions/payin', anywhere), none)
+  t.match(await user.write('/subscriptions/payin', { ...anywhere, asset: 'USDC' }), none, 'they are for EURC')
   await pay(stranger.account, given[0] as string, units(one), eurc)
   await mine(url)
   await watch()
   t.match(await user.payin(one.id), { status: 'settled' })
   t.match(await user.payin(two.id), { status: 'awaiting_payment' })
-  const fourth = await ask(user, { amountCents: 10, asset: 'EURC' })
-  t.match(fourth.payTo, { address: receiver })
+  t.match(await user.write('/subscriptions/payin', anywhere), none)
 })
 
 t.test('a chain that cannot be asked refuses nobody, ends nothing, and loses nothing', async t => {
@@ -213,12 +197,12 @@ t.test('a chain that cannot be asked refuses nobody, ends nothing, and loses not
   t.match(await confirm(user, payin.id, txHash), { status: 'confirming' })
   await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
   clock.set(Date.parse(payin.expiresAt) + DAY_MS)
-  await host.chore('expire pay-ins')
+  await expire()
   const later = await user.renewed()
   t.match(await later.payin(payin.id), { status: 'confirming' }, 'not expired while nobody has looked')
   front.raw = undefined
   await watch()
-  await host.chore('expire pay-ins')
+  await expire()
   t.match(await later.payin(payin.id), { status: 'settled', txHash })
   t.equal(await later.balance(), 66)
 })
@@ -246,7 +230,7 @@ t.test(
     const statuses = async (): Promise<string[]> =>
       Promise.all([silent, named, late].map(async ({ id }) => (await later.payin(id)).status))
     await watch()
-    await host.chore('expire pay-ins')
+    await expire()
     // The transfer fits all three: it pays the oldest that does not name another transaction.
     t.same(
       await statuses(),
@@ -258,11 +242,11 @@ t.test(
     front.answer = async (call, real) =>
       call.method === 'eth_getLogs' ? { error: { code: -32005 } } : real()
     await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
-    await host.chore('expire pay-ins')
+    await expire()
     t.same(await statuses(), ['confirming', 'confirming', 'awaiting_payment'], 'its events were not read')
     front.answer = (_, real) => real()
     await watch()
-    await host.chore('expire pay-ins')
+    await expire()
     t.same(await statuses(), ['settled', 'failed', 'expired'])
     t.match(
       await later.payin(silent.id),

@@ -38,6 +38,8 @@ export function mismatch(payable: Payable, transfer: TokenTransfer): Mismatch | 
   if (transfer.token !== payable.token) return 'wrong_token'
   if (transfer.to !== payable.payTo) return 'wrong_receiver'
   if (transfer.units !== payable.units) return 'wrong_amount'
+  // Money that its owner sends to itself has come from nobody.
+  if (transfer.from === transfer.to) return 'wrong_sender'
   if (!payable.ownReceiver && transfer.from !== payable.payer) return 'wrong_sender'
   if (transfer.minedAt < payable.createdAt) return 'mined_too_early'
   return undefined

@@ -9,7 +9,7 @@ import { isOpen } from './states.ts'
 import { PayinShape, wirePayin } from './wire.ts'
 
 /** The pay-in that a request names. */
-export const PayinId: ReturnType<typeof Type.String> = Type.String({ minLength: 1, maxLength: 120 })
+export const PayinId: ReturnType<typeof Type.String> = Type.String({ pattern: '^[!-~]{1,120}$' })
 
 /** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */
 export function confirmBalance({ clock, payins, endings }: ModuleServices): Operation {
@@ -49,11 +49,9 @@ export async function lockedPayin(
   accountId: string,
   id: string,
 ): Promise<Verdict<Payin, HostDenial>> {
-  const payin = await payins.lock(tx, id)
+  const payin = await payins.lock(tx, id, accountId)
   // Another account's pay-in is no more there than one that never was.
-  if (!payin || payin.accountId !== accountId) {
-    return deny('not_found', 'no such pay-in', { field: 'payinId' })
-  }
+  if (!payin) return deny('not_found', 'no such pay-in', { field: 'payinId' })
   const { status } = payin
   if (status === 'settled' || isOpen(status)) return allow(payin)
   return refused(`is ${status}: ask for a new one`)

@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox'
 import { ledgerWrite, type Call, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
 import { answered, lockedPayin, PayinId, refused } from './confirm-balance.ts'
+import { isOpen } from './states.ts'
 import { applySighting, type ChainView } from './sightings.ts'
 import { PayinShape } from './wire.ts'
 
@@ -10,6 +11,9 @@ const Body = Type.Object({
   payinId: PayinId,
   txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
 })
+
+/** Moves after which no further transaction is taken, so that a history stays readable. */
+const MAX_MOVES = 30
 
 /** `POST /user/v1/subscriptions/payin/confirm`: says which transaction pays a pay-in (contract section 9). */
 export function confirmPayin(services: ModuleServices): Operation {
@@ -36,6 +40,9 @@ export function confirmPayin(services: ModuleServices): Operation {
       if (payin.status === 'settled') return answered(payin)
       if (!payin.payTo) return refused('has no address to pay to: pay it from the balance')
       const submittedTx = body.txHash.toLowerCase()
+      if (payin.submittedTx !== submittedTx && payin.moves >= MAX_MOVES) {
+        return refused('was given too many transactions: wait for its deadline')
+      }
       const submitted =
         payin.submittedTx === submittedTx
           ? payin
@@ -55,7 +62,7 @@ async function askChain(
 ): Promise<ChainView | undefined> {
   const payin = await payins.find(db, caller.session.accountId, body.payinId)
   const { chainId, token } = payin?.payTo ?? {}
-  const reader = chainId === undefined ? undefined : chains.get(chainId)
+  const reader = chainId === undefined || !payin || !isOpen(payin.status) ? undefined : chains.get(chainId)
   const receiver = receivers.find(each => each.chainId === chainId && each.token === token)
   if (!reader || !receiver) return undefined
   try {

@@ -7,7 +7,7 @@ import type { ModuleServices } from '../services.ts'
 import { payinTerms, requestPayin, type Purchase } from './request.ts'
 import { PayinShape, SubscriptionShape, wirePayin, wireSubscription } from './wire.ts'
 
-const Name = Type.String({ minLength: 1, maxLength: 120 })
+const Name = Type.String({ pattern: '^[!-~]{1,120}$' })
 const PayinBody = Type.Object({
   subscriptionId: Type.Optional(Name),
   plan: Type.Optional(Name),

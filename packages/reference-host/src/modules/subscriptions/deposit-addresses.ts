@@ -10,15 +10,15 @@ export async function offerDepositAddresses(
   receivers: readonly PayinReceiver[],
 ): Promise<void> {
   const place = (chainId: number, address: string): string => `${chainId}:${address}`
-  const offered = receivers.flatMap(({ chainId, depositAddresses }) =>
-    depositAddresses.map(address => ({ chainId, address })),
+  const offered = receivers.flatMap(({ chainId, token, depositAddresses }) =>
+    depositAddresses.map(address => ({ chainId, address, token })),
   )
   const wanted = new Set(offered.map(({ chainId, address }) => place(chainId, address)))
   await db.transaction(async tx => {
-    for (const { chainId, address } of offered) {
-      const add = `insert into gw_deposit_addresses (chain_id, address) values ($1, $2)
-        on conflict (chain_id, address) do nothing`
-      await rows(tx, add, [chainId, address])
+    for (const { chainId, address, token } of offered) {
+      const add = `insert into gw_deposit_addresses as a (chain_id, address, token) values ($1, $2, $3)
+        on conflict (chain_id, address) do update set token = excluded.token where a.payin_id is null`
+      await rows(tx, add, [chainId, address, token])
     }
     for (const row of await rows(
       tx,

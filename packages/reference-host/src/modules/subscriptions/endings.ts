@@ -46,8 +46,7 @@ export function payinEndings(services: EndingServices): PayinEndings {
     const transfer = { id: `payin:${id}`, debit, credit, amountCents, cause: 'payin' }
     const moved = await ledger.transfer(tx, transfer, now)
     if (moved === 'insufficient') return false
-    if (moved === 'repeated') throw new Error(`pay-in ${id} has moved its money before, and was open`)
-    if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
+    if (moved !== 'done') throw new Error(`pay-in ${id} was open, and the ledger has it: ${moved}`)
     if (subscriptionId !== null) await subscriptions.extend(tx, subscriptionId, now)
     return true
   }
@@ -58,12 +57,11 @@ export function payinEndings(services: EndingServices): PayinEndings {
       if (!paid) return undefined
       return payins.move(tx, payin, 'paid_from_balance', { method: 'balance' }, now)
     },
-    async paidOnChain(tx, payin, { txHash, logIndex, blockNumber }, now) {
+    async paidOnChain(tx, payin, seen, now) {
       const { chainId, token } = payin.payTo as PayTo
       // The chain's account stands for the outside world and may go below zero.
       await moveMoney(tx, payin, ledgerAccounts.chain(chainId, token), now)
-      const seen = { txHash, logIndex, blockNumber }
-      return payins.move(tx, payin, 'paid_on_chain', { seen, detail: txHash }, now)
+      return payins.move(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
     },
     async ended(tx, payin, cause, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))

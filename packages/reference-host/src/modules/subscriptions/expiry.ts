@@ -22,55 +22,83 @@ export const CHAIN_GRACE_MS = 60_000
 export type ExpirePayins = (limit: number, report: (error: unknown) => void) => Promise<number>
 
 /**
- * Ends pay-ins whose deadline has come: at `expiresAt` exactly where only the balance could pay; with an address to pay to,
- * once its chain was read through to `expiresAt` plus a grace and showed no payment. Many hosts may do it at once: each
- * takes what no other has. One that fails is reported, and the ones behind it still end.
+ * Ends pay-ins whose time has come: at `dueAt` exactly where only the balance could pay; with an address to pay to, once its
+ * chain was read through to `dueAt` plus a grace and showed no payment. Many hosts may do it at once: each takes what no
+ * other has. One that fails is reported, and the ones behind it still end.
  */
-export function payinExpiry({ db, dialect, payins, endings, clock }: ExpiryServices): ExpirePayins {
-  const skipLocked = dialect === 'postgres' ? ' for update of p skip locked' : ''
-  const next = `select p.id, p.expires_at from gw_payins p
-    where p.status in ('awaiting_payment', 'confirming') and p.expires_at <= $1 and p.transfer_tx is null
-      and (p.expires_at, p.id) > ($2, $3)
-      and (p.chain_id is null or exists (select 1 from gw_chain_cursors c
-        where c.chain_id = p.chain_id and c.scanned_at >= p.expires_at + ${CHAIN_GRACE_MS}))
-    order by p.expires_at, p.id limit 1${skipLocked}`
-
-  /** Ends the first due pay-in behind a place; undefined when there is none. */
-  const endOne = (place: Place, now: EpochMs, onFound: (found: Place) => void): Promise<boolean> =>
-    db.transaction(async tx => {
-      const [row] = await rows(tx, next, [now, place.expiresAt, place.id])
-      if (!row) return false
-      const found = { expiresAt: toInteger(row['expires_at']), id: toText(row['id']) }
-      onFound(found)
-      const payin = await payins.lock(tx, found.id)
-      if (!payin) throw new Error('a pay-in has gone: rows must never be deleted')
-      const named = payin.status === 'confirming' && payin.submittedTx !== null
-      await endings.ended(tx, payin, named ? 'payment_invalid' : 'deadline_passed', now)
-      return true
-    })
-
+export function payinExpiry(services: ExpiryServices): ExpirePayins {
+  const { db, clock } = services
   return async (limit, report) => {
-    let place: Place = { expiresAt: 0, id: '' }
+    const now = clock.now()
+    const read = await rows(db, 'select chain_id, scanned_at from gw_chain_cursors')
+    const chains = read.map(row => ({
+      chainId: toInteger(row['chain_id']),
+      until: Math.min(now, toInteger(row['scanned_at']) - CHAIN_GRACE_MS),
+    }))
     let ended = 0
-    for (let round = 0; round < limit; round += 1) {
-      const before = place
-      try {
-        const found = await endOne(place, clock.now(), at => {
-          place = at
-        })
-        if (!found) return ended
-        ended += 1
-      } catch (error) {
-        report(error)
-        // A store that cannot even say what is due is not asked again in this round.
-        if (place === before) return ended
-      }
+    for (const group of [{ chainId: null, until: now }, ...chains]) {
+      ended += await endAll(services, group, limit - ended, report)
     }
     return ended
   }
 }
 
+/** Pay-ins of one chain, or of none, that are due until an instant, inclusive. */
+interface Group {
+  readonly chainId: number | null
+  readonly until: EpochMs
+}
+
 interface Place {
-  readonly expiresAt: EpochMs
+  readonly dueAt: EpochMs
   readonly id: string
+}
+
+async function endAll(
+  services: ExpiryServices,
+  group: Group,
+  limit: number,
+  report: (error: unknown) => void,
+): Promise<number> {
+  let place: Place = { dueAt: 0, id: '' }
+  let ended = 0
+  for (let round = 0; round < limit; round += 1) {
+    const before = place
+    try {
+      const found = await endNext(services, group, place, at => {
+        place = at
+      })
+      if (!found) return ended
+      ended += 1
+    } catch (error) {
+      report(error)
+      // A store that cannot even say what is due is not asked again in this round.
+      if (place === before) return ended
+    }
+  }
+  return ended
+}
+
+/** Ends the first due pay-in behind a place; false when there is none. */
+function endNext(
+  { db, dialect, payins, endings, clock }: ExpiryServices,
+  { chainId, until }: Group,
+  place: Place,
+  onFound: (found: Place) => void,
+): Promise<boolean> {
+  const next = `select id, due_at from gw_payins
+    where chain_id ${chainId === null ? 'is null' : '= $4'} and status in ('awaiting_payment', 'confirming')
+      and due_at <= $1 and transfer_tx is null and (due_at, id) > ($2, $3)
+    order by due_at, id limit 1${dialect === 'postgres' ? ' for update skip locked' : ''}`
+  return db.transaction(async tx => {
+    const [row] = await rows(tx, next, [until, place.dueAt, place.id, ...(chainId === null ? [] : [chainId])])
+    if (!row) return false
+    const found = { dueAt: toInteger(row['due_at']), id: toText(row['id']) }
+    onFound(found)
+    const payin = await payins.lock(tx, found.id)
+    if (!payin) throw new Error('a pay-in has gone: rows must never be deleted')
+    const named = payin.status === 'confirming' && payin.submittedTx !== null
+    await endings.ended(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())
+    return true
+  })
 }

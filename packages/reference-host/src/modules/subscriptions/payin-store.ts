@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  rows,
+  toInteger,
+  toText,
+  type SqlDialect,
+  type SqlQueries,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
@@ -15,22 +22,23 @@ export interface PayinChange {
 
 /** The host's pay-in records. All but reads work in the caller's transaction. */
 export interface PayinStore {
-  /**
-   * Adds a pay-in, once per effect id: when the idempotency record has ended and the same request comes again, the
-   * pay-in that it made then is returned.
-   */
+  /** Adds a pay-in; one effect makes one. Fault: `ERR_STORE_*` when the effect has made one: ask `ofEffect` first. */
   insert(
     tx: SqlQueries,
     effect: { readonly effectId: string; readonly hold: SpendHold },
     payin: NewPayin,
     now: EpochMs,
   ): Promise<Payin>
+  /** The pay-in that an effect has made before, when its idempotency record has ended and the same request comes again. */
+  ofEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined>
   /** A pay-in, locked until the transaction ends: whoever moves it comes after whoever moves it now. */
-  lock(tx: SqlQueries, id: string): Promise<Payin | undefined>
+  lock(tx: SqlQueries, id: string, accountId?: string): Promise<Payin | undefined>
   /** Applies a cause to a locked pay-in and records it. Throws where the cause cannot happen: ask `nextStatus` first. */
   move(tx: SqlQueries, payin: Payin, cause: PayinCause, change: PayinChange, now: EpochMs): Promise<Payin>
   /** A deposit address that served nobody yet, locked until `insert` takes it; undefined when none is free. */
-  freeAddress(tx: SqlQueries, chainId: number): Promise<string | undefined>
+  freeAddress(tx: SqlQueries, chainId: number, token: string): Promise<string | undefined>
+  /** How many deposit addresses an account has been given and not paid to, at most `limit`. */
+  unpaidAddresses(tx: SqlQueries, accountId: string, limit: number): Promise<number>
   /** Whether a host has begun to watch a chain, so that no transfer from now on can be missed. */
   isChainRead(tx: SqlQueries, chainId: number): Promise<boolean>
   /** One pay-in of an account, as it is. */
@@ -46,14 +54,23 @@ const OPEN_MS = 86_400_000
 
 const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
-    created_at, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
-  on conflict (effect_id) do nothing returning *`
+    created_at, expires_at, due_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)
+  returning *`
 const RECORD = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
-  transfer_log = $5, transfer_block = $6 where id = $7 and moves = $8 returning *`
+  transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
+  where id = $9 and moves = $10 returning *`
 const TAKE = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
+
+/** How long a transfer that the chain lost may take to come back, in ms (1 hour). */
+const REMINE_MS = 3_600_000
+
+/** When a pay-in may be ended: at its deadline, but not soon after a payment of it was lost. */
+function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): EpochMs {
+  return cause === 'reorganised' ? Math.max(expiresAt, now + REMINE_MS) : dueAt
+}
 
 /** Pay-in records in SQL. */
 export function payinStore(dialect: SqlDialect): PayinStore {
@@ -79,21 +96,23 @@ export function payinStore(dialect: SqlDialect): PayinStore {
           : [null, null, null, null, 0]),
         ...[payTo ? payTo.units.toString() : null, payTo?.payer ?? null, now, now + OPEN_MS],
       ])
-      if (!row) {
-        return (await one(tx, 'select * from gw_payins where effect_id = $1', [effectId])) as Payin
-      }
-      const made = toPayin(row)
+      const made = toPayin(row as SqlRow)
       await rows(tx, RECORD, [made.id, 1, null, made.status, 'created', null, now])
       if (payTo?.ownReceiver) await rows(tx, TAKE, [made.id, payTo.chainId, payTo.address])
       return made
     },
-    lock: (tx, id) => one(tx, `select * from gw_payins where id = $1${lock}`, [id]),
+    ofEffect: (tx, effectId) => one(tx, 'select * from gw_payins where effect_id = $1', [effectId]),
+    lock: (tx, id, accountId) =>
+      accountId === undefined
+        ? one(tx, `select * from gw_payins where id = $1${lock}`, [id])
+        : one(tx, `select * from gw_payins where id = $1 and account_id = $2${lock}`, [id, accountId]),
     async move(tx, payin, cause, { seen = payin.seen, detail = null, ...change }, now) {
       const to = nextStatus(payin.status, cause)
       if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)
       const { method = payin.method, submittedTx = payin.submittedTx } = change
       const [row] = await rows(tx, MOVE, [
         ...[to, method, submittedTx, seen?.txHash ?? null, seen?.logIndex ?? null, seen?.blockNumber ?? null],
+        ...[seen?.blockHash ?? null, dueAt(payin, cause, now)],
         ...[payin.id, payin.moves],
       ])
       if (!row) throw new Error('the pay-in was moved by somebody else: it must be locked first')
@@ -101,11 +120,17 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       await rows(tx, RECORD, [moved.id, moved.moves, payin.status, to, cause, detail, now])
       return moved
     },
-    async freeAddress(tx, chainId) {
-      const free = `select address from gw_deposit_addresses where chain_id = $1 and payin_id is null
+    async freeAddress(tx, chainId, token) {
+      const free = `select address from gw_deposit_addresses where chain_id = $1 and token = $2 and payin_id is null
         order by address limit 1${skipLocked}`
-      const [row] = await rows(tx, free, [chainId])
+      const [row] = await rows(tx, free, [chainId, token])
       return row && toText(row['address'])
+    },
+    async unpaidAddresses(tx, accountId, limit) {
+      const text = `select count(*) as given from (select 1 from gw_payins
+        where account_id = $1 and own_receiver = 1 and status <> 'settled' limit $2) as some_payins`
+      const [row] = await rows(tx, text, [accountId, limit])
+      return toInteger(row?.['given'])
     },
     async isChainRead(tx, chainId) {
       const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'

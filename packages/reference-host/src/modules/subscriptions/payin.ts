@@ -37,6 +37,7 @@ export interface SeenTransfer {
   readonly txHash: string
   readonly logIndex: number
   readonly blockNumber: number
+  readonly blockHash: string
 }
 
 /** A stored pay-in. */
@@ -55,6 +56,8 @@ export interface Payin extends NewPayin {
   readonly createdAt: EpochMs
   /** It can be paid while `now < expiresAt`; a transfer under way may still settle it after. */
   readonly expiresAt: EpochMs
+  /** When it may be ended: its deadline, or later where a payment that was seen may come back. */
+  readonly dueAt: EpochMs
 }
 
 /** One recorded step of a pay-in. */
@@ -90,6 +93,7 @@ export function toPayin(row: SqlRow): Payin {
     seen: row['transfer_tx'] === null ? null : toSeen(row),
     createdAt: toInteger(row['created_at']),
     expiresAt: toInteger(row['expires_at']),
+    dueAt: toInteger(row['due_at']),
   }
 }
 
@@ -110,5 +114,6 @@ function toSeen(row: SqlRow): SeenTransfer {
     txHash: toText(row['transfer_tx']),
     logIndex: toInteger(row['transfer_log']),
     blockNumber: toInteger(row['transfer_block']),
+    blockHash: toText(row['transfer_block_hash']),
   }
 }

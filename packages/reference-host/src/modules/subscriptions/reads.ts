@@ -109,7 +109,11 @@ function readPayin({ db, payins }: ModuleServices): Operation {
     answer: Type.Object({ payin: PayinDetailShape }),
     refuses: [404],
     async handle({ caller, params }) {
-      const payin = await payins.find(db, caller.session.accountId, params['id'] as string)
+      const id = params['id'] as string
+      // Postgres takes no NUL in a text.
+      const payin = /^[!-~]{1,120}$/.test(id)
+        ? await payins.find(db, caller.session.accountId, id)
+        : undefined
       if (!payin) return deny('not_found', 'no such pay-in')
       const history = await payins.history(db, payin.id)
       return allow({

@@ -11,10 +11,12 @@ import type { Payin, PayTo } from './payin.ts'
 export const payinTerms = {
   currency: Type.Optional(Type.Enum(['USD'])),
   method: Type.Optional(Type.Enum(['onchain', 'balance'])),
-  asset: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
+  asset: Type.Optional(Type.String({ pattern: '^[!-~]{1,40}$' })),
   chainId: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })]),
   ),
+  /** `anywhere` asks for an address of its own, to which anybody may send. */
+  payFrom: Type.Optional(Type.Enum(['wallet', 'anywhere'])),
   metadata: Type.Optional(Type.Object({})),
 }
 const Terms = Type.Object(payinTerms)
@@ -29,11 +31,16 @@ export interface Purchase {
 }
 
 /** Properties of a request that the pay-in holds under names of its own. */
-const OWN = new Set(['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId'])
+const OWN = new Set([
+  ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
+])
+/** Deposit addresses that an account may have without having paid to them: each is spent for ever. */
+const MAX_UNPAID_ADDRESSES = 10
 
 /**
- * Reserves the price under the caller's caps and adds the pay-in. Denials: `invalid_request` (no such receiver, or nobody
- * could tell that the payment is this account's), `policy_blocked`.
+ * Reserves the price under the caller's caps and adds the pay-in; one that the same request has made before is answered as
+ * it stands now. Denials: `invalid_request` (no such receiver, or nobody could tell that the payment is this account's),
+ * `policy_blocked`.
  */
 export async function requestPayin(
   services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers'>,
@@ -44,15 +51,18 @@ export async function requestPayin(
   const { accountId, userId } = caller.session
   const { currency = 'USD', method = 'onchain' } = body
   const { amountCents } = purchase
+  // Before anything is held: a hold that no new pay-in keeps would never end.
+  const made = await services.payins.ofEffect(tx, effectId)
+  if (made) return allow(made)
   const receiver = receiverFor(services.receivers, body)
   if (!receiver.ok) return receiver
-  const hold = await reserve({ amountCents, currency })
-  if (!hold.ok) return hold
   const payTo =
     method === 'onchain' && receiver.value !== null
-      ? await payableTo(services, tx, accountId, amountCents, receiver.value)
+      ? await payableTo(services, tx, { accountId, amountCents, payFrom: body.payFrom }, receiver.value)
       : allow(null)
   if (!payTo.ok) return payTo
+  const hold = await reserve({ amountCents, currency })
+  if (!hold.ok) return hold
   const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !OWN.has(name)))
   const payin = { accountId, userId, ...purchase, currency, method, properties, payTo: payTo.value }
   return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, services.clock.now()))
@@ -77,27 +87,40 @@ function receiverFor(
   return deny('invalid_request', `asset must be one of ${assets}`, { field: 'asset' })
 }
 
-/** The address to pay to: one of its own while there are free ones, else the shared one if the payer can be told by it. */
+interface Payment {
+  readonly accountId: string
+  readonly amountCents: number
+  readonly payFrom: Terms['payFrom']
+}
+
+/** The address to pay to: the shared one where the sender tells whose payment it is, else one of its own. */
 async function payableTo(
   { payins, users }: Pick<ModuleServices, 'payins' | 'users'>,
   tx: SqlQueries,
-  accountId: string,
-  amountCents: number,
-  { chainId, asset, token, decimals, receiver, depositAddresses }: PayinReceiver,
+  { accountId, amountCents, payFrom = 'wallet' }: Payment,
+  { chainId, asset, token, decimals, receiver }: PayinReceiver,
 ): Promise<Verdict<PayTo, HostDenial>> {
   // A transfer of before the first reading would never be found.
   if (!(await payins.isChainRead(tx, chainId))) {
     throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
   }
-  const units = unitsOf(amountCents, decimals)
-  const own = depositAddresses.length === 0 ? undefined : await payins.freeAddress(tx, chainId)
-  if (own !== undefined) {
-    return allow({ chainId, asset, token, address: own, units, payer: null, ownReceiver: true })
+  const terms = { chainId, asset, token, units: unitsOf(amountCents, decimals) }
+  const payer = payFrom === 'wallet' ? await users.payer(tx, accountId, chainId) : undefined
+  if (payer !== undefined) return allow({ ...terms, address: receiver, payer, ownReceiver: false })
+  if ((await payins.unpaidAddresses(tx, accountId, MAX_UNPAID_ADDRESSES)) === MAX_UNPAID_ADDRESSES) {
+    const message =
+      'too many deposit addresses of this account were never paid to: use one of them, or pay from the wallet'
+    return deny('policy_blocked', message, { details: { rule: 'max_unpaid_addresses' } })
   }
-  const payer = await users.payer(tx, accountId, chainId)
-  if (payer !== undefined) {
-    return allow({ chainId, asset, token, address: receiver, units, payer, ownReceiver: false })
-  }
-  const message = `this account has no wallet on chain ${chainId} that a payment could be told by`
-  return deny('invalid_request', message, { field: 'chainId' })
+  const address = await payins.freeAddress(tx, chainId, token)
+  if (address !== undefined) return allow({ ...terms, address, payer: null, ownReceiver: true })
+  return payFrom === 'anywhere'
+    ? deny('invalid_request', 'no deposit address is free: pay from the wallet', { field: 'payFrom' })
+    : deny(
+        'invalid_request',
+        `this account has no wallet on chain ${chainId} that a payment could be told by`,
+        {
+          field: 'chainId',
+        },
+      )
 }

@@ -3,7 +3,7 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { TokenTransfer } from '../../chain/reader.ts'
 import { confirmationsOf, mismatch } from './binding.ts'
 import type { PayinEndings } from './endings.ts'
-import type { Payin } from './payin.ts'
+import type { Payin, SeenTransfer } from './payin.ts'
 import type { PayinStore } from './payin-store.ts'
 
 /** What applying transfers needs. */
@@ -38,24 +38,35 @@ export async function applySighting(
   const payable = { ...payTo, payTo: payTo.address, createdAt }
   for (const transfer of transfers) {
     if (mismatch(payable, transfer) !== undefined || (await isTaken(tx, payin.id, transfer))) continue
-    const { txHash, logIndex, blockNumber } = transfer
     if (confirmationsOf(transfer, head) >= confirmations) {
-      return endings.paidOnChain(tx, payin, { txHash, logIndex, blockNumber }, now)
+      return endings.paidOnChain(tx, payin, transfer, now)
     }
-    const known = seen?.txHash === txHash && seen.logIndex === logIndex && seen.blockNumber === blockNumber
-    if (known) return payin
-    return payins.move(tx, payin, 'seen', { seen: { txHash, logIndex, blockNumber }, detail: txHash }, now)
+    if (seen && isSameEvent(seen, transfer)) return payin
+    return payins.move(tx, payin, 'seen', { seen: transfer, detail: transfer.txHash }, now)
   }
   return payin
 }
 
-/** Whether the event settles, or is about to settle, another pay-in. The table's own constraint decides races. */
+/**
+ * Whether the event settles, or is about to settle, another pay-in; the table's own constraint decides races. A transaction
+ * that has settled one and is then found in another block was reorganised after its confirmations: the same money, perhaps
+ * at another place in its block, must not settle a second.
+ */
 async function isTaken(
   tx: SqlQueries,
   id: string,
-  { chainId, txHash, logIndex }: TokenTransfer,
+  { chainId, txHash, logIndex, blockHash }: TokenTransfer,
 ): Promise<boolean> {
-  const text = `select 1 from gw_payins
-    where chain_id = $1 and transfer_tx = $2 and transfer_log = $3 and id <> $4`
-  return (await rows(tx, text, [chainId, txHash, logIndex, id])).length > 0
+  const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2 and id <> $3
+    and (transfer_log = $4 or (status = 'settled' and transfer_block_hash <> $5))`
+  return (await rows(tx, text, [chainId, txHash, id, logIndex, blockHash])).length > 0
+}
+
+/** Whether a transfer is the one that was seen, in the very same block. */
+export function isSameEvent(seen: SeenTransfer, transfer: SeenTransfer): boolean {
+  return (
+    seen.txHash === transfer.txHash &&
+    seen.logIndex === transfer.logIndex &&
+    seen.blockHash === transfer.blockHash
+  )
 }

@@ -42,7 +42,8 @@ export interface UserStore {
   existing(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
   /**
    * The wallet of an account that can pay on a chain: its proven address. A contract wallet is its owner's on its own chain
-   * only, and a partner's label proves nothing.
+   * only, and a partner's label proves nothing. An address with code that signs both ways (EIP-7702) can be two accounts: then
+   * it tells neither.
    */
   payer(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
 }
@@ -120,9 +121,12 @@ export function userStore(db: SqlClient): UserStore {
       const [row] = await rows(tx, 'select principal from gw_users where account_id = $1', [accountId])
       if (!row || row['principal'] === null) return undefined
       const principal = toText(row['principal'])
-      const [, chain, address] = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(principal) ?? []
-      if (address === undefined) return principal
-      return Number(chain) === chainId ? address : undefined
+      const [, chain, contract] = /^eip155:(\d+):(0x[0-9a-f]{40})$/.exec(principal) ?? []
+      if (contract !== undefined && Number(chain) !== chainId) return undefined
+      const address = contract ?? principal
+      const other = contract === undefined ? `eip155:${chainId}:${address}` : address
+      const shared = await rows(tx, 'select 1 from gw_users where principal = $1', [other])
+      return shared.length > 0 ? undefined : address
     },
   }
 }
