@@ -169,7 +169,7 @@ function unavailable(what: string, cause?: unknown): Fault {
 }
 
 /** One deadline for waiting and working. After it nothing starts, and what runs is no longer waited for. */
-function timeLimit(ms: number): { race<T>(work: () => Promise<T>): Promise<T>; stop(): void } {
+function timeLimit(ms: number): { race<T>(work: () => T | Promise<T>): Promise<T>; stop(): void } {
   let over: Fault | undefined
   let end: (fault: Fault) => void
   const ended = new Promise<never>((_, reject) => {

@@ -18,11 +18,15 @@ export const REFUSED: unique symbol = Symbol('refused')
 /** Lets a bounded number of jobs pass, class by class in turn. */
 export interface Gate {
   /**
-   * Runs `job` when it is its class's turn. Resolves with `REFUSED`, the job not started, when its class has its
-   * share waiting already, or when room is needed and no class has more waiting than this one.
-   * Fault: `ERR_OVERLOADED` when everything is full of classes that have no more waiting than the caller's.
+   * Runs `job` when it is its class's turn: at once, and without a promise where the job has none, when nothing waits
+   * and this turn of the event loop has time left. Gives `REFUSED`, the job not started, when its class has its share
+   * waiting already, or when room is needed and no class has more waiting than this one. Throws what the job throws.
+   * Fault, thrown: `ERR_OVERLOADED` when everything is full of classes that have no more waiting than the caller's.
    */
-  run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED>
+  run<T>(
+    addressClass: string | undefined,
+    job: () => T | Promise<T>,
+  ): T | typeof REFUSED | Promise<T | typeof REFUSED>
 
   /** Whether `run` would refuse this class now for its share alone, so that no work is spent on its next job. */
   isFull(addressClass: string | undefined): boolean
@@ -62,21 +66,25 @@ export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOpt
       queues.delete(addressClass)
       if (jobs.length > 0) queues.set(addressClass, jobs)
       active++
-      void job.start().finally(() => {
-        active--
-        pump()
-      })
+      void job.start().finally(leave)
     }
   }
 
+  const leave = (): void => {
+    active--
+    pump()
+  }
+
   /** Runs a job that need not wait. */
-  const straight = async <T>(job: () => Promise<T>): Promise<T> => {
+  const straight = <T>(job: () => T | Promise<T>): T | Promise<T> => {
+    let waits = false
     active++
     try {
-      return await job()
+      const done = job()
+      waits = done instanceof Promise
+      return done instanceof Promise ? done.finally(leave) : done
     } finally {
-      active--
-      pump()
+      if (!waits) leave()
     }
   }
 
@@ -97,7 +105,7 @@ export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOpt
 
   return {
     isFull,
-    async run<T>(addressClass: string | undefined, job: () => Promise<T>): Promise<T | typeof REFUSED> {
+    run<T>(addressClass: string | undefined, job: () => T | Promise<T>) {
       if (queued === 0 && active < atOnce && timeLeft()) return straight(job)
       const own = queues.get(addressClass)?.length ?? 0
       if (isFull(addressClass)) return REFUSED
@@ -105,9 +113,10 @@ export function createGate({ atOnce, waiting, waitingPerClass, turnMs }: GateOpt
         if (own > 0) return REFUSED
         throw new Fault('ERR_OVERLOADED', 'too many jobs are waiting')
       }
-      return new Promise((resolve, reject) => {
+      return new Promise<T | typeof REFUSED>((resolve, reject) => {
         const jobs = queues.get(addressClass) ?? []
-        jobs.push({ start: () => job().then(resolve, reject), refuse: () => resolve(REFUSED) })
+        const start = async (): Promise<T> => job()
+        jobs.push({ start: () => start().then(resolve, reject), refuse: () => resolve(REFUSED) })
         queues.set(addressClass, jobs)
         queued++
         pump()

@@ -36,14 +36,21 @@ export function personalHash(keccak256: Keccak256, text: string): Uint8Array {
   return keccak256(Buffer.from(`\u0019Ethereum Signed Message:\n${Buffer.byteLength(text)}${text}`, 'utf8'))
 }
 
-/** The lower-case address whose key made the signature, or undefined when there is none. */
-export async function recoverAddress(
+/**
+ * The lower-case address whose key made the signature, or undefined when there is none. Without a promise where
+ * `recover` gives none.
+ */
+export function recoverAddress(
   { recover, keccak256 }: { readonly recover: Recover; readonly keccak256: Keccak256 },
   hash: Uint8Array,
   { compact, yParity }: EcdsaSignature,
-): Promise<string | undefined> {
+): string | undefined | Promise<string | undefined> {
   const recovered = recover(hash, compact, yParity)
-  const publicKey = recovered instanceof Uint8Array ? recovered : await recovered
+  if (recovered === undefined || recovered instanceof Uint8Array) return addressOf(keccak256, recovered)
+  return recovered.then(publicKey => addressOf(keccak256, publicKey))
+}
+
+function addressOf(keccak256: Keccak256, publicKey: Uint8Array | undefined): string | undefined {
   if (publicKey === undefined) return undefined
   if (publicKey.length !== 65 || publicKey[0] !== 4) {
     throw new TypeError(`recover must give 65 bytes that start with 4, not ${publicKey.length} bytes`)

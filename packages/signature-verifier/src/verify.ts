@@ -95,7 +95,8 @@ async function verify(
   if (misspelt) return misspelt
   const texts = textsOf(options, statement, started)
   if ('ok' in texts) return texts
-  const signer = await findSigner(options, statement, texts, context.addressClass)
+  const found = findSigner(options, statement, texts, context.addressClass)
+  const signer = found instanceof Promise ? await found : found
   if ('ok' in signer) return signer
   // Finding the signer may have waited: what ended meanwhile is over.
   const now = clock.now()
