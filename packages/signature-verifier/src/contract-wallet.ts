@@ -8,7 +8,7 @@ import {
   parseErc6492Signature,
 } from 'viem/utils'
 import { checkedGate, checkedInteger } from './check.ts'
-import type { REFUSED } from './gate.ts'
+import { runThrough, type REFUSED } from './gate.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 
 type Hex = `0x${string}`
@@ -106,7 +106,9 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
       const data = concatHex([SIGNATURE_CHECK, encodeAbiParameters(ARGUMENTS, values)])
       const limit = timeLimit(timeoutMs)
       try {
-        return await limit.race(() => gate.run(addressClass, () => limit.race(() => ask(chain, data))))
+        return await limit.race(() =>
+          runThrough(gate, addressClass, () => limit.race(() => ask(chain, data)), undefined),
+        )
       } finally {
         limit.stop()
       }

@@ -1,5 +1,5 @@
 import { hexToBytes, keccak256, recoverPublicKey } from 'viem/utils'
-import type { EcdsaSignature } from './signature.ts'
+import { nibble, type EcdsaSignature } from './signature.ts'
 
 /**
  * Recovers the public key that made a signature: 65 bytes, uncompressed, from a 32-byte hash and the 64-byte
@@ -37,24 +37,31 @@ export function personalHash(keccak256: Keccak256, text: string): Uint8Array {
 }
 
 /**
- * The lower-case address whose key made the signature, or undefined when there is none. Without a promise where
- * `recover` gives none.
+ * Whether the signature was made by the key of a lower-case address. Without a promise where `recover` gives none.
  */
-export function recoverAddress(
+export function isSignedBy(
+  address: string,
   { recover, keccak256 }: { readonly recover: Recover; readonly keccak256: Keccak256 },
   hash: Uint8Array,
   { compact, yParity }: EcdsaSignature,
-): string | undefined | Promise<string | undefined> {
+): boolean | Promise<boolean> {
   const recovered = recover(hash, compact, yParity)
-  if (recovered === undefined || recovered instanceof Uint8Array) return addressOf(keccak256, recovered)
-  return recovered.then(publicKey => addressOf(keccak256, publicKey))
+  if (recovered === undefined || recovered instanceof Uint8Array)
+    return isKeyOf(address, keccak256, recovered)
+  return recovered.then(publicKey => isKeyOf(address, keccak256, publicKey))
 }
 
-function addressOf(keccak256: Keccak256, publicKey: Uint8Array | undefined): string | undefined {
-  if (publicKey === undefined) return undefined
+function isKeyOf(address: string, keccak256: Keccak256, publicKey: Uint8Array | undefined): boolean {
+  if (publicKey === undefined) return false
   if (publicKey.length !== 65 || publicKey[0] !== 4) {
     throw new TypeError(`recover must give 65 bytes that start with 4, not ${publicKey.length} bytes`)
   }
-  const { buffer, byteOffset } = keccak256(publicKey.subarray(1))
-  return `0x${Buffer.from(buffer, byteOffset + 12, 20).toString('hex')}`
+  const digest = keccak256(publicKey.subarray(1))
+  // Digit by digit: a view of a small array, or its text, would cost more than the hash.
+  for (let index = 0; index < 20; index++) {
+    const byte = digest[index + 12] as number
+    if (nibble(address, 2 * index + 2) !== byte >> 4 || nibble(address, 2 * index + 3) !== (byte & 15))
+      return false
+  }
+  return true
 }

@@ -1,8 +1,8 @@
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from './codes.ts'
-import { REFUSED } from './gate.ts'
+import { REFUSED, runThrough } from './gate.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Statement } from './proof.ts'
-import { personalHash, recoverAddress } from './recover.ts'
+import { isSignedBy, personalHash } from './recover.ts'
 import { readEcdsa, type EcdsaSignature } from './signature.ts'
 import type { Text, Texts } from './texts.ts'
 
@@ -12,61 +12,72 @@ export interface Signer {
   readonly text: Text
 }
 
+/** Whose signature is looked for. */
+export interface Question {
+  readonly options: CheckedOptions
+  readonly statement: Statement
+  readonly texts: Texts
+  readonly addressClass: string | undefined
+}
+
 /**
  * Finds which text the statement's address signed: first as a key, by recovery and with no network; then as a
  * contract wallet, by the first text that names an allow-listed chain. An account with code that signs with its key
  * (EIP-7702) is its key. Without a promise where the recovery has none and the first text is the signed one.
  * Denials: `invalid_signature`, `rate_limited`. Faults: see `Verifier.verify`.
  */
-export function findSigner(
-  options: CheckedOptions,
-  statement: Statement,
-  texts: Texts,
-  addressClass: string | undefined,
-): Signer | ProofDenial | Promise<Signer | ProofDenial> {
-  const { address, signature } = statement
-  const signer = (byKey: Text | undefined | typeof REFUSED) => {
-    if (byKey === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
-    if (byKey) return { principal: address, text: byKey }
-    return contractSigner(options, statement, texts, addressClass)
-  }
-  const ecdsa = readEcdsa(signature)
+export function findSigner(question: Question): Signer | ProofDenial | Promise<Signer | ProofDenial> {
+  const { options, statement, addressClass } = question
+  const ecdsa = readEcdsa(statement.signature)
   // What is no ECDSA signature at all costs no recovery.
-  if (!ecdsa) return signer(undefined)
-  const found = options.recoveryGate.run(addressClass, () => signedByKey(options, address, ecdsa, texts))
-  return found instanceof Promise ? found.then(signer) : signer(found)
+  if (!ecdsa) return contractSigner(question)
+  const text = runThrough(options.recoveryGate, addressClass, signedByKey, { ...question, ecdsa })
+  return text instanceof Promise ? text.then(found => signerOf(question, found)) : signerOf(question, text)
+}
+
+function signerOf(
+  question: Question,
+  text: Text | undefined | typeof REFUSED,
+): Signer | ProofDenial | Promise<Signer | ProofDenial> {
+  if (text === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  return text ? { principal: question.statement.address, text } : contractSigner(question)
+}
+
+interface KeyQuestion extends Question {
+  readonly ecdsa: EcdsaSignature
 }
 
 /** The first text whose signer is the address. */
-function signedByKey(
-  options: CheckedOptions,
-  address: string,
-  ecdsa: EcdsaSignature,
-  texts: Texts,
-): Text | undefined | Promise<Text | undefined> {
-  const signerOf = ({ text }: Text) => recoverAddress(options, personalHash(options.keccak256, text), ecdsa)
-  const byOther = async (): Promise<Text | undefined> => {
-    for (const text of texts.others()) if ((await signerOf(text)) === address) return text
-    return undefined
-  }
-  const judge = (signer: string | undefined) => (signer === address ? texts.first : byOther())
-  const signer = signerOf(texts.first)
-  return signer instanceof Promise ? signer.then(judge) : judge(signer)
+function signedByKey(question: KeyQuestion): Text | undefined | Promise<Text | undefined> {
+  const { first } = question.texts
+  const signed = signs(question, first)
+  if (signed instanceof Promise) return signed.then(yes => (yes ? first : signedOther(question)))
+  return signed ? first : signedOther(question)
 }
 
-async function contractSigner(
-  options: CheckedOptions,
-  { address, signature }: Statement,
-  texts: Texts,
-  addressClass: string | undefined,
-): Promise<Signer | ProofDenial> {
-  const { contracts } = options
+async function signedOther(question: KeyQuestion): Promise<Text | undefined> {
+  for (const text of question.texts.others()) if (await signs(question, text)) return text
+  return undefined
+}
+
+function signs({ options, statement, ecdsa }: KeyQuestion, { text }: Text): boolean | Promise<boolean> {
+  return isSignedBy(statement.address, options, personalHash(options.keccak256, text), ecdsa)
+}
+
+async function contractSigner({
+  options,
+  statement,
+  texts,
+  addressClass,
+}: Question): Promise<Signer | ProofDenial> {
+  const { contracts, keccak256 } = options
+  const { address, signature } = statement
   if (!contracts) return invalidSignature('not signed by this key')
   const named = ({ chainId }: Text): boolean => chainId !== undefined && contracts.has(chainId)
   const text = [texts.first, ...texts.others()].find(named)
   if (text?.chainId === undefined) return invalidSignature('not signed by this key')
   const { chainId } = text
-  const hash = personalHash(options.keccak256, text.text)
+  const hash = personalHash(keccak256, text.text)
   const stands = await contracts.standsBy({ chainId, wallet: address, hash, signature, addressClass })
   if (stands === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (!stands) return invalidSignature('not signed by this key, nor by a contract wallet')

@@ -7,6 +7,7 @@ import {
   RETRY_AFTER_SECONDS,
   type ProofDenial,
 } from './codes.ts'
+import { isFull } from './gate.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
 import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
 import { findSigner } from './signer.ts'
@@ -90,12 +91,12 @@ async function verify(
   const mistimed = checkTimes(statement, started, options)
   if (mistimed) return mistimed
   // Before anything is hashed: what a flood sends beyond its share costs no more than reading it.
-  if (options.recoveryGate.isFull(context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isFull(options.recoveryGate, context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
   const misspelt = checkChecksum(statement, options.keccak256)
   if (misspelt) return misspelt
   const texts = textsOf(options, statement, started)
   if ('ok' in texts) return texts
-  const found = findSigner(options, statement, texts, context.addressClass)
+  const found = findSigner({ options, statement, texts, addressClass: context.addressClass })
   const signer = found instanceof Promise ? await found : found
   if ('ok' in signer) return signer
   // Finding the signer may have waited: what ended meanwhile is over.

@@ -11,37 +11,34 @@ export interface MemoryStorageOptions {
 }
 
 /** Keys with their ends, at most `capacity` of them. */
-function boundedKeys(capacity: number) {
-  const ends = new Map<string, EpochMs>()
+interface BoundedKeys {
+  readonly capacity: number
+  readonly ends: Map<string, EpochMs>
   /** No key ends before this instant, so a full memory is not searched again before it. */
-  let earliest: EpochMs = -Infinity
+  earliest: EpochMs
+}
 
-  /** Deletes up to `limit` keys that ended by `cutoff`. */
-  const drop = (cutoff: EpochMs, limit: number): number => {
-    let dropped = 0
-    let next = Infinity
-    for (const [key, expiresAt] of ends) {
-      if (expiresAt <= cutoff && dropped < limit) {
-        ends.delete(key)
-        dropped++
-      } else next = Math.min(next, expiresAt)
-    }
-    earliest = next
-    return dropped
+/** Deletes up to `limit` keys that ended by `cutoff`. */
+function drop(keys: BoundedKeys, cutoff: EpochMs, limit: number): number {
+  let dropped = 0
+  let next = Infinity
+  for (const [key, expiresAt] of keys.ends) {
+    if (expiresAt <= cutoff && dropped < limit) {
+      keys.ends.delete(key)
+      dropped++
+    } else next = Math.min(next, expiresAt)
   }
+  keys.earliest = next
+  return dropped
+}
 
-  return {
-    drop,
-    get: (key: string): EpochMs | undefined => ends.get(key),
-    delete: (key: string): boolean => ends.delete(key),
-    set(key: string, expiresAt: EpochMs, now: EpochMs): void {
-      if (!ends.has(key) && ends.size >= capacity && (now < earliest || drop(now, Infinity) === 0)) {
-        throw new Fault('ERR_STORE_FULL', `the memory holds ${capacity} live keys`)
-      }
-      ends.set(key, expiresAt)
-      earliest = Math.min(earliest, expiresAt)
-    },
+function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): void {
+  const { ends, capacity, earliest } = keys
+  if (!ends.has(key) && ends.size >= capacity && (now < earliest || drop(keys, now, Infinity) === 0)) {
+    throw new Fault('ERR_STORE_FULL', `the memory holds ${capacity} live keys`)
   }
+  ends.set(key, expiresAt)
+  keys.earliest = Math.min(keys.earliest, expiresAt)
 }
 
 /**
@@ -54,28 +51,28 @@ export function memoryStorage(options: MemoryStorageOptions = {}): ChallengeStor
     throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
   }
   warnMemoryStorage('NonceStorage')
-  const nonces = boundedKeys(capacity)
-  const challenges = boundedKeys(capacity)
+  const nonces: BoundedKeys = { capacity, ends: new Map(), earliest: -Infinity }
+  const challenges: BoundedKeys = { capacity, ends: new Map(), earliest: -Infinity }
   return {
     async claim(key, expiresAt, now) {
-      const until = nonces.get(key)
+      const until = nonces.ends.get(key)
       if (until !== undefined && now < until) return false
-      nonces.set(key, expiresAt, now)
+      add(nonces, key, expiresAt, now)
       return true
     },
     async issue(key, expiresAt, now) {
-      if (challenges.get(key) !== undefined) return false
-      challenges.set(key, expiresAt, now)
+      if (challenges.ends.has(key)) return false
+      add(challenges, key, expiresAt, now)
       return true
     },
     async consume(key, now) {
-      const until = challenges.get(key)
-      challenges.delete(key)
+      const until = challenges.ends.get(key)
+      challenges.ends.delete(key)
       return until !== undefined && now < until
     },
     async collect(limit, now) {
-      const dropped = nonces.drop(now - GRACE_MS, limit)
-      return dropped + challenges.drop(now - GRACE_MS, limit - dropped)
+      const dropped = drop(nonces, now - GRACE_MS, limit)
+      return dropped + drop(challenges, now - GRACE_MS, limit - dropped)
     },
   }
 }
