@@ -29,6 +29,8 @@ export interface Proven {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly chain: Chain
+  /** The last rule whose surface and scopes it met: neither can change, so they need no second look. */
+  met: Rule | undefined
 }
 
 /** Says what a decision about a session was made from. */

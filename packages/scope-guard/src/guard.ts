@@ -29,6 +29,17 @@ import type { Guard } from './verbs.ts'
 const NOTHING_TAKEN: LimitsTaken = { refused: undefined, states: [] }
 const NO_FIELDS: HeaderFields = []
 
+/** One request whose credential is proven. */
+interface Asked {
+  readonly proven: Proven
+  readonly rule: Rule
+  readonly limits: RuleLimits
+  readonly address: string | undefined
+  readonly now: EpochMs
+}
+
+type Decision = Verdict<Access, GuardDenial> | Promise<Verdict<Access, GuardDenial>>
+
 /** Makes a guard. Throws a `TypeError` for a wrong option. */
 export function createGuard(options: GuardOptions): Guard {
   const checked = checkedOptions(options)
@@ -53,48 +64,52 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   /** Everything about the credential and its scopes, once revocation is known. */
-  const judge = ({ session, scopes }: Proven, rule: Rule): GuardDenial | undefined => {
+  const judge = (proven: Proven, rule: Rule): GuardDenial | undefined => {
+    if (proven.met === rule) return undefined
+    const { session, scopes } = proven
     if (rule.surface !== undefined && rule.surface !== session.surface) return wrongSurface(rule.surface)
     const lacking = lackingScopes(rule, scopes)
-    return lacking === undefined ? undefined : refuse.scope(neededScopes(rule), lacking)
+    if (lacking !== undefined) return refuse.scope(neededScopes(rule), lacking)
+    proven.met = rule
+    return undefined
   }
 
   const gate = (chain: Chain, address: string | undefined, rule: Rule, now: EpochMs): Block | undefined =>
     chain.block({ operation: rule.operation, now, address, cardSecrets: rule.cardSecrets === true })
 
-  // On every request's path: it waits only where there is something to wait for.
-  const decide = async (
-    proven: Proven,
-    { address }: GuardFacts,
-    rule: Rule,
-    now: EpochMs,
-  ): Promise<Verdict<Access, GuardDenial>> => {
-    const limits = prepare(rule)
-    const { session, chain } = proven
-    let { states } = NOTHING_TAKEN
-    const no = (denial: GuardDenial): GuardDenial => ({
-      ...denial,
-      evidence: evidenceOf(proven, rule, states),
-    })
-    if (now >= session.expiresAt) return no(refuse.expired())
+  const no = ({ proven, rule }: Asked, denial: GuardDenial, states = NOTHING_TAKEN.states): GuardDenial => ({
+    ...denial,
+    evidence: evidenceOf(proven, rule, states),
+  })
+
+  // The steps of every request: a promise only where there is something to wait for, and at most one for a hit.
+  const decide = (asked: Asked): Decision => {
+    const { session } = asked.proven
+    if (asked.now >= session.expiresAt) return no(asked, refuse.expired())
+    const judged = (stands: boolean) => (stands ? admit(asked) : no(asked, refuse.invalid('revoked')))
     const stands = revocation.stands(session)
-    if (stands !== true && !(await stands)) return no(refuse.invalid('revoked'))
+    return typeof stands === 'boolean' ? judged(stands) : stands.then(judged)
+  }
+
+  const admit = (asked: Asked): Decision => {
+    const { proven, rule, limits, address } = asked
     const refused = judge(proven, rule)
-    if (refused) return no(refused)
-    let headers = NO_FIELDS
-    const taking = limits.take(session, address)
-    if (taking) {
-      const taken = await taking
-      states = taken.states
-      headers = rateLimitFields(limits.policy, states)
-      if (taken.refused) return no(rateLimited(taken.refused, headers))
-    }
-    const shut = gate(chain, address, rule, now)
-    if (shut) return no(blocked(shut))
+    if (refused) return no(asked, refused)
+    const taking = limits.take(proven.session, address)
+    if (!taking) return conclude(asked, NOTHING_TAKEN, NO_FIELDS)
+    return taking.then(taken => conclude(asked, taken, rateLimitFields(limits.policy, taken.states)))
+  }
+
+  const conclude = (asked: Asked, { refused, states }: LimitsTaken, headers: HeaderFields): Decision => {
+    const { proven, rule, address, now } = asked
+    if (refused) return no(asked, rateLimited(refused, headers), states)
+    const shut = gate(proven.chain, address, rule, now)
+    if (shut) return no(asked, blocked(shut), states)
     const access = accessOf(proven, rule, states, headers)
-    if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
-    const full = await countCall(access, spending())
-    return full ? no(blocked(full)) : allow(access)
+    if (!proven.chain.countsCalls || rule.spends !== undefined) return allow(access)
+    return countCall(access, spending()).then(full =>
+      full ? no(asked, blocked(full), states) : allow(access),
+    )
   }
 
   const stand = (found: Proven | GuardDenial, now: EpochMs): ReturnType<Guard['authenticate']> => {
@@ -110,23 +125,36 @@ export function createGuard(options: GuardOptions): Guard {
     session,
     scopes: new Set(session.scopes),
     chain: await chainOf(session.policyIds),
+    met: undefined,
   })
 
   return {
-    check(facts, rule) {
-      const now = clock.now()
-      const found = prove(facts.authorization, facts.address, now)
-      if (found instanceof Promise) {
-        return found.then(later => (isDenial(later) ? later : decide(later, facts, rule, clock.now())))
+    check({ authorization, address }, rule) {
+      try {
+        const limits = prepare(rule)
+        const now = clock.now()
+        const found = prove(authorization, address, now)
+        if (!(found instanceof Promise)) {
+          const decision = isDenial(found) ? found : decide({ proven: found, rule, limits, address, now })
+          return decision instanceof Promise ? decision : Promise.resolve(decision)
+        }
+        return found.then(later =>
+          isDenial(later) ? later : decide({ proven: later, rule, limits, address, now: clock.now() }),
+        )
+      } catch (error) {
+        return Promise.reject(error)
       }
-      return isDenial(found) ? Promise.resolve(found) : decide(found, facts, rule, now)
     },
     authenticate({ authorization, address }) {
       const now = clock.now()
       const found = prove(authorization, address, now)
       return found instanceof Promise ? found.then(later => stand(later, clock.now())) : stand(found, now)
     },
-    authorize: async (session, facts, rule) => decide(await provenOf(session), facts, rule, clock.now()),
+    async authorize(session, { address }, rule) {
+      const limits = prepare(rule)
+      const proven = await provenOf(session)
+      return decide({ proven, rule, limits, address, now: clock.now() })
+    },
     prepare,
     reserve: (access, spend, storage) => reserveSpend(access, spend, spending(storage)),
     async settle(hold, actual, storage = checked.spend) {

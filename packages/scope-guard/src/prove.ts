@@ -39,7 +39,7 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
     const session = await verifyToken(token, keys, options, clock, refuse)
     if ('ok' in session) return session
     const chain = await chainOf(session.policyIds)
-    const proven = { session, scopes: new Set(session.scopes), chain }
+    const proven: Proven = { session, scopes: new Set(session.scopes), chain, met: undefined }
     cache.set(token, proven, now + cacheSeconds * 1000)
     return proven
   }

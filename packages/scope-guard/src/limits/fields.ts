@@ -1,4 +1,7 @@
 import type { HeaderFields } from '../codes.ts'
+import type { LimitOptions } from './options.ts'
+
+type HeaderField = HeaderFields[number]
 
 /** How one limit stands after a request. */
 export interface LimitState {
@@ -9,22 +12,22 @@ export interface LimitState {
   readonly resetSeconds: number
 }
 
-/** One limit's entry in `RateLimit-Policy`. */
-export function policyItem(name: string, points: number, windowSeconds: number): string {
-  return `"${name}";q=${points};w=${windowSeconds}`
+/** The `RateLimit-Policy` field of some limits. It is the same for every request of a rule, so it is made once. */
+export function policyField(
+  limits: readonly Pick<LimitOptions, 'name' | 'points' | 'windowSeconds'>[],
+): HeaderField {
+  const items = limits.map(({ name, points, windowSeconds }) => `"${name}";q=${points};w=${windowSeconds}`)
+  return ['RateLimit-Policy', items.join(', ')]
 }
 
 /**
  * The `RateLimit-Policy` and `RateLimit` fields: structured-field lists with one item per limit
- * (draft-ietf-httpapi-ratelimit-headers). `policy` is the same for every request of a rule and comes joined.
+ * (draft-ietf-httpapi-ratelimit-headers).
  */
-export function rateLimitFields(policy: string, states: readonly LimitState[]): HeaderFields {
+export function rateLimitFields(policy: HeaderField, states: readonly LimitState[]): HeaderFields {
   let current = ''
   for (const { name, remaining, resetSeconds } of states) {
     current += `${current === '' ? '' : ', '}"${name}";r=${remaining};t=${resetSeconds}`
   }
-  return [
-    ['RateLimit-Policy', policy],
-    ['RateLimit', current],
-  ]
+  return [policy, ['RateLimit', current]]
 }

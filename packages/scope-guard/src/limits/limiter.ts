@@ -98,10 +98,12 @@ export function createLimiter(given: LimitOptions): Limiter {
   const options = checkedLimit(given)
   const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
   const settings = { keyPrefix: name, points, duration: windowSeconds }
-  if (!store) return limiterOver(options, new RateLimiterMemory(settings), MEMORY_MARGIN_MS)
+  // Each has a map of its own. A prefix would make a new text of each bucket, to be hashed on every request.
+  const inMemory = { ...settings, keyPrefix: '' }
+  if (!store) return limiterOver(options, new RateLimiterMemory(inMemory), MEMORY_MARGIN_MS)
   const timed = new RLWrapperTimeouts({ limiter: store(settings), timeoutMs: storeTimeoutMs })
   const shared = limiterOver(options, timed, STORE_MARGIN_MS + storeTimeoutMs)
   if (localPoints === undefined) return shared
-  const memory = new RateLimiterMemory({ ...settings, points: localPoints })
+  const memory = new RateLimiterMemory({ ...inMemory, points: localPoints })
   return { ...shared, local: limiterOver(options, memory, MEMORY_MARGIN_MS) }
 }

@@ -1,14 +1,15 @@
 import { keyDigest, type Session } from '@gatewright/kernel'
 import { addressBucket } from '../address.ts'
+import type { HeaderFields } from '../codes.ts'
 import type { Rule } from '../rule.ts'
-import { policyItem } from './fields.ts'
+import { policyField } from './fields.ts'
 import { createLimiter, takeAnyhow, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
 /** The limits that bind one rule, in the order they were configured. */
 export interface RuleLimits {
-  /** The `RateLimit-Policy` value, empty when no limit applies. */
-  readonly policy: string
+  /** The `RateLimit-Policy` field. */
+  readonly policy: HeaderFields[number]
   /**
    * Takes one point from every bucket at once: with a shared store, one round trip. When one refuses, the others
    * give theirs back, best effort. Undefined: nothing to take. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
@@ -79,7 +80,7 @@ export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => 
     const bound = limiters.filter(
       ({ options: { classes } }) => !classes || (rule.limit !== undefined && classes.includes(rule.limit)),
     )
-    const policy = bound.map(({ options: o }) => policyItem(o.name, o.points, o.windowSeconds)).join(', ')
+    const policy = policyField(bound.map(limiter => limiter.options))
     return {
       policy,
       take(session, address) {

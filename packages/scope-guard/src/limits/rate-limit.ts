@@ -1,7 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial, HeaderFields } from '../codes.ts'
-import { policyItem, rateLimitFields } from './fields.ts'
+import { policyField, rateLimitFields } from './fields.ts'
 import { createLimiter, takeAnyhow } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
@@ -18,7 +18,7 @@ export interface RateLimit {
 /** Builds one limit. Throws a `TypeError` for a wrong option. */
 export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>): RateLimit {
   const limiter = createLimiter({ ...options, per: 'key' })
-  const policy = policyItem(options.name, options.points, options.windowSeconds)
+  const policy = policyField([options])
   return {
     async take(bucket) {
       const { refused, states } = (await takeAnyhow(limiter, bucket)).taken
