@@ -6,7 +6,6 @@ import {
   rateLimited,
   wrongSurface,
   type Access,
-  type GuardFacts,
   type Proven,
 } from './access.ts'
 import { challenges } from './challenge.ts'

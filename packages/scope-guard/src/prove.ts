@@ -6,9 +6,9 @@ import type { GuardDenial } from './codes.ts'
 import { createFailureBudget, type Charge } from './limits/failures.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader } from './policy/chain.ts'
-import { tokenCache } from './token/cache.ts'
+import { tokenCache, tokenDigest } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
-import { verifyToken } from './token/verify.ts'
+import { tokenVerifier } from './token/verify.ts'
 
 /** Turns an `Authorization` field into a proven session: at once from the cache, else after verification. */
 export type Prover = (
@@ -33,23 +33,24 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
   const { clock, cacheSeconds, maxTokenBytes } = options
   const cache = tokenCache<Proven>(options.cacheEntries, options.cacheBytes)
   const keys = pinnedKeys(options.keys, options.rsaAlgorithm)
+  const sessionOf = tokenVerifier(keys, options, clock, refuse)
   const budget = createFailureBudget(options.failedCredentials)
 
-  const verify = async (token: string, now: number): Promise<Proven | GuardDenial> => {
-    const session = await verifyToken(token, keys, options, clock, refuse)
+  const verify = async (token: string, digest: string, now: EpochMs): Promise<Proven | GuardDenial> => {
+    const session = await sessionOf(token)
     if ('ok' in session) return session
     const chain = await chainOf(session.policyIds)
     const proven: Proven = { session, scopes: new Set(session.scopes), chain, met: undefined }
-    cache.set(token, proven, now + cacheSeconds * 1000)
+    cache.set(digest, token.length, proven, now + cacheSeconds * 1000)
     return proven
   }
 
-  const verifyWithin = async (charge: Promise<Charge>, token: string, now: number) => {
+  const verifyWithin = async (charge: Promise<Charge>, token: string, digest: string, now: EpochMs) => {
     const { over, giveBack } = await charge
     if (over) return rateLimited(over, [])
     let failed = false
     try {
-      const found = await verify(token, now)
+      const found = await verify(token, digest, now)
       failed = isDenial(found) && found.code === 'unauthorized'
       return found
     } finally {
@@ -62,9 +63,10 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
     if (!authorization.startsWith('Bearer ') && !isBearer(authorization)) return refuse.missing()
     const token = authorization.slice(BEARER.length)
     if (token.length > maxTokenBytes) return refuse.invalid('token too long')
-    const cached = cache.get(token, now)
+    const digest = tokenDigest(token)
+    const cached = cache.get(digest, now)
     if (cached) return cached
     const charge = budget.take(address)
-    return charge ? verifyWithin(charge, token, now) : verify(token, now)
+    return charge ? verifyWithin(charge, token, digest, now) : verify(token, digest, now)
   }
 }

@@ -1,5 +1,11 @@
-import { Fault, type Clock, type Session } from '@gatewright/kernel'
-import { decodeProtectedHeader, errors, jwtVerify, type ProtectedHeaderParameters } from 'jose'
+import { Fault, type Clock, type EpochMs, type Session } from '@gatewright/kernel'
+import {
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTPayload,
+  type ProtectedHeaderParameters,
+} from 'jose'
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
 import { isCanonicalCompact } from './compact.ts'
@@ -22,62 +28,89 @@ export interface TokenRules {
 /** Header members that let a token name its own key (RFC 7515 4.1.2 to 4.1.6). Refused, not ignored. */
 const SELF_KEYED = ['jwk', 'jku', 'x5u', 'x5c'] as const
 
-/** The key a header names, or why it names none that may verify it. */
-async function keyFor(
-  token: string,
-  keys: (kid: string) => Promise<PinnedKey | undefined>,
-): Promise<PinnedKey | string> {
+/** What a header says that matters. */
+interface Header {
+  readonly kid: string
+  readonly alg: unknown
+}
+
+/** Most headers remembered: an issuer writes one and the same into all tokens of a key. */
+const HEADERS = 64
+
+/** Reads a header, or says why it names no key that may verify it. */
+function readHeader(token: string): Header | string {
   let header: ProtectedHeaderParameters
   try {
     header = decodeProtectedHeader(token)
   } catch {
     return 'unreadable header'
   }
-  if (typeof header.kid !== 'string' || header.kid === '') return 'no kid'
+  const { kid, alg } = header
+  if (typeof kid !== 'string' || kid === '') return 'no kid'
   if ('crit' in header) return 'crit header'
   for (const name of SELF_KEYED) if (name in header) return `${name} header`
-  const pinned = await keys(header.kid)
-  if (!pinned) return 'unknown key'
-  return header.alg === pinned.algorithm ? pinned : 'algorithm is not the one of the key'
+  return { kid, alg }
 }
 
+/** Verifies one token that is not in the cache. Fault: `ERR_KEYS_UNAVAILABLE`. */
+export type TokenVerifier = (token: string) => Promise<Session | GuardDenial>
+
 /**
- * Verifies one token that is not in the cache (RFC 9068 section 4, RFC 8725): canonical compact form, a key
- * known by `kid` with its own algorithm, signature, `typ`, `iss`, `aud`, `exp`, `nbf`, `iat`, then the claims.
- * The tolerance applies to dates in the future (`nbf`, `iat`) only: it never lengthens a life.
- * Fault: `ERR_KEYS_UNAVAILABLE`.
+ * Makes the verification of tokens (RFC 9068 section 4, RFC 8725): canonical compact form, a key known by `kid` with
+ * its own algorithm, signature, `typ`, `iss`, `aud`, `exp`, `nbf`, `iat`, then the claims. The tolerance applies to
+ * dates in the future (`nbf`, `iat`) only: it never lengthens a life.
  */
-export async function verifyToken(
-  token: string,
+export function tokenVerifier(
   keys: (kid: string) => Promise<PinnedKey | undefined>,
   rules: TokenRules,
   clock: Clock,
   challenges: Challenges,
-): Promise<Session | GuardDenial> {
-  if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
-  const pinned = await keyFor(token, keys)
-  if (typeof pinned === 'string') return challenges.invalid(pinned)
-  const now = clock.now()
-  try {
-    const { payload } = await jwtVerify(token, pinned.key, {
-      algorithms: pinned.algorithms,
-      issuer: rules.issuer,
-      audience: rules.audience,
-      typ: rules.typ,
-      currentDate: new Date(now),
-      clockTolerance: rules.clockToleranceSeconds,
-      requiredClaims: REQUIRED,
-    })
-    const session = rules.readSession(payload)
+): TokenVerifier {
+  const { issuer, audience, typ, clockToleranceSeconds, readSession } = rules
+  /** Headers of tokens that proved good, by their text, so that a stranger's tokens push none out. */
+  const headers = new Map<string, Header>()
+
+  const remember = (text: string, header: Header): void => {
+    if (headers.size >= HEADERS) headers.clear()
+    // A text of its own: a slice would keep the whole token in memory.
+    headers.set(Buffer.from(text, 'latin1').toString('latin1'), header)
+  }
+
+  const sessionOf = (payload: JWTPayload, now: EpochMs): Session | GuardDenial => {
+    const session = readSession(payload)
     if (!session) return challenges.invalid('claims do not describe a session')
-    if (session.issuedAt > now + rules.clockToleranceSeconds * 1000) {
+    if (session.issuedAt > now + clockToleranceSeconds * 1000)
       return challenges.invalid('issued in the future')
-    }
     return now < session.expiresAt ? session : challenges.expired()
-  } catch (error) {
-    if (error instanceof errors.JWTExpired) return challenges.expired()
-    if (error instanceof errors.JOSEError) return challenges.invalid(error.code)
-    // Not the token's fault: a key that jose refuses to use, such as RSA of fewer than 2048 bits.
-    throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
+  }
+
+  return async token => {
+    if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
+    const text = token.slice(0, token.indexOf('.'))
+    const known = headers.get(text)
+    const header = known ?? readHeader(token)
+    if (typeof header === 'string') return challenges.invalid(header)
+    const pinned = await keys(header.kid)
+    if (!pinned) return challenges.invalid('unknown key')
+    if (header.alg !== pinned.algorithm) return challenges.invalid('algorithm is not the one of the key')
+    const now = clock.now()
+    try {
+      const { payload } = await jwtVerify(token, pinned.key, {
+        algorithms: pinned.algorithms,
+        issuer,
+        audience,
+        typ,
+        currentDate: new Date(now),
+        clockTolerance: clockToleranceSeconds,
+        requiredClaims: REQUIRED,
+      })
+      if (!known) remember(text, header)
+      return sessionOf(payload, now)
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) return challenges.expired()
+      if (error instanceof errors.JOSEError) return challenges.invalid(error.code)
+      // Not the token's fault: a key that jose refuses to use, such as RSA of fewer than 2048 bits.
+      throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
+    }
   }
 }
