@@ -94,9 +94,10 @@ export function createGuard(options: GuardOptions): Guard {
     const { proven, rule, limits, address } = asked
     const refused = judge(proven, rule)
     if (refused) return no(asked, refused)
-    const taking = limits.take(proven.session, address)
-    if (!taking) return conclude(asked, NOTHING_TAKEN, NO_FIELDS)
-    return taking.then(taken => conclude(asked, taken, rateLimitFields(limits.policy, taken.states)))
+    const decision = limits.take(proven.session, address, taken =>
+      conclude(asked, taken, rateLimitFields(limits.policy, taken.states)),
+    )
+    return decision ?? conclude(asked, NOTHING_TAKEN, NO_FIELDS)
   }
 
   const conclude = (asked: Asked, { refused, states }: LimitsTaken, headers: HeaderFields): Decision => {

@@ -25,8 +25,11 @@ export interface Taken extends LimitsTaken {
 /** One limit over its store, with the library's results told from its errors. */
 export interface Limiter {
   readonly options: LimitOptions
-  /** Takes one point. Fault: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */
-  take(bucket: string): Promise<Taken>
+  /**
+   * Takes one point and goes on with `use` in the same step: on every request's path a promise less. Faults:
+   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken.
+   */
+  take<T>(bucket: string, use: (taken: Taken) => T | Promise<T>): Promise<T>
   /**
    * Gives back a point that was asked for at `askedAt` (`performance.now()`), unless its window may have ended: a
    * point given to a new window would be one too many.
@@ -56,21 +59,26 @@ function limiterOver(
     const state = { name, remaining: remainingPoints, resetSeconds }
     return { refused: over ? state : undefined, states: [state], state, msBeforeNext }
   }
-  // Two callbacks instead of an async function: this is on every request's path.
-  const granted = (result: RateLimiterRes): Taken => read(false, result)
   const refused = (error: unknown): Taken => {
     if (isResult(error)) return read(true, error)
     throw new Fault('ERR_STORE_UNAVAILABLE', `the store of the limit ${name} failed`, { cause: error })
   }
   return {
     options,
-    take: bucket => limiter.consume(bucket).then(granted, refused),
+    take: (bucket, use) =>
+      limiter.consume(bucket).then(
+        result => use(read(false, result)),
+        (error: unknown) => use(refused(error)),
+      ),
     async giveBack(bucket, { msBeforeNext }, askedAt) {
       if (performance.now() - askedAt + marginMs >= msBeforeNext) return
       await limiter.reward(bucket, 1).catch(() => undefined)
     },
   }
 }
+
+/** For `take` where nothing follows. */
+export const asItIs = (taken: Taken): Taken => taken
 
 /**
  * Takes one point, from the limit's fallback in this process when its store is down and it has one. Only for what
@@ -81,11 +89,11 @@ export async function takeAnyhow(
   bucket: string,
 ): Promise<{ readonly by: Limiter; readonly taken: Taken }> {
   try {
-    return { by: limiter, taken: await limiter.take(bucket) }
+    return { by: limiter, taken: await limiter.take(bucket, asItIs) }
   } catch (error) {
     const { local } = limiter
     if (!local || !(error instanceof Fault)) throw error
-    return { by: local, taken: await local.take(bucket) }
+    return { by: local, taken: await local.take(bucket, asItIs) }
   }
 }
 

@@ -3,7 +3,7 @@ import { addressBucket } from '../address.ts'
 import type { HeaderFields } from '../codes.ts'
 import type { Rule } from '../rule.ts'
 import { policyField } from './fields.ts'
-import { createLimiter, takeAnyhow, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
+import { asItIs, createLimiter, takeAnyhow, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
 /** The limits that bind one rule, in the order they were configured. */
@@ -12,9 +12,14 @@ export interface RuleLimits {
   readonly policy: HeaderFields[number]
   /**
    * Takes one point from every bucket at once: with a shared store, one round trip. When one refuses, the others
-   * give theirs back, best effort. Undefined: nothing to take. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * give theirs back, best effort. Then goes on with `use`. Undefined: nothing to take, and `use` was not called.
+   * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
-  take(session: Session, address: string | undefined): Promise<LimitsTaken> | undefined
+  take<T>(
+    session: Session,
+    address: string | undefined,
+    use: (taken: LimitsTaken) => T | Promise<T>,
+  ): Promise<T> | undefined
 }
 
 /** One point to take: from which bucket of which limit. */
@@ -38,9 +43,13 @@ function bucketOf(
 }
 
 /** A store that is down may be replaced by this process's memory, except where money moves. */
-function takeOne({ limiter, bucket }: Claim, rule: Rule): Promise<Taken> {
-  if (!limiter.local || rule.spends !== undefined) return limiter.take(bucket)
-  return takeAnyhow(limiter, bucket).then(({ taken }) => taken)
+function takeOne<T>(
+  { limiter, bucket }: Claim,
+  rule: Rule,
+  use: (taken: Taken) => T | Promise<T>,
+): Promise<T> {
+  if (!limiter.local || rule.spends !== undefined) return limiter.take(bucket, use)
+  return takeAnyhow(limiter, bucket).then(({ taken }) => use(taken))
 }
 
 /**
@@ -49,7 +58,7 @@ function takeOne({ limiter, bucket }: Claim, rule: Rule): Promise<Taken> {
  */
 async function takeAll(claims: readonly Claim[], rule: Rule): Promise<LimitsTaken> {
   const askedAt = performance.now()
-  const settled = await Promise.allSettled(claims.map(claim => takeOne(claim, rule)))
+  const settled = await Promise.allSettled(claims.map(claim => takeOne(claim, rule, asItIs)))
   const taken = settled.map(result => (result.status === 'fulfilled' ? result.value : undefined))
   const refused = taken.flatMap(one => (one?.refused ? [one.state] : []))
   const failed = settled.find(result => result.status === 'rejected')
@@ -83,14 +92,16 @@ export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => 
     const policy = policyField(bound.map(limiter => limiter.options))
     return {
       policy,
-      take(session, address) {
+      take(session, address, use) {
         if (bound.length === 0) return undefined
         const claims: Claim[] = []
         for (const limiter of bound) {
           const bucket = bucketOf(limiter.options.per, session, address)
           if (bucket !== undefined) claims.push({ limiter, bucket })
         }
-        return claims.length > 1 ? takeAll(claims, rule) : claims[0] && takeOne(claims[0], rule)
+        const [claim] = claims
+        if (claims.length > 1) return takeAll(claims, rule).then(use)
+        return claim && takeOne(claim, rule, use)
       },
     }
   }

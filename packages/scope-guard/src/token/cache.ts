@@ -26,13 +26,15 @@ const ENTRY_BYTES = 1024
 
 /**
  * Keyed by digest of the whole token: no part of it (two tokens could share one) and no raw token in memory.
- * Bounded by entries and by bytes; the least recently used goes first.
+ * Bounded by entries and by bytes; the least recently used goes first, of those used since it was half full.
  */
 export function tokenCache<T>(entries: number, bytes: number): TokenCache<T> {
   const cache = new LRUCache<string, Entry<T>>({ max: entries, maxSize: bytes })
   return {
     get(digest, now) {
-      const entry = cache.get(digest)
+      // The order of use matters only once something may have to go; keeping it costs as much as finding the entry.
+      const roomy = cache.size * 2 < entries && cache.calculatedSize * 2 < bytes
+      const entry = roomy ? cache.peek(digest) : cache.get(digest)
       return entry && now < entry.until ? entry.value : undefined
     },
     set(digest, length, value, until) {
