@@ -1,6 +1,6 @@
 import t from 'tap'
 import { mine, snapshot, stampNextBlock } from '../../../harness/evm.ts'
-import { payinOf, type WirePayin } from '../../../harness/money.ts'
+import { payinOf } from '../../../harness/money.ts'
 import {
   ask,
   causesOf as causes,
