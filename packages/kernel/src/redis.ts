@@ -7,6 +7,8 @@ import { orFault } from './fault.ts'
  */
 export interface RedisClient {
   run(key: string, command: readonly string[]): Promise<unknown>
+  /** True where keys of any slot may share one command: a client of one server. Left out, they may not. */
+  readonly single?: boolean
 }
 
 /** A Lua script with its SHA-1, so that it is sent once per server and named afterwards. */
@@ -31,19 +33,31 @@ export async function runScript(
   key: string,
   args: readonly string[],
 ): Promise<unknown> {
+  return runScriptOn(client, script, [key], args)
+}
+
+/** `runScript` over several keys. Keys of more than one slot need a client that is `single`. */
+export async function runScriptOn(
+  client: RedisClient,
+  script: RedisScript,
+  keys: readonly string[],
+  args: readonly string[],
+): Promise<unknown> {
+  const [key = ''] = keys
+  const rest = [String(keys.length), ...keys, ...args]
   try {
-    return await client.run(key, ['EVALSHA', script.sha1, '1', key, ...args])
+    return await client.run(key, ['EVALSHA', script.sha1, ...rest])
   } catch (error) {
     return orFault('redis', async () => {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return client.run(key, ['EVAL', script.lua, '1', key, ...args])
+      return client.run(key, ['EVAL', script.lua, ...rest])
     })
   }
 }
 
 /** Recipe for a node-redis client (`createClient`). Set `disableOfflineQueue: true`, so an outage is an error. */
 export function fromNodeRedis(client: { sendCommand(args: string[]): Promise<unknown> }): RedisClient {
-  return { run: (_key, command) => client.sendCommand([...command]) }
+  return { single: true, run: (_key, command) => client.sendCommand([...command]) }
 }
 
 /** Recipe for a node-redis cluster (`createCluster`). */
@@ -58,7 +72,11 @@ export function fromNodeRedisCluster(cluster: {
  * an outage is an error and not a wait.
  */
 export function fromIoredis(client: {
+  readonly isCluster?: boolean
   call(command: string, ...args: string[]): Promise<unknown>
 }): RedisClient {
-  return { run: (_key, [name = '', ...args]) => client.call(name, ...args) }
+  return {
+    single: client.isCluster === false,
+    run: (_key, [name = '', ...args]) => client.call(name, ...args),
+  }
 }
