@@ -1,8 +1,12 @@
 import { redisStorage } from '@gatewright/idempotency-store/redis'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
+import type { Fault } from '@gatewright/kernel'
+import { fromNodeRedis } from '@gatewright/kernel/redis'
+import { createClient } from 'redis'
 import t from 'tap'
 import { hurtRedis } from '../../harness/hurt.ts'
 import { runner } from '../../harness/runner.ts'
+import { startRedis } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 
 idempotencyStorageContract(runner, 'Redis', async () => {
@@ -64,4 +68,55 @@ t.test('gives a time to live to what has ended, and none to what is running or l
   t.ok(freed > 600_000 && freed <= 660_000, `10 min beyond the minute, not ${freed}`)
   await storage.begin('key', 'f', 2000, 1000)
   t.equal(await ttl(), -1)
+})
+
+t.test('shares commands between the calls of one turn, and a broken key fails alone', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const client = connections[0]!
+  const prefix = uniqueName()
+  let commands = 0
+  const counting = {
+    single: true,
+    run: (key: string, command: readonly string[]) => {
+      commands++
+      return client.run(key, command)
+    },
+  }
+  const storage = redisStorage(counting, { prefix })
+  await storage.begin('broken', 'f', 2000, 1000)
+  const [name] = (await client.run('', ['KEYS', `${prefix}*`])) as string[]
+  await client.run(name!, ['DEL', name!])
+  await client.run(name!, ['HSET', name!, 'a', 'b'])
+  commands = 0
+  const keys = ['one', 'two', 'broken', 'three', 'two']
+  const begun = await Promise.allSettled(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
+  t.equal(commands, 2)
+  t.match(begun, [
+    { value: { state: 'started' } },
+    { value: { state: 'started' } },
+    { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } },
+    { value: { state: 'started' } },
+    { value: { state: 'running' } },
+  ])
+  const { reason } = begun[2] as PromiseRejectedResult
+  t.match((reason as Fault).cause, /WRONGTYPE/)
+})
+
+t.test('gives each key a command of its own where the server is a cluster after all', async t => {
+  const cluster = await startRedis(['--cluster-enabled', 'yes', '--appendonly', 'no'])
+  t.teardown(cluster.stop)
+  const client = createClient({ url: cluster.url })
+  client.on('error', () => {})
+  await client.connect()
+  t.teardown(() => client.destroy())
+  await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', '0', '16383'])
+  const info = async () => (await client.sendCommand(['CLUSTER', 'INFO'])) as unknown as string
+  while (!(await info()).includes('cluster_state:ok')) {
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  const storage = redisStorage(fromNodeRedis(client))
+  const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
+  const begun = await Promise.all(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
+  for (const each of begun) t.same(each, { state: 'started', fence: 1000 })
 })

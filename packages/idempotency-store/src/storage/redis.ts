@@ -1,45 +1,57 @@
-import { GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
+import { Fault, GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { redisScript, runScriptOn, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import { gather } from './gather.ts'
 import type { Begun, Ending, IdempotencyStorage } from './port.ts'
 
 /**
- * A record is one string: `<state> <fence> <until> <length of fingerprint> <fingerprint><answer>`.
- * KEYS[1] the record, ARGV[1] fingerprint, ARGV[2] leaseUntil, ARGV[3] now. Deadlines are compared with the
- * caller's clock. A running record has no time to live: it must not vanish before somebody has decided.
- * Answers 1 for a new key, which is started with the fence `now`.
+ * A record is one string of fixed places: its state in one letter (running, done, free), the fence and the
+ * deadline in 16 digits each, the fingerprint in 43 characters, the answer. Digits of one length compare like
+ * the numbers they spell. Deadlines are compared with the caller's clock. A running record has no time to live:
+ * it must not vanish before somebody has decided.
+ *
+ * Both scripts take many keys. What goes wrong with one of them is its own reply, `!` and the reason.
  */
-const BEGIN = redisScript(`
-local rest = ' ' .. ARGV[2] .. ' ' .. #ARGV[1] .. ' ' .. ARGV[1]
-if redis.call('SET', KEYS[1], 'running ' .. ARGV[3] .. rest, 'NX') then return 1 end
-local held, now = redis.call('GET', KEYS[1]), tonumber(ARGV[3])
-local state, fence, deadline, length, at = string.match(held, '^(%a+) (%d+) (%d+) (%d+) ()')
-if state == 'running' or (state == 'done' and now < tonumber(deadline)) then
-  local answer = at + tonumber(length)
-  if string.sub(held, at, answer - 1) ~= ARGV[1] then return {'reused'} end
-  if state == 'done' then return {'done', deadline, string.sub(held, answer)} end
-  if now < tonumber(deadline) then return {'running'} end
-  return {'lost', fence}
+const overKeys = (one: string): string => `${one}
+local replies = {}
+for i, key in ipairs(KEYS) do
+  local ran, reply = pcall(one, key, i)
+  replies[i] = ran and reply or '!' .. (type(reply) == 'table' and reply.err or reply)
 end
-local larger = string.format('%.0f', math.max(tonumber(fence) + 1, now))
-redis.call('SET', KEYS[1], 'running ' .. larger .. rest)
-return {'started', larger}
-`)
+return replies`
 
-/** KEYS[1] the record, ARGV[1] fence, ARGV[2] state, ARGV[3] until, ARGV[4] PX or nothing, ARGV[5] answer. */
-const END = redisScript(`
-local held = redis.call('GET', KEYS[1])
-if not held then return 0 end
-local state, fence, at, length, from = string.match(held, '^(%a+) (%d+) %d+ ()(%d+) ()')
-if fence ~= ARGV[1] then return 0 end
-if state ~= 'running' then
-  local answer = string.sub(held, from + tonumber(length))
-  return state == ARGV[2] and answer == ARGV[5] and 1 or 0
-end
-local ended = ARGV[2] .. ' ' .. fence .. ' ' .. ARGV[3] .. ' ' .. string.sub(held, at) .. ARGV[5]
-if ARGV[4] == '' then redis.call('SET', KEYS[1], ended)
-else redis.call('SET', KEYS[1], ended, 'PX', ARGV[4]) end
-return 1
-`)
+/**
+ * ARGV[i] the record of a run by KEYS[i] that starts now. Answers 1 for a new key, the larger fence for one
+ * that is taken over, and the record of one that is held.
+ */
+const BEGIN = redisScript(
+  overKeys(`
+local function one(key, i)
+  local record = ARGV[i]
+  if redis.call('SET', key, record, 'NX') then return 1 end
+  local held, now = redis.call('GET', key), string.sub(record, 2, 17)
+  local state, fence = string.sub(held, 1, 1), string.sub(held, 2, 17)
+  if state ~= 'f' and (state ~= 'd' or now < string.sub(held, 18, 33)) then return held end
+  local larger = fence < now and now or string.format('%016.0f', tonumber(fence) + 1)
+  redis.call('SET', key, 'r' .. larger .. string.sub(record, 18))
+  return larger
+end`),
+)
+
+/** For each key three arguments: what comes before the fingerprint, the PX or nothing, the answer. */
+const END = redisScript(
+  overKeys(`
+local function one(key, i)
+  local head, px, answer = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  local held = redis.call('GET', key)
+  if not held or string.sub(held, 2, 17) ~= string.sub(head, 2, 17) then return 0 end
+  if string.sub(held, 1, 1) ~= 'r' then
+    return string.sub(held, 1, 1) == string.sub(head, 1, 1) and string.sub(held, 77) == answer and 1 or 0
+  end
+  local ended = head .. string.sub(held, 34, 76) .. answer
+  if px == '' then redis.call('SET', key, ended) else redis.call('SET', key, ended, 'PX', px) end
+  return 1
+end`),
+)
 
 /** Options of `redisStorage`. */
 export interface RedisStorageOptions {
@@ -47,46 +59,103 @@ export interface RedisStorageOptions {
   readonly prefix?: string
 }
 
-function integer(value: unknown): number {
-  const number = typeof value === 'string' && value !== '' ? Number(value) : NaN
+/** Most keys in one command: the server serves nobody else meanwhile. */
+const MOST_TOGETHER = 64
+/** Of a longer answer the sending is the cost, and many of them would hold the server up. */
+const LONGEST_TOGETHER = 16_384
+
+const digits = (number: number): string => String(number).padStart(16, '0')
+
+function integer(text: string): number {
+  const number = /^\d{16}$/.test(text) ? Number(text) : NaN
   if (!Number.isSafeInteger(number)) throw malformedReply('redis', 'an integer')
   return number
 }
 
-function readBegun(reply: unknown, now: EpochMs): Begun {
-  if (reply === 1) return { state: 'started', fence: now }
-  const [state, number, answer] = Array.isArray(reply) ? (reply as unknown[]) : []
-  if (state === 'started' || state === 'lost') return { state, fence: integer(number) }
-  if (state === 'running' || state === 'reused') return { state }
-  if (state === 'done' && typeof answer === 'string') {
-    return { state, answer, expiresAt: integer(number) }
-  }
-  throw malformedReply('redis', 'a state')
+/** A fingerprint in its place of 43 characters; `identify` makes no other. */
+const inPlace = (fingerprint: string): string =>
+  /^[\w-]{43}$/.test(fingerprint) ? fingerprint : keyDigest(fingerprint)
+
+function checked(reply: unknown): unknown {
+  if (typeof reply !== 'string' || !reply.startsWith('!')) return reply
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'redis failed', { cause: new Error(reply.slice(1)) })
 }
 
-function endArguments(ending: Ending, now: EpochMs): string[] {
-  if (ending.state === 'lost') return ['running', '0', '', '']
+function readBegun(reply: unknown, fingerprint: string, now: EpochMs): Begun {
+  if (reply === 1) return { state: 'started', fence: now }
+  if (typeof reply !== 'string') throw malformedReply('redis', 'a record')
+  if (reply.length === 16) return { state: 'started', fence: integer(reply) }
+  const [fence, until] = [integer(reply.slice(1, 17)), integer(reply.slice(17, 33))]
+  const state = reply[0]
+  if (reply.length < 76 || (state !== 'r' && state !== 'd')) throw malformedReply('redis', 'a record')
+  if (reply.slice(33, 76) !== fingerprint) return { state: 'reused' }
+  if (state === 'd') return { state: 'done', answer: reply.slice(76), expiresAt: until }
+  return now < until ? { state: 'running' } : { state: 'lost', fence }
+}
+
+function endArguments(
+  fence: number,
+  ending: Ending,
+  now: EpochMs,
+): [head: string, px: string, answer: string] {
+  if (ending.state === 'lost') return [`r${digits(fence)}${digits(0)}`, '', '']
   const { state, expiresAt } = ending
   const lifetimeMs = Math.max(expiresAt - now, 0) + GRACE_MS
-  return [state, String(expiresAt), String(lifetimeMs), state === 'done' ? ending.answer : '']
+  const head = (state === 'done' ? 'd' : 'f') + digits(fence) + digits(expiresAt)
+  return [head, String(lifetimeMs), state === 'done' ? ending.answer : '']
+}
+
+/** One key of a command, and the arguments it comes with. */
+type KeyCall = readonly [key: string, ...args: string[]]
+type Send = (call: KeyCall) => Promise<unknown>
+
+const isCrossSlot = (error: unknown): boolean =>
+  error instanceof Fault && error.cause instanceof Error && error.cause.message.startsWith('CROSSSLOT')
+
+/** Runs a script over many keys, or over one where the server turns out to want each slot by itself. */
+async function runOver(
+  client: RedisClient,
+  script: RedisScript,
+  calls: readonly KeyCall[],
+): Promise<readonly unknown[]> {
+  const keys = calls.map(([key]) => key)
+  const args = calls.flatMap(([, ...rest]) => rest)
+  try {
+    const replies = await runScriptOn(client, script, keys, args)
+    if (!Array.isArray(replies) || replies.length !== keys.length) throw malformedReply('redis', 'replies')
+    return replies
+  } catch (error) {
+    // Refused before anything ran: behind the client there is a cluster after all.
+    const refused = calls.length > 1 && isCrossSlot(error)
+    if (!refused) throw error
+    return (await Promise.all(calls.map(call => runOver(client, script, [call])))).flat()
+  }
 }
 
 /**
- * The record in Redis: one script, one key, one round trip a verb. Redis must run with `maxmemory-policy
+ * The record in Redis: one round trip a verb, and calls of one turn of the event loop share it. Redis must run with `maxmemory-policy
  * noeviction` and keep its data over a restart. A failover to a replica that lags can forget a begin or an
  * answer that was acknowledged, and a retry then runs again, with the same `effectId` and a larger fence: use it
  * where whoever makes the effect checks one of them. See docs/idempotency.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = options
+  const send = (script: RedisScript): { alone: Send; together: Send } => {
+    const alone: Send = async call => (await runOver(client, script, [call]))[0]
+    const together = gather<KeyCall, unknown>(MOST_TOGETHER, calls => runOver(client, script, calls))
+    return { alone, together: client.single ? together : alone }
+  }
+  const [begin, end] = [send(BEGIN), send(END)]
   return {
     async begin(key, fingerprint, leaseUntil, now) {
-      const args = [fingerprint, String(leaseUntil), String(now)]
-      return readBegun(await runScript(client, BEGIN, prefix + keyDigest(key), args), now)
+      const held = inPlace(fingerprint)
+      const record = `r${digits(now)}${digits(leaseUntil)}${held}`
+      return readBegun(checked(await begin.together([prefix + keyDigest(key), record])), held, now)
     },
     async end(key, fence, ending, now) {
-      const args = [String(fence), ...endArguments(ending, now)]
-      const reply = await runScript(client, END, prefix + keyDigest(key), args)
+      const args = endArguments(fence, ending, now)
+      const run = args[2].length > LONGEST_TOGETHER ? end.alone : end.together
+      const reply = checked(await run([prefix + keyDigest(key), ...args]))
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
       return reply === 1
     },
