@@ -27,7 +27,7 @@ export function redisScript(lua: string): RedisScript {
  * cluster node) costs a second trip (EVAL). NOSCRIPT means that nothing ran, so the retry cannot double.
  * Faults: `ERR_STORE_UNAVAILABLE`; the script may or may not have run.
  */
-export async function runScript(
+export function runScript(
   client: RedisClient,
   script: RedisScript,
   key: string,
@@ -44,20 +44,21 @@ export async function runScriptOn(
   args: readonly string[],
 ): Promise<unknown> {
   const [key = ''] = keys
-  const rest = [String(keys.length), ...keys, ...args]
+  const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, ...args]
   try {
-    return await client.run(key, ['EVALSHA', script.sha1, ...rest])
+    return await client.run(key, command)
   } catch (error) {
     return orFault('redis', async () => {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return client.run(key, ['EVAL', script.lua, ...rest])
+      return client.run(key, ['EVAL', script.lua, ...command.slice(2)])
     })
   }
 }
 
 /** Recipe for a node-redis client (`createClient`). Set `disableOfflineQueue: true`, so an outage is an error. */
 export function fromNodeRedis(client: { sendCommand(args: string[]): Promise<unknown> }): RedisClient {
-  return { single: true, run: (_key, command) => client.sendCommand([...command]) }
+  // Not copied: the client only reads its arguments.
+  return { single: true, run: (_key, command) => client.sendCommand(command as string[]) }
 }
 
 /** Recipe for a node-redis cluster (`createCluster`). */
