@@ -5,37 +5,46 @@ interface Waiting<Call, Reply> {
 }
 
 /**
- * Sends calls that are made in one turn of the event loop together, `most` at a time. The first of a turn goes
- * at once, so that a call on its own waits for nothing; those that follow share the next command. A failing
- * command fails every call in it. `send` answers as many replies as it was given calls, in their order.
+ * Sends a call at once while no other is under way, so that one on its own waits for nothing. Those that are
+ * made meanwhile in one turn of the event loop go together at its end, `most` in a command. A failing command
+ * fails every call in it. `together` answers as many replies as it was given calls, in their order.
  */
 export function gather<Call, Reply>(
   most: number,
-  send: (calls: readonly Call[]) => Promise<readonly Reply[]>,
+  alone: (call: Call) => Promise<Reply>,
+  together: (calls: readonly Call[]) => Promise<readonly Reply[]>,
 ): (call: Call) => Promise<Reply> {
-  let waiting: Waiting<Call, Reply>[] | undefined
-  const deliver = async (together: readonly Waiting<Call, Reply>[]): Promise<void> => {
+  let underWay = 0
+  let waiting: Waiting<Call, Reply>[] = []
+  const deliver = async (some: readonly Waiting<Call, Reply>[]): Promise<void> => {
+    underWay++
     try {
-      const replies = await send(together.map(({ call }) => call))
-      for (const [index, { resolve }] of together.entries()) resolve(replies[index] as Reply)
+      const replies = await together(some.map(({ call }) => call))
+      for (const [index, { resolve }] of some.entries()) resolve(replies[index] as Reply)
     } catch (error) {
-      for (const { reject } of together) reject(error)
+      for (const { reject } of some) reject(error)
+    } finally {
+      underWay--
     }
   }
   const flush = (): void => {
-    const all = waiting ?? []
-    waiting = undefined
+    const all = waiting
+    waiting = []
     for (let from = 0; from < all.length; from += most) void deliver(all.slice(from, from + most))
   }
-  return call =>
-    new Promise((resolve, reject) => {
-      if (waiting) {
-        waiting.push({ call, resolve, reject })
-        return
-      }
-      waiting = []
-      // Before the first is sent: a client that writes at the end of the turn then writes all of them at once.
-      setImmediate(flush)
-      void deliver([{ call, resolve, reject }])
+  const first = async (call: Call): Promise<Reply> => {
+    underWay++
+    try {
+      return await alone(call)
+    } finally {
+      underWay--
+    }
+  }
+  return call => {
+    if (underWay === 0 && waiting.length === 0) return first(call)
+    if (waiting.length === 0) setImmediate(flush)
+    return new Promise((resolve, reject) => {
+      waiting.push({ call, resolve, reject })
     })
+  }
 }

@@ -1,5 +1,11 @@
 import { Fault, GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
-import { redisScript, runScriptOn, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import {
+  redisScript,
+  runScript,
+  runScriptOn,
+  type RedisClient,
+  type RedisScript,
+} from '@gatewright/kernel/redis'
 import { gather } from './gather.ts'
 import type { Begun, Ending, IdempotencyStorage } from './port.ts'
 
@@ -76,18 +82,18 @@ function integer(text: string): number {
 const inPlace = (fingerprint: string): string =>
   /^[\w-]{43}$/.test(fingerprint) ? fingerprint : keyDigest(fingerprint)
 
-function checked(reply: unknown): unknown {
-  if (typeof reply !== 'string' || !reply.startsWith('!')) return reply
-  throw new Fault('ERR_STORE_UNAVAILABLE', 'redis failed', { cause: new Error(reply.slice(1)) })
+/** The fault in a reply: what went wrong with this key, or a reply that is none of ours. */
+function unreadable(reply: unknown, expected: string): Fault {
+  if (typeof reply !== 'string' || !reply.startsWith('!')) return malformedReply('redis', expected)
+  return new Fault('ERR_STORE_UNAVAILABLE', 'redis failed', { cause: new Error(reply.slice(1)) })
 }
 
 function readBegun(reply: unknown, fingerprint: string, now: EpochMs): Begun {
-  if (reply === 1) return { state: 'started', fence: now }
   if (typeof reply !== 'string') throw malformedReply('redis', 'a record')
   if (reply.length === 16) return { state: 'started', fence: integer(reply) }
-  const [fence, until] = [integer(reply.slice(1, 17)), integer(reply.slice(17, 33))]
   const state = reply[0]
-  if (reply.length < 76 || (state !== 'r' && state !== 'd')) throw malformedReply('redis', 'a record')
+  if (reply.length < 76 || (state !== 'r' && state !== 'd')) throw unreadable(reply, 'a record')
+  const [fence, until] = [integer(reply.slice(1, 17)), integer(reply.slice(17, 33))]
   if (reply.slice(33, 76) !== fingerprint) return { state: 'reused' }
   if (state === 'd') return { state: 'done', answer: reply.slice(76), expiresAt: until }
   return now < until ? { state: 'running' } : { state: 'lost', fence }
@@ -106,29 +112,34 @@ function endArguments(
 }
 
 /** One key of a command, and the arguments it comes with. */
-type KeyCall = readonly [key: string, ...args: string[]]
-type Send = (call: KeyCall) => Promise<unknown>
+interface KeyCall {
+  readonly key: string
+  readonly args: readonly string[]
+}
+
+async function runAlone(client: RedisClient, script: RedisScript, { key, args }: KeyCall): Promise<unknown> {
+  const replies = await runScript(client, script, key, args)
+  if (!Array.isArray(replies) || replies.length !== 1) throw malformedReply('redis', 'one reply')
+  return replies[0]
+}
 
 const isCrossSlot = (error: unknown): boolean =>
   error instanceof Fault && error.cause instanceof Error && error.cause.message.startsWith('CROSSSLOT')
 
-/** Runs a script over many keys, or over one where the server turns out to want each slot by itself. */
-async function runOver(
+async function runTogether(
   client: RedisClient,
   script: RedisScript,
   calls: readonly KeyCall[],
 ): Promise<readonly unknown[]> {
-  const keys = calls.map(([key]) => key)
-  const args = calls.flatMap(([, ...rest]) => rest)
+  const [keys, args] = [calls.map(({ key }) => key), calls.flatMap(call => call.args)]
   try {
     const replies = await runScriptOn(client, script, keys, args)
     if (!Array.isArray(replies) || replies.length !== keys.length) throw malformedReply('redis', 'replies')
     return replies
   } catch (error) {
+    if (!isCrossSlot(error)) throw error
     // Refused before anything ran: behind the client there is a cluster after all.
-    const refused = calls.length > 1 && isCrossSlot(error)
-    if (!refused) throw error
-    return (await Promise.all(calls.map(call => runOver(client, script, [call])))).flat()
+    return Promise.all(calls.map(call => runAlone(client, script, call)))
   }
 }
 
@@ -140,9 +151,9 @@ async function runOver(
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = options
-  const send = (script: RedisScript): { alone: Send; together: Send } => {
-    const alone: Send = async call => (await runOver(client, script, [call]))[0]
-    const together = gather<KeyCall, unknown>(MOST_TOGETHER, calls => runOver(client, script, calls))
+  const send = (script: RedisScript) => {
+    const alone = (call: KeyCall): Promise<unknown> => runAlone(client, script, call)
+    const together = gather(MOST_TOGETHER, alone, calls => runTogether(client, script, calls))
     return { alone, together: client.single ? together : alone }
   }
   const [begin, end] = [send(BEGIN), send(END)]
@@ -150,13 +161,14 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
     async begin(key, fingerprint, leaseUntil, now) {
       const held = inPlace(fingerprint)
       const record = `r${digits(now)}${digits(leaseUntil)}${held}`
-      return readBegun(checked(await begin.together([prefix + keyDigest(key), record])), held, now)
+      const reply = await begin.together({ key: prefix + keyDigest(key), args: [record] })
+      return reply === 1 ? { state: 'started', fence: now } : readBegun(reply, held, now)
     },
     async end(key, fence, ending, now) {
       const args = endArguments(fence, ending, now)
       const run = args[2].length > LONGEST_TOGETHER ? end.alone : end.together
-      const reply = checked(await run([prefix + keyDigest(key), ...args]))
-      if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
+      const reply = await run({ key: prefix + keyDigest(key), args })
+      if (reply !== 0 && reply !== 1) throw unreadable(reply, '0 or 1')
       return reply === 1
     },
     collect: async () => 0,
