@@ -127,6 +127,7 @@ async function onPostgres(): Promise<void> {
   const db = fromPgPool(pool, { prepare: true })
   await migrate(db)
   const idempotency = createIdempotency({ storage: postgresStorage(db) })
+  const asking = createIdempotency({ storage: postgresStorage(db), maxHeldBytes: 0 })
   const [begin, end] = await statementsOf(storage => write(createIdempotency({ storage }), 'recorded-key'))
   if (!begin || !end) throw new Error('no statements')
   const bare = async (): Promise<void> => {
@@ -149,7 +150,10 @@ async function onPostgres(): Promise<void> {
     await write(idempotency, `replayed-${concurrency}`)
     const replays = await compare(`idempotency-store: replay on Postgres, ${concurrency} at once`, {
       ours: { name: 'replay', run: () => replay(idempotency, `replayed-${concurrency}`) },
-      peers: [{ name: 'begin + complete', run: () => write(idempotency, freshKey()) }],
+      peers: [
+        { name: 'begin + complete', run: () => write(idempotency, freshKey()) },
+        { name: 'replay that asks the store', run: () => replay(asking, `replayed-${concurrency}`) },
+      ],
       operations,
       concurrency,
       rounds: 7,

@@ -1,5 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { decode } from './answer.ts'
+import { recentAnswers, type RecentAnswer, type RecentAnswers } from './answers.ts'
 import { deny, type IdempotencyDenial } from './codes.ts'
 import type { Settings } from './options.ts'
 import { recover } from './recover.ts'
@@ -24,42 +25,53 @@ export interface Mode {
   readonly settings: Settings
   readonly storage: IdempotencyStorage
   readonly runs: LocalRuns
+  readonly answers: RecentAnswers
   /** How many requests wait in this process. */
   waiters: number
 }
 
 /** What both modes start from. */
 export function modeOf(settings: Settings, storage: IdempotencyStorage): Mode {
-  return { settings, storage, runs: localRuns(), waiters: 0 }
+  return { settings, storage, runs: localRuns(), answers: recentAnswers(settings.maxHeldBytes), waiters: 0 }
 }
 
 /**
- * Decides about one request. The first of equal requests in this process leads: it asks the store, polls while
- * another process runs the write, and asks the recovery callback about a lost run, once. The others wait for
- * what it comes to. All of them wait up to `waitMs` in all, and at most `maxWaiters` at once.
+ * Decides about one request. An answer that this process holds is replayed. Else the first of equal requests in
+ * this process leads: it asks the store, polls while another process runs the write, and asks the recovery
+ * callback about a lost run, once. The others wait for what it comes to. All of them wait up to `waitMs` in all, and at most `maxWaiters` at once.
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
-export async function decide<T>(
+export function decide<T>(
   mode: Mode,
   request: IdentifiedRequest,
   attempt: (run: LocalRun) => Promise<Attempt<T>>,
+  giveUpAt: number = mode.settings.timer.now() + mode.settings.waitMs,
 ): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
-  const { runs, settings } = mode
+  const { runs, answers, settings } = mode
   const { storageKey: key, fingerprint } = request
-  const giveUpAt = settings.timer.now() + settings.waitMs
-  for (;;) {
-    const now = settings.clock.now()
-    const leader = runs.find(key, now)
-    if (leader?.fingerprint !== fingerprint) {
-      const run: LocalRun = { key, fingerprint, leaseUntil: now + settings.lockMs }
-      runs.open(run, now)
-      return lead(mode, request, run, giveUpAt, attempt)
-    }
-    const waited = await wait(mode, giveUpAt, Infinity, runs.ended(leader))
-    if (!waited) return inProgress()
-    const { settled } = waited
-    if (settled) return settled.ok ? allow({ state: 'replay', ...settled.value }) : settled
-  }
+  const now = settings.clock.now()
+  const held = answers.find(key, now)
+  if (held) return Promise.resolve(held.fingerprint === fingerprint ? replay(keptIn(held)) : reused())
+  const leader = runs.find(key, now)
+  if (leader?.fingerprint === fingerprint) return follow(mode, request, leader, giveUpAt, attempt)
+  const run: LocalRun = { key, fingerprint, leaseUntil: now + settings.lockMs }
+  runs.open(run, now)
+  return lead(mode, request, run, giveUpAt, attempt)
+}
+
+/** Waits for what the leader comes to, and decides anew where that says nothing about this request. */
+async function follow<T>(
+  mode: Mode,
+  request: IdentifiedRequest,
+  leader: LocalRun,
+  giveUpAt: number,
+  attempt: (run: LocalRun) => Promise<Attempt<T>>,
+): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
+  const waited = await wait(mode, giveUpAt, Infinity, mode.runs.ended(leader))
+  if (!waited) return inProgress()
+  const { settled } = waited
+  if (!settled) return decide(mode, request, attempt, giveUpAt)
+  return settled.ok ? replay(settled.value) : settled
 }
 
 /** Leads, and tells those who wait what it came to. */
@@ -72,7 +84,10 @@ async function lead<T>(
 ): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
   const { runs } = mode
   try {
-    const begun = await poll(mode, request, giveUpAt, () => attempt(run))
+    let begun = await attempt(run)
+    if (begun.state === 'running' || begun.state === 'lost') {
+      begun = await poll(mode, request, giveUpAt, begun, () => attempt(run))
+    }
     if (begun.state === 'started') {
       if (begun.settled) runs.end(run, begun.settled.as)
       return allow({ state: 'started', value: begun.value })
@@ -83,9 +98,10 @@ async function lead<T>(
       return inProgress()
     }
     if (begun.state === 'done') {
-      const kept = { answer: decode(begun.answer), expiresAt: begun.expiresAt }
-      runs.end(run, allow(kept))
-      return allow({ state: 'replay', ...kept })
+      const held = { fingerprint: run.fingerprint, text: begun.answer, expiresAt: begun.expiresAt }
+      mode.answers.add(run.key, held)
+      runs.end(run, allow(keptIn(held)))
+      return replay(keptIn(held))
     }
     const denial = begun.state === 'reused' ? reused() : unknown(request)
     runs.end(run, denial)
@@ -99,17 +115,17 @@ async function lead<T>(
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 500
 
-/** Attempts until there is something to say, or the time is over; `lost` means that recovery could not tell. */
+/** Attempts again until there is something to say, or the time is over; `lost`: recovery could not tell. */
 async function poll<T>(
   mode: Mode,
   request: IdentifiedRequest,
   giveUpAt: number,
+  first: Attempt<T>,
   attempt: () => Promise<Attempt<T>>,
 ): Promise<Attempt<T>> {
   let pollMs = FIRST_POLL_MS
   let recovered = false
-  for (;;) {
-    const begun = await attempt()
+  for (let begun = first; ; begun = await attempt()) {
     if (begun.state === 'lost' && !recovered) {
       recovered = await recover(mode, request, begun.fence)
       if (!recovered) return begun
@@ -137,6 +153,15 @@ async function wait(
     mode.waiters--
   }
 }
+
+/** Read anew each time: nobody can change the answer of somebody else. */
+const keptIn = ({ text, expiresAt }: RecentAnswer): KeptAnswer => ({
+  answer: decode(text),
+  expiresAt,
+})
+
+const replay = <T>({ answer, expiresAt }: KeptAnswer): Verdict<Decided<T>, IdempotencyDenial> =>
+  allow({ state: 'replay', answer, expiresAt })
 
 const reused = () =>
   deny('idempotency_key_reused', 'This Idempotency-Key was already used with another payload.', {

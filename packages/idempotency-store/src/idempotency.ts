@@ -91,7 +91,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
         const at = now()
         const begun = await storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
         if (begun.state !== 'started') return begun
-        runs.claim(run, begun.fence)
+        run.fence = begun.fence
         return { state: 'started', value: { storageKey, fence: begun.fence, effectId } }
       })
       if (!decided.ok || decided.value.state === 'replay') return decided as Verdict<Begin, IdempotencyDenial>

@@ -28,6 +28,11 @@ export interface CommonOptions {
   /** Largest answer body kept, in bytes. Default 262 144, 0..16 777 216. Of a larger one a tombstone is kept. */
   readonly maxAnswerBytes?: number
   /**
+   * How much of the answers that it replays this process holds itself, in bytes, so that further replays do not
+   * ask the store. Default 8 388 608, 0..1 073 741 824; 0 holds none. An answer of more than half of it is not held.
+   */
+  readonly maxHeldBytes?: number
+  /**
    * What counts as the same payload. Default `raw`: the same bytes. A change is a change of every fingerprint:
    * retries of writes from before it are refused as reused.
    */
@@ -46,6 +51,7 @@ export interface Settings extends KeepOptions {
   readonly retentionMs: number
   readonly waitMs: number
   readonly maxWaiters: number
+  readonly maxHeldBytes: number
   readonly fingerprint: FingerprintMode
   readonly recover: (lost: LostRun) => Promise<Recovered>
   readonly timer: Timer
@@ -89,6 +95,7 @@ export function checkedOptions(options: CommonOptions): Settings {
     maxWaiters: within('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
     storedHeaders: headerNames(options.storedHeaders ?? HEADERS),
     maxAnswerBytes: within('maxAnswerBytes', options.maxAnswerBytes ?? 262_144, 0, 16_777_216),
+    maxHeldBytes: within('maxHeldBytes', options.maxHeldBytes ?? 8_388_608, 0, 1_073_741_824),
     fingerprint: mode(options.fingerprint ?? 'raw'),
     recover: callback('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
     timer: options.timer ?? nodeTimer,

@@ -17,14 +17,21 @@ export interface LocalRun {
   readonly fingerprint: string
   /** From this instant on only the store knows what became of the run. */
   readonly leaseUntil: EpochMs
+  /** The fence it was started with, once it has. */
+  fence?: number
+  /** Made when somebody waits: most runs have no duplicate. */
+  waited?: Waited
+}
+
+interface Waited {
+  readonly promise: Promise<Settled>
+  readonly resolve: (settled: Settled | Promise<never>) => void
 }
 
 /** The runs of this process, which duplicates in the same process wait for without asking the store. */
 export interface LocalRuns {
   /** Enters a run. Duplicates wait for the first live one of their key. */
   open(run: LocalRun, now: EpochMs): void
-  /** Notes that a run has started and ends later, by the holder of this fence. */
-  claim(run: LocalRun, fence: number): void
   /** The live run of a key. */
   find(key: string, now: EpochMs): LocalRun | undefined
   /** The run that holds a fence. */
@@ -39,64 +46,52 @@ export interface LocalRuns {
   drained(): Promise<void>
 }
 
-/** Made when somebody waits: most runs have no duplicate. */
-interface Waited {
-  readonly promise: Promise<Settled>
-  readonly resolve: (settled: Settled | Promise<never>) => void
-}
-
 /** Makes an empty register of runs. */
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
-  const open = new Map<LocalRun, Waited | undefined>()
-  const byClaim = new Map<string, LocalRun>()
-  const claimOf = new Map<LocalRun, string>()
+  const open = new Set<LocalRun>()
   const close = (run: LocalRun, settled: () => Settled | Promise<never>): void => {
     if (byKey.get(run.key) === run) byKey.delete(run.key)
-    open.get(run)?.resolve(settled())
-    open.delete(run)
-    byClaim.delete(claimOf.get(run) ?? '')
-    claimOf.delete(run)
+    if (open.delete(run)) run.waited?.resolve(settled())
   }
   const ended = async (run: LocalRun): Promise<Settled> => {
     if (!open.has(run)) return undefined
-    let waited = open.get(run)
-    if (!waited) {
+    if (!run.waited) {
       let resolve: Waited['resolve'] = () => {}
       const promise = new Promise<Settled>(done => {
         resolve = done
       })
-      waited = { promise, resolve }
-      open.set(run, waited)
+      run.waited = { promise, resolve }
     }
-    return waited.promise
+    return run.waited.promise
   }
   return {
     open(run, now) {
       // Oldest first: runs that nobody ended are dropped here, so that they cannot pile up.
-      for (const old of open.keys()) {
+      for (const old of open) {
         if (now < old.leaseUntil) break
         close(old, () => undefined)
       }
-      open.set(run, undefined)
+      open.add(run)
       const first = byKey.get(run.key)
       if (!first || now >= first.leaseUntil) byKey.set(run.key, run)
-    },
-    claim(run, fence) {
-      const claim = `${fence} ${run.key}`
-      byClaim.set(claim, run)
-      claimOf.set(run, claim)
     },
     find(key, now) {
       const run = byKey.get(key)
       return run && now < run.leaseUntil ? run : undefined
     },
-    claimed: (key, fence) => byClaim.get(`${fence} ${key}`),
+    claimed(key, fence) {
+      const first = byKey.get(key)
+      if (first?.fence === fence) return first
+      // Another payload of the key came first, or the run is not of this process.
+      for (const run of open) if (run.fence === fence && run.key === key) return run
+      return undefined
+    },
     end: (run, settled) => close(run, () => settled),
     fail: (run, error) => close(run, () => Promise.reject(error)),
     ended,
     async drained() {
-      await Promise.allSettled([...open.keys()].map(ended))
+      await Promise.allSettled([...open].map(ended))
     },
   }
 }
