@@ -113,6 +113,13 @@ t.test('names the misuse when the handler uses the pool beside its transaction, 
     tx => tx.query('-- done\n/* now */ commit'),
     tx => tx.query('End transaction'),
     tx => tx.query('start transaction'),
+    tx => tx.query('select 1; commit'),
+    tx => tx.query("select ';' ; /* ; */ -- ;\n ; rollback"),
+    tx => tx.query('select $$;$$ as a, $tag$ $$ ; $tag$ as b;commit;'),
+    tx => tx.query("select E'\\';'; commit --'"),
+    tx => tx.query('; commit'),
+    tx => tx.query("select U&'\\';commit;select ''"),
+    tx => tx.query('select /* /* ; */ */ 1;commit'),
   ]
   for (const misuse of misuses) {
     const run = host.run(write(), async (tx, facts) => {
@@ -123,6 +130,28 @@ t.test('names the misuse when the handler uses the pool beside its transaction, 
     await t.rejects(run, { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' })
   }
   t.equal(await effects(), 0)
+})
+
+t.test('lets the handler write a semicolon at the end, and in texts, names and comments', async t => {
+  const { host, effects } = await setUp(t, 1, 1)
+  const texts = [
+    'select 1;',
+    'select 1 ; ; -- done; commit\n',
+    "select 'a;b' as x, 'it''s; fine' as y",
+    "select E'a\\';b' as x",
+    "select 'a\\' as x",
+    'select 1 as "a;""b;"',
+    'select $$a;b$$ as x, $t$ $$;$$ $t$ as y',
+    'select 1 /* ; /* nested ; */ ; */ as x -- ;',
+    'do $do$ begin perform 1; perform 2; end $do$',
+    'select a$b from (select 1 as a$b) as t',
+  ]
+  const run = await host.run(write(), async (tx, facts) => {
+    for (const text of texts) await tx.query(text)
+    return effect(tx, facts)
+  })
+  t.match(run, { ok: true, value: { replayed: false } })
+  t.equal(await effects(), 1)
 })
 
 t.test('lets the handler use savepoints', async t => {

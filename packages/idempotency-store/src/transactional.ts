@@ -2,6 +2,7 @@ import { allow, Fault, malformedReply, type Verdict } from '@gatewright/kernel'
 import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
+import { controlsTransaction } from './control.ts'
 import { decide, modeOf, type Attempt } from './decide.ts'
 import { keeping } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
@@ -99,16 +100,13 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   }
 }
 
-/** After spaces and comments, a statement that begins or ends a transaction. */
-const CONTROL =
-  /^(?:\s|--[^\n]*\n|\/\*[^]*?\*\/)*(?:begin|start\s+transaction|commit|end|abort|rollback(?!\s+to\b)|prepare\s+transaction)\b/i
-
 /** The transaction as the handler gets it: it may set savepoints, but not end what holds rows and answer together. */
 function withoutControl(tx: SqlQueries): SqlQueries {
   return {
     async query(text, values) {
-      if (!CONTROL.test(text)) return tx.query(text, values)
-      throw new Fault('ERR_OUTSIDE_TRANSACTION', 'the handler tried to end or begin a transaction by itself')
+      if (!controlsTransaction(text)) return tx.query(text, values)
+      const tried = 'end or begin a transaction by itself, or run several statements as one'
+      throw new Fault('ERR_OUTSIDE_TRANSACTION', `the handler tried to ${tried}`)
     },
   }
 }
