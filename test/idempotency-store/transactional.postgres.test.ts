@@ -1,7 +1,12 @@
-import { createTransactionalIdempotency, type CommonOptions } from '@gatewright/idempotency-store'
-import { migrate, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
+import {
+  createIdempotency,
+  createTransactionalIdempotency,
+  type CommonOptions,
+} from '@gatewright/idempotency-store'
+import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { answer, write } from './support.ts'
@@ -88,6 +93,41 @@ t.test('rolls back rows and record together when the connection dies in the hand
   t.equal(await effects(), 0)
   t.match(await host.run(write(), effect), { ok: true, value: { replayed: false } })
   t.equal(await effects(), 1)
+})
+
+t.test('rolls back, and replays, when somebody else decided about the key during the run', async t => {
+  const { host, effects } = await setUp(t, 1, 2)
+  const twoPhase = createIdempotency({ storage: postgresStorage(fromPgPool(host.pool)) })
+  const decide = async () => {
+    const begun = await twoPhase.begin(write())
+    if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+    await twoPhase.complete(begun.value.claim, answer(402))
+  }
+  const run = await host.run(write(), async (tx, facts) => {
+    await decide()
+    return effect(tx, facts)
+  })
+  t.match(run, { ok: true, value: { answer: answer(402), replayed: true } })
+  t.equal(await effects(), 0)
+})
+
+t.test('takes the place of an expired answer, with a larger fence', async t => {
+  const clock = manualClock()
+  const { host, effects } = await setUp(t, 1, 1, { clock, maxHeldBytes: 0 })
+  const fences: number[] = []
+  const run = () =>
+    host.run(write(), async (_tx, { fence }) => {
+      fences.push(fence)
+      return answer(201, `"${fence}"`)
+    })
+  for (const replayed of [false, true]) t.match(await run(), { value: { replayed } })
+  clock.advance(86_400_000)
+  for (const replayed of [false, true]) {
+    t.match(await run(), { value: { replayed, answer: { body: `"${fences[1]}"` } } })
+  }
+  t.equal(fences.length, 2)
+  t.ok(fences[1]! > fences[0]!)
+  t.equal(await effects(), 0)
 })
 
 t.test('commits nothing when the handler swallowed a failed statement', async t => {

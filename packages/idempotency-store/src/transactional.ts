@@ -1,4 +1,4 @@
-import { allow, Fault, malformedReply, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
@@ -57,7 +57,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
 
   const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Answered>> => {
     const { storageKey, fingerprint, effectId } = request
-    let unrecorded: StoredAnswer | undefined
+    let rolledBack: Attempt<Answered> | undefined
     try {
       return await db.transaction(async (tx): Promise<Attempt<Answered>> => {
         const record = storage(tx)
@@ -67,22 +67,24 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
         const { fence } = begun
         const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
         if (classify(answer.status) !== 'final') {
-          unrecorded = answer
+          const value = { answer, replayed: false, expiresAt: null }
+          rolledBack = { state: 'started', value, settled: { as: undefined } }
           throw new Error('rolled back: the answer is not final')
         }
         const endedAt = settings.clock.now()
         const expiresAt = endedAt + settings.retentionMs
         const { ending, kept } = keeping(answer, expiresAt, settings)
         if (!(await record.end(storageKey, fence, ending, endedAt))) {
-          throw malformedReply('database', 'the run of this transaction')
+          // Somebody decided about the key between the read of the begin and its lock: see what it was.
+          rolledBack = { state: 'running' }
+          throw new Error('rolled back: another run was first')
         }
         const value = { answer, replayed: false, expiresAt }
         return { state: 'started', value, settled: { as: allow(kept) } }
       })
     } catch (error) {
-      if (!unrecorded) throw error
-      const value = { answer: unrecorded, replayed: false, expiresAt: null }
-      return { state: 'started', value, settled: { as: undefined } }
+      if (!rolledBack) throw error
+      return rolledBack
     }
   }
 

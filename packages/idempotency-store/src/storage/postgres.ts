@@ -7,6 +7,7 @@ import {
   type SqlQueries,
 } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage } from './port.ts'
+import { recordInTransaction } from './postgres-transaction.ts'
 import {
   COLUMNS,
   sqlStorage,
@@ -20,39 +21,34 @@ export type { SqlStorageOptions } from './statements.ts'
 
 /**
  * One statement: a live record is read and nothing is written; else the INSERT decides, on the newest version
- * of the row and not on the statement's snapshot. With `lock`, the key's advisory lock must be had first and
- * the answer is no row at all where another open transaction has it.
+ * of the row and not on the statement's snapshot.
  */
-function beginStatement(table: string, lock: boolean): string {
-  const source = lock ? 'from lock where got and' : 'where'
-  return `with ${lock ? 'lock as materialized (select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as got), ' : ''}
+function beginStatement(table: string): string {
+  return `with
     found as (select ${COLUMNS} from ${table} as held where digest = $1 and not ${TAKEABLE}),
     begun as (insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
       select $1, $2, $3, cast($5 as bigint), 'running', cast($4 as bigint)
-      ${source} not exists (select 1 from found) ${TAKE_OR_RETURN})
+      where not exists (select 1 from found) ${TAKE_OR_RETURN})
     select * from begun union all select * from found`
-}
-
-const storage = (db: SqlQueries, options: SqlStorageOptions, lock: boolean): IdempotencyStorage => {
-  const begin = beginStatement(tableName(options), lock)
-  return sqlStorage(db, async (queries, values) => (await rows(queries, begin, values))[0], options)
 }
 
 /** The record in Postgres. One statement per verb, READ COMMITTED (the default) or stricter. */
 export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
-  return storage(db, options, false)
+  const begin = beginStatement(tableName(options))
+  return sqlStorage(db, async (queries, values) => (await rows(queries, begin, values))[0], options)
 }
 
 /**
  * The record inside an open Postgres transaction, for `createTransactionalIdempotency`. A begin tries the key's
  * advisory lock and never waits: where another transaction runs the same key it answers `running` at once, so a
- * duplicate gives its connection back instead of holding it for as long as the first one takes.
+ * duplicate gives its connection back instead of holding it for as long as the first one takes. An ending that is
+ * false asks for a rollback.
  */
 export function postgresTransactionStorage(
   tx: SqlQueries,
   options: SqlStorageOptions = {},
 ): IdempotencyStorage {
-  return storage(tx, options, true)
+  return recordInTransaction(tx, postgresStorage(tx, options), options)
 }
 
 /** Creates or updates the table. Repeatable, and safe from many instances at once. */

@@ -18,7 +18,7 @@ export interface SqlStorageOptions {
   readonly prefix?: string
 }
 
-/** Runs one begin and returns the row it met or made, or none where the key is locked by a transaction. */
+/** Runs one begin and returns the row it met or made. */
 type BeginRow = (db: SqlQueries, values: readonly SqlValue[]) => Promise<SqlRow | undefined>
 
 /** The table of a prefix. */
@@ -47,9 +47,14 @@ export const TAKE_OR_RETURN: string = `on conflict (digest) do update set
   returning ${COLUMNS}`
 
 function readBegun(row: SqlRow, fingerprint: string, owner: string, now: EpochMs): Begun {
+  if (toText(row['owner']) === owner) return { state: 'started', fence: toInteger(row['fence']) }
+  return readHeld(row, fingerprint, now)
+}
+
+/** What a record says to a begin that does not get it. */
+export function readHeld(row: SqlRow, fingerprint: string, now: EpochMs): Begun {
   const state = row['state']
   const fence = toInteger(row['fence'])
-  if (toText(row['owner']) === owner) return { state: 'started', fence }
   if (toText(row['fingerprint']) !== fingerprint) return { state: 'reused' }
   const until = toInteger(row['until'])
   if (state === 'done') return { state, answer: toText(row['answer']), expiresAt: until }
@@ -57,7 +62,8 @@ function readBegun(row: SqlRow, fingerprint: string, owner: string, now: EpochMs
   return now < until ? { state } : { state: 'lost', fence }
 }
 
-const endValues = (ending: Ending): [state: string, answer: string | null, until: EpochMs] => {
+/** What an ending writes. */
+export const endValues = (ending: Ending): [state: string, answer: string | null, until: EpochMs] => {
   if (ending.state === 'lost') return ['running', null, 0]
   return [ending.state, ending.state === 'done' ? ending.answer : null, ending.expiresAt]
 }
@@ -82,7 +88,8 @@ export function sqlStorage(
     async begin(key, fingerprint, leaseUntil, now) {
       const owner = randomUUID()
       const row = await beginRow(db, [keyDigest(key), fingerprint, owner, leaseUntil, now])
-      return row ? readBegun(row, fingerprint, owner, now) : { state: 'running' }
+      if (!row) throw malformedReply('database', 'a row')
+      return readBegun(row, fingerprint, owner, now)
     },
     async end(key, fence, ending) {
       const [won, ...rest] = await rows(db, end, [keyDigest(key), fence, ...endValues(ending)])
