@@ -41,9 +41,13 @@ export async function orFault<T>(store: string, call: () => Promise<T>): Promise
   try {
     return await call()
   } catch (cause) {
-    if (cause instanceof Fault) throw cause
-    throw new Fault('ERR_STORE_UNAVAILABLE', `${store} failed`, { cause })
+    throw toFault(store, cause)
   }
+}
+
+/** What a store call threw, as a fault: `ERR_STORE_UNAVAILABLE` with the cause, or the fault that it is. */
+export function toFault(store: string, cause: unknown): Fault {
+  return cause instanceof Fault ? cause : new Fault('ERR_STORE_UNAVAILABLE', `${store} failed`, { cause })
 }
 
 /** The fault for a reply that its adapter cannot read. The reply itself is left out: it may hold secrets. */

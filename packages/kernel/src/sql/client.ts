@@ -1,4 +1,4 @@
-import { malformedReply, orFault } from '../fault.ts'
+import { malformedReply, toFault } from '../fault.ts'
 
 /** Values a statement can carry. Booleans and dates are left out: SQLite has neither. */
 export type SqlValue = string | number | bigint | null | Uint8Array
@@ -27,8 +27,13 @@ export async function rows(
   text: string,
   values: readonly SqlValue[] = [],
 ): Promise<readonly SqlRow[]> {
-  const reply: unknown = await orFault('database', () => db.query(text, values))
-  const found = (reply as { rows?: unknown } | null)?.rows
+  let reply: { rows?: unknown } | null
+  try {
+    reply = await db.query(text, values)
+  } catch (cause) {
+    throw toFault('database', cause)
+  }
+  const found = reply?.rows
   if (!Array.isArray(found)) throw malformedReply('database', 'rows')
   return found as readonly SqlRow[]
 }

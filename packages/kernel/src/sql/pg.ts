@@ -1,5 +1,5 @@
 import { keyDigest } from '../digest.ts'
-import { Fault, orFault } from '../fault.ts'
+import { Fault, orFault, toFault } from '../fault.ts'
 import { refuseConfined } from './confine.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
 
@@ -34,19 +34,23 @@ export interface PgPoolOptions {
   readonly prepare?: boolean
 }
 
-/** Runs a statement as it is, or by the name of its text. */
+/** Runs a statement as it is, or by the name of its text. Values are copied: it may wait in the pool's queue. */
 function runner(
   prepare: boolean,
 ): (on: PgQueries, text: string, values: readonly SqlValue[]) => Promise<{ rows: SqlRow[] }> {
   const names = new Map<string, string>()
-  return (on, text, values) => {
-    if (!prepare || values.length === 0) return on.query(text, [...values])
-    let name = names.get(text)
-    if (name === undefined) {
-      name = keyDigest(text)
-      names.set(text, name)
+  return async (on, text, values) => {
+    try {
+      if (!prepare || values.length === 0) return await on.query(text, [...values])
+      let name = names.get(text)
+      if (name === undefined) {
+        name = keyDigest(text)
+        names.set(text, name)
+      }
+      return await on.query({ name, text, values: [...values] })
+    } catch (cause) {
+      throw toFault('postgres', cause)
     }
-    return on.query({ name, text, values: [...values] })
   }
 }
 
@@ -59,7 +63,7 @@ export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}
   const db: SqlClient = {
     async query(text, values = []) {
       refuseConfined(db)
-      return orFault('postgres', () => run(pool, text, values))
+      return run(pool, text, values)
     },
     async transaction(work) {
       refuseConfined(db)
@@ -72,7 +76,7 @@ export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}
       const tx: SqlQueries = {
         query: async (text: string, values: readonly SqlValue[] = []) => {
           if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
-          return orFault('postgres', () => run(connection, text, values))
+          return run(connection, text, values)
         },
       }
       try {
