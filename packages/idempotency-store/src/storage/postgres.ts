@@ -35,7 +35,7 @@ function beginStatement(table: string): string {
 /** The record in Postgres. One statement per verb, READ COMMITTED (the default) or stricter. */
 export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
   const begin = beginStatement(tableName(options))
-  return sqlStorage(db, async (queries, values) => (await rows(queries, begin, values))[0], options)
+  return sqlStorage(db, (queries, values) => rows(queries, begin, values), options)
 }
 
 /**

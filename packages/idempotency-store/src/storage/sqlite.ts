@@ -29,8 +29,10 @@ export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): 
     values ($1, $2, $3, $5, 'running', $4) ${TAKE_OR_RETURN}`
   return sqlStorage(
     db,
-    async (queries, values) =>
-      (await rows(queries, find, values))[0] ?? (await rows(queries, begin, values))[0],
+    async (queries, values) => {
+      const found = await rows(queries, find, values)
+      return found.length > 0 ? found : rows(queries, begin, values)
+    },
     options,
   )
 }

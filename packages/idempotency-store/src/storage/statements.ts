@@ -18,8 +18,8 @@ export interface SqlStorageOptions {
   readonly prefix?: string
 }
 
-/** Runs one begin and returns the row it met or made. */
-type BeginRow = (db: SqlQueries, values: readonly SqlValue[]) => Promise<SqlRow | undefined>
+/** Runs one begin and returns the row it met or made, first of any. */
+type BeginRow = (db: SqlQueries, values: readonly SqlValue[]) => Promise<readonly SqlRow[]>
 
 /** The table of a prefix. */
 export function tableName(options: SqlStorageOptions): string {
@@ -87,7 +87,7 @@ export function sqlStorage(
   return {
     async begin(key, fingerprint, leaseUntil, now) {
       const owner = randomUUID()
-      const row = await beginRow(db, [keyDigest(key), fingerprint, owner, leaseUntil, now])
+      const [row] = await beginRow(db, [keyDigest(key), fingerprint, owner, leaseUntil, now])
       if (!row) throw malformedReply('database', 'a row')
       return readBegun(row, fingerprint, owner, now)
     },
