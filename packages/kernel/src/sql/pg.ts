@@ -74,10 +74,12 @@ export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}
       let healthy = false
       let open = true
       const tx: SqlQueries = {
-        query: async (text: string, values: readonly SqlValue[] = []) => {
-          if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
-          return run(connection, text, values)
-        },
+        query: (text, values = []) =>
+          open
+            ? run(connection, text, values)
+            : Promise.reject(
+                new Error('the transaction has ended: use tx only inside its own work function'),
+              ),
       }
       try {
         await orFault('postgres', () => connection.query('begin'))
