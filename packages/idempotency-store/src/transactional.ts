@@ -104,11 +104,10 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
 
 /** The transaction as the handler gets it: it may set savepoints, but not end what holds rows and answer together. */
 function withoutControl(tx: SqlQueries): SqlQueries {
-  return {
-    async query(text, values) {
-      if (!controlsTransaction(text)) return tx.query(text, values)
-      const tried = 'end or begin a transaction by itself, or run several statements as one'
-      throw new Fault('ERR_OUTSIDE_TRANSACTION', `the handler tried to ${tried}`)
-    },
-  }
+  return { query: (text, values) => (controlsTransaction(text) ? refused() : tx.query(text, values)) }
+}
+
+const refused = async (): Promise<never> => {
+  const tried = 'end or begin a transaction by itself, or run several statements as one'
+  throw new Fault('ERR_OUTSIDE_TRANSACTION', `the handler tried to ${tried}`)
 }
