@@ -17,7 +17,7 @@ import { createApp } from './server/app.ts'
 import type { Observe } from './server/decision.ts'
 import { rpcClients } from './rpc.ts'
 import { appServices } from './services.ts'
-import { openStores } from './storage/open.ts'
+import { openStores, type OpenStores } from './storage/open.ts'
 import * as token from './tokens.ts'
 
 /** A host that listens. */
@@ -54,28 +54,18 @@ const FIRST_ROUNDS_MS = 2000
  * host has the data folder.
  */
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
-  const { backend, secrets, close: closeStores } = await openStores(config)
-  const container = createContainer()
-  container.bind(token.CONFIG, () => config)
-  container.bind(token.BACKEND, () => backend)
-  container.bind(token.SECRETS, () => secrets)
-  const { clock } = options
-  if (clock) container.bind(token.CLOCK, () => clock)
-  const recovery = await pickRecover()
-  container.bind(token.RECOVERY, () => recovery)
-  container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
-  const readers = await chainReaders(config)
-  container.bind(token.READERS, () => readers)
+  const stores = await openStores(config)
+  const container = await hostContainer(config, stores, options.clock)
   const guard = container.get(token.GUARD)
   let running: RunningChores | undefined
   try {
     await guard.start()
-    await offerDepositAddresses(backend.sql, config.payinReceivers)
+    await offerDepositAddresses(stores.backend.sql, config.payinReceivers)
     const chores = maintenance(container, options.report)
     running = startChores(chores, options.report)
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     const aliasUsage = createUsageLog({
-      ...{ storage: backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
+      ...{ storage: stores.backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
     const app = appOf(container, observing(options.observe, aliasUsage))
     const server = createServer(
@@ -96,15 +86,34 @@ export async function startHost(config: Config, options: StartOptions): Promise<
         await container.get(token.ISSUER).flush()
         await aliasUsage.flush().catch(options.report)
         await guard.stop()
-        await closeStores()
+        await stores.close()
       },
     }
   } catch (error) {
     await running?.stop()
     await guard.stop()
-    await closeStores()
+    await stores.close()
     throw error
   }
+}
+
+/** Everything the host is made of, over its configuration and stores. */
+async function hostContainer(
+  config: Config,
+  stores: OpenStores,
+  clock: Clock | undefined,
+): Promise<Container> {
+  const container = createContainer()
+  container.bind(token.CONFIG, () => config)
+  container.bind(token.BACKEND, () => stores.backend)
+  container.bind(token.SECRETS, () => stores.secrets)
+  if (clock) container.bind(token.CLOCK, () => clock)
+  const recovery = await pickRecover()
+  container.bind(token.RECOVERY, () => recovery)
+  container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
+  const readers = await chainReaders(config)
+  container.bind(token.READERS, () => readers)
+  return container
 }
 
 /** A reader for every chain that pay-ins are paid on. viem's client is loaded only where there is one. */
