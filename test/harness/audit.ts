@@ -1,0 +1,59 @@
+import { rows, toInteger, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import { createLedger } from '@gatewright/reference-host'
+
+const HISTORY = 'select count(*) from gw_payin_moves m where m.payin_id = p.id'
+const TRANSFER = "select count(*) from gw_ledger_transfers l where l.id = 'payin:' || p.id"
+
+/** What must never be found, each with the statement that counts it. */
+const WRONG: Readonly<Record<string, string>> = {
+  'settled pay-ins that moved no money, or others that did': `select count(*) as n from gw_payins p
+    where case when p.status = 'settled' then 1 else 0 end <> (${TRANSFER})`,
+  'pay-ins that moved another amount, or between other accounts': `select count(*) as n from gw_payins p
+    join gw_ledger_transfers l on l.id = 'payin:' || p.id
+    where l.amount_cents <> p.amount_cents
+      or l.credit_account <> case when p.plan_id is null then 'user:' || p.account_id else 'house:revenue' end
+      or l.debit_account <> case when p.method = 'balance' then 'user:' || p.account_id
+        else 'outside:chain:' || p.chain_id || ':' || p.token end`,
+  'transfers of a pay-in that is not there': `select count(*) as n from gw_ledger_transfers l
+    where l.id like 'payin:%' and not exists (select 1 from gw_payins p where l.id = 'payin:' || p.id)`,
+  'histories that do not end in the status, or have gaps': `select count(*) as n from gw_payins p
+    where p.moves <> (${HISTORY})
+      or 1 <> (${HISTORY} and m.number = 1 and m.cause = 'created' and m.from_status is null)
+      or 1 <> (${HISTORY} and m.number = p.moves and m.to_status = p.status)
+      or exists (select 1 from gw_payin_moves m join gw_payin_moves b
+        on b.payin_id = m.payin_id and b.number = m.number - 1 and b.to_status <> m.from_status
+        where m.payin_id = p.id)`,
+  'subscriptions without a pay-in, or with other periods than were paid': `select count(*) as n
+    from gw_subscriptions s
+    where not exists (select 1 from gw_payins p where p.subscription_id = s.id)
+      or s.paid_months <> case s.plan_interval when 'year' then 12 else 1 end *
+        (select count(*) from gw_payins p where p.subscription_id = s.id and p.status = 'settled')`,
+  'holds without an open pay-in, or open pay-ins without their hold': `select
+    abs((select count(*) from gw_spend_holds) - (select count(*) from gw_payins p
+      where p.hold like '%"held":true%' and p.status in ('awaiting_payment', 'confirming'))) as n`,
+  'deposit addresses that do not belong to their one pay-in': `select
+    (select count(*) from gw_payins p where p.own_receiver = 1 and 1 <> (select count(*)
+      from gw_deposit_addresses a where a.payin_id = p.id and a.address = p.pay_to and a.chain_id = p.chain_id))
+    + (select count(*) from gw_deposit_addresses a where a.payin_id is not null
+      and not exists (select 1 from gw_payins p where p.id = a.payin_id and p.own_receiver = 1)) as n`,
+}
+
+/**
+ * Looks through everything about money in a host's database, and says what is wrong. Whatever has been killed, and
+ * whenever, it must find nothing. Subscriptions are taken to have been renewed without gaps.
+ */
+export async function auditMoney(db: SqlClient, dialect: SqlDialect): Promise<readonly string[]> {
+  const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
+  const found = sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]
+  found.push(...wrongAccounts.map(account => `ledger account ${account} is wrong`))
+  // One transaction each would see different moments; a host may be running.
+  await db.transaction(async tx => {
+    if (dialect === 'postgres') await rows(tx, 'set transaction isolation level repeatable read')
+    for (const [what, text] of Object.entries(WRONG)) {
+      const [row] = await rows(tx, text)
+      const count = toInteger(row?.['n'])
+      if (count > 0) found.push(`${count} ${what}`)
+    }
+  })
+  return found
+}

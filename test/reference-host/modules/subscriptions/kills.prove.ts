@@ -1,0 +1,177 @@
+// A host is killed at every statement of everything that changes a pay-in, on both databases, and the next host is
+// asked the same again.
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
+import { manualClock } from '@gatewright/kernel/testing'
+import Database from 'libsql'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { auditMoney } from '../../../harness/audit.ts'
+import { startEvm } from '../../../harness/evm.ts'
+import { hostStoresEnv } from '../../../harness/host-stores.ts'
+import type { Answer } from '../../../harness/host.ts'
+import { payinOf } from '../../../harness/money.ts'
+import { chainUser, payinChain } from '../../../harness/paid-host.ts'
+import { STEPS, type Attempt, type Bench } from './kill-steps.ts'
+import { mortalHost, type Kill } from './mortal.ts'
+
+type StoreName = 'postgres' | 'sqlite'
+interface Place {
+  readonly env: Readonly<Record<string, string>>
+  /** Looks at what a dead host left. */
+  audit(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+async function freshPlace(store: StoreName): Promise<Place> {
+  if (store === 'sqlite') {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
+    return {
+      env: { DATA_DIR: dataDir },
+      async audit() {
+        // Opening the file itself would recover it ahead of the next host.
+        const copy = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
+        cpSync(dataDir, copy, { recursive: true })
+        const database = new Database(join(copy, 'host.sqlite'))
+        const found = await auditMoney(fromSqlite(database), 'sqlite')
+        database.close()
+        rmSync(copy, { recursive: true })
+        return found
+      },
+      close: async () => rmSync(dataDir, { recursive: true, force: true }),
+    }
+  }
+  const { env, drop } = await hostStoresEnv('postgres')
+  const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
+  return {
+    env,
+    audit: () => auditMoney(fromPgPool(pool), 'postgres'),
+    async close() {
+      await pool.end()
+      await drop()
+    },
+  }
+}
+
+const CAP = 10_000_000
+/**
+ * Where to kill besides before each statement, which is after the one before it: after the last; and on Postgres, where a
+ * statement is sent and answered, between the two, wherever something may be kept that nobody has been told of.
+ */
+function further(store: StoreName, statements: readonly string[]): readonly Kill[] {
+  let open = false
+  const kills: Kill[] = [{ moment: 'after', at: statements.length }]
+  for (const [index, text] of statements.entries()) {
+    if (text.startsWith('begin')) open = true
+    if (text === 'commit') open = false
+    if (store === 'postgres' && !open) kills.push({ moment: 'during', at: index + 1 })
+  }
+  return kills
+}
+
+/** Asks again until there is an answer: on Postgres a dead host's transaction takes a moment to be over. */
+async function answered(attempt: Attempt): Promise<Answer | void> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await attempt.again()
+    if (!answer || answer.status === 200 || tries === 100) return answer
+    if (answer.status !== 503 && answer.body['error'] !== 'request_in_progress') return answer
+    await delay(20)
+  }
+}
+
+/** What the account of a step must have by now. */
+interface Account {
+  readonly payins: Map<string, string>
+  balance: number
+  used: number
+  subscriptions: number
+}
+
+async function judge(t: Test, { user }: Bench, account: Account, attempt: Attempt, title: string) {
+  const { status, cause, gained } = attempt
+  const answer = await answered(attempt)
+  const repeat = answer && (await attempt.again())
+  const payin = answer ? payinOf(answer) : attempt.payin
+  if (repeat) t.match(repeat, { status: 200, body: answer.body }, `${title}: the answer stays`)
+  const id = payin?.id as string
+  t.match((answer && payin) ?? { status }, { status }, `${title}: the answer`)
+  account.payins.set(id, status)
+  for (const what of ['balance', 'used', 'subscriptions'] as const) account[what] += gained[what]
+  const read = await user.payin(id)
+  t.match(read, { status, amountCents: Number }, title)
+  t.equal(read.history?.at(-1)?.cause, cause, title)
+  const list = async (name: string): Promise<{ id: string; status: string }[]> =>
+    (await user.read(`/subscriptions${name === 'payins' ? '/payins' : ''}?limit=100`)).body.data[
+      name
+    ] as never
+  const payins = Object.fromEntries((await list('payins')).map(each => [each.id, each.status]))
+  t.same(payins, Object.fromEntries(account.payins), `${title}: none is lost, double or half`)
+  t.equal((await list('subscriptions')).length, account.subscriptions, `${title}: subscriptions`)
+  t.equal(await user.balance(), account.balance, `${title}: the balance`)
+  const blocked = await user.write('/subscriptions/payin', { amountCents: 100_000_000 })
+  t.match(blocked, { status: 403, body: { remaining: CAP - account.used } }, `${title}: the cap`)
+  if (!attempt.settlesLater) return
+  account.payins.set(id, 'settled')
+  account.balance += read.amountCents
+}
+
+t.setTimeout(900_000)
+// The two databases have nothing in common.
+t.jobs = 2
+
+for (const store of ['postgres', 'sqlite'] as const) {
+  void t.test(`a killed host loses, doubles and halves nothing, on ${store}`, { buffered: true }, async t => {
+    const place = await freshPlace(store)
+    t.teardown(() => place.close())
+    const evm = await startEvm()
+    t.teardown(() => evm.stop())
+    const clock = manualClock()
+    const chain = { ...(await payinChain(evm, clock)), ...evm }
+    const receivers = JSON.parse(chain.env['PAYIN_RECEIVERS'] as string) as Record<string, unknown>[]
+    const own = Array.from({ length: 200 }, (_, n) => `0x${(0xd00000 + n).toString(16).padStart(40, '0')}`)
+    ;(receivers[1] as Record<string, unknown>)['depositAddresses'] = own
+    const host = await mortalHost(
+      {
+        ...{ PORT: '0', RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '100', ...place.env, ...chain.env },
+        PAYIN_RECEIVERS: JSON.stringify(receivers),
+      },
+      clock,
+    )
+    t.teardown(() => host.kill())
+    const policy = { limits: [{ operations: ['subscriptions.*'], maxCents: CAP, window: 'total' }] }
+    let accounts = 0
+    for (const [name, step] of Object.entries(STEPS)) {
+      const started = performance.now()
+      accounts += 1
+      const user = await chainUser(host.send, accounts, clock.now(), { policy })
+      const bench: Bench = { host, clock, chain, user }
+      const account: Account = { payins: new Map(), balance: 0, used: 0, subscriptions: 0 }
+      let deaths = 0
+      const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
+        const title = `${store}, ${name}: killed ${at.moment} statement ${at.at}`
+        bench.user = await bench.user.renewed()
+        const attempt = await step(bench)
+        const { died, statements } = await host.killing(at, attempt.act)
+        if (died) {
+          deaths += 1
+          t.same(await place.audit(), [], title)
+          await host.restart()
+        }
+        await judge(t, bench, account, attempt, title)
+        return died ? undefined : statements
+      }
+      let lived: readonly string[] | undefined
+      for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
+      t.equal(deaths, lived.length, `it died before each of ${deaths} statements`)
+      for (const each of further(store, lived)) t.notOk(await kill(each), `it died ${each.moment} ${each.at}`)
+      t.ok(lived.includes('commit') && deaths >= 10, lived.join('; '))
+      const seconds = ((performance.now() - started) / 1000).toFixed(1)
+      t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements, ${seconds} s`)
+    }
+    await host.kill()
+    t.same(await place.audit(), [], 'in the end')
+  })
+}
