@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { request, spawnHost, type Answer, type HostProcess, type TestHost } from './host.ts'
+import type { Random } from './random.ts'
+
+/** Host processes on shared stores, some of which are killed now and then. */
+export interface Fleet {
+  /**
+   * Asks one host after the other until one has an answer: a lost connection, 503 and `request_in_progress` are none.
+   * So a write needs an idempotency key.
+   */
+  send: TestHost['send']
+  /** What happened so far. */
+  readonly counts: { kills: number; lost: number; unavailable: number; inProgress: number }
+  /** Kills hosts at random moments and starts them again, until the returned function is called. */
+  killing(random: Random): () => Promise<void>
+  /** Stops the hosts, and says what they printed. */
+  stop(): Promise<string>
+}
+
+const MOST_TRIES = 300
+
+/** Starts `size` hosts at once, an even number. */
+export async function startFleet(size: number, env: Record<string, string>, random: Random): Promise<Fleet> {
+  const start = (): Promise<HostProcess> => spawnHost('unused', env)
+  const hosts = await Promise.all(Array.from({ length: size }, start))
+  const counts = { kills: 0, lost: 0, unavailable: 0, inProgress: 0 }
+  let output = ''
+  const answerOf = async (
+    host: HostProcess,
+    ...asked: Parameters<TestHost['send']>
+  ): Promise<Answer | undefined> => {
+    const answer = await request(host.url, ...asked).catch(() => undefined)
+    if (!answer) counts.lost += 1
+    else if (answer.status === 503) counts.unavailable += 1
+    else if (answer.body['error'] === 'request_in_progress') counts.inProgress += 1
+    else return answer
+    return undefined
+  }
+  const killOne = async (at: number): Promise<void> => {
+    const victim = hosts[at] as HostProcess
+    await victim.stop('SIGKILL')
+    output += victim.output()
+    counts.kills += 1
+    hosts[at] = await start()
+  }
+  return {
+    counts,
+    async send(path, options) {
+      let at = random.under(size)
+      for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+        const answer = await answerOf(hosts[at] as HostProcess, path, options)
+        if (answer) return answer
+        at = (at + 1) % size
+        await delay(tries < size ? 5 : 100)
+      }
+      throw new Error(`${path}: no answer from any host`)
+    },
+    killing(chance) {
+      const stop = new AbortController()
+      // Two at work, each on its half of the hosts: so two may be gone at once, and some are always there.
+      const kill = async (half: number): Promise<void> => {
+        while (!stop.signal.aborted) {
+          await delay(100 + chance.under(500))
+          if (!stop.signal.aborted) await killOne(2 * chance.under(size / 2) + half)
+        }
+      }
+      const killers = Promise.all([kill(0), kill(1)])
+      return async () => {
+        stop.abort()
+        await killers
+      }
+    },
+    async stop() {
+      await Promise.all(hosts.map(host => host.stop('SIGTERM')))
+      return output + hosts.map(host => host.output()).join('')
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import type { Answer } from '../../../harness/host.ts'
+import type { WirePayin } from '../../../harness/money.ts'
+
+/** What a client knows of one of its pay-ins. */
+export interface KnownPayin {
+  readonly id: string
+  readonly amountCents: number
+  readonly plan: string | null
+  readonly subscriptionId: string | null
+  readonly units: bigint
+  /** A host said that the balance paid it. */
+  balancePaid: boolean
+  /** The exact transfer for it is in the chain. */
+  transfer: string | undefined
+  /** A host took a transaction for it. */
+  named: boolean
+}
+
+/** What an account must come to, by what its client did and was told. */
+export interface Model {
+  readonly capCents: number
+  readonly payins: Map<string, KnownPayin>
+  readonly subscriptions: Set<string>
+  /** All that was deposited. */
+  deposited: number
+  /** The sum of the pay-ins that hosts allowed. */
+  used: number
+  /** What hosts said that the cap still left, each with the least and the most that it can have been. */
+  readonly blocked: { readonly remaining: number; readonly most: number }[]
+  /** Each pay-in as an answer showed it. */
+  readonly told: WirePayin[]
+  readonly wrong: string[]
+}
+
+/** An account that has done nothing. */
+export function newModel(capCents: number): Model {
+  return {
+    ...{ capCents, payins: new Map(), subscriptions: new Set(), deposited: 0, used: 0 },
+    ...{ blocked: [], told: [], wrong: [] },
+  }
+}
+
+/** Notes the answer to a request that makes a pay-in, which was sent when `used` was `before`. */
+export function noteMade(model: Model, before: number, amountCents: number, { status, body }: Answer): void {
+  if (status === 403 && body['error'] === 'policy_blocked') {
+    const remaining = body['remaining'] as number
+    if (remaining >= amountCents) model.wrong.push(`blocked ${amountCents} with ${remaining} left`)
+    model.blocked.push({ remaining, most: model.capCents - before })
+    return
+  }
+  if (status !== 200) return void model.wrong.push(`making a pay-in: ${status} ${JSON.stringify(body)}`)
+  const payin = body.data['payin'] as WirePayin
+  const { id, plan, subscriptionId } = payin
+  if (payin.amountCents !== amountCents || payin.status !== 'awaiting_payment' || model.payins.has(id)) {
+    model.wrong.push(`made for ${amountCents}: ${JSON.stringify(payin)}`)
+  }
+  const units = BigInt(payin.payTo?.units as string)
+  const known = { id, amountCents, plan, subscriptionId, units }
+  model.payins.set(id, { ...known, balancePaid: false, transfer: undefined, named: false })
+  model.told.push(payin)
+  model.used += amountCents
+  if (subscriptionId !== null) model.subscriptions.add(subscriptionId)
+}
+
+/** Notes the answer to a payment from the balance. */
+export function noteBalancePaid(model: Model, known: KnownPayin, { status, body }: Answer): void {
+  if (status === 400) return
+  const payin = body.data?.['payin'] as WirePayin | undefined
+  if (status !== 200 || payin?.status !== 'settled') {
+    return void model.wrong.push(`paying from the balance: ${status} ${JSON.stringify(body)}`)
+  }
+  model.told.push(payin)
+  if (payin.method === 'balance') known.balancePaid = true
+  else if (known.transfer === undefined) model.wrong.push(`${known.id} is settled, and nobody paid it`)
+}
+
+/** Notes the answer to a request that names a transaction. */
+export function noteNamed(model: Model, known: KnownPayin, { status, body }: Answer): void {
+  if (status !== 200) return void model.wrong.push(`naming: ${status} ${JSON.stringify(body)}`)
+  model.told.push(body.data['payin'] as WirePayin)
+  known.named = true
+}
+
+/** What a pay-in must have come to once every watcher has caught up. */
+export function endOf(known: KnownPayin): { readonly status: string; readonly method: string } {
+  if (known.balancePaid) return { status: 'settled', method: 'balance' }
+  if (known.transfer !== undefined) return { status: 'settled', method: 'onchain' }
+  return { status: known.named ? 'confirming' : 'awaiting_payment', method: 'onchain' }
+}
+
+/** The balance that the account must have in the end. */
+export function balanceOf({ deposited, payins }: Model): number {
+  let balance = deposited
+  for (const known of payins.values()) {
+    if (known.balancePaid) balance -= known.amountCents
+    else if (known.plan === null && known.transfer !== undefined) balance += known.amountCents
+  }
+  return balance
+}
+
+/** What is not as the model has it, when a client reads everything in the end. */
+export function differences(
+  model: Model,
+  found: {
+    readonly payins: readonly WirePayin[]
+    readonly subscriptions: readonly { readonly id: string; readonly status: string }[]
+    readonly balance: number
+    readonly remaining: number
+  },
+): readonly string[] {
+  const wrong = [...model.wrong]
+  const expect = (what: string, is: unknown, must: unknown): void => {
+    if (JSON.stringify(is) !== JSON.stringify(must)) {
+      wrong.push(`${what}: is ${JSON.stringify(is)}, must be ${JSON.stringify(must)}`)
+    }
+  }
+  const byId = new Map(found.payins.map(payin => [payin.id, payin]))
+  expect('pay-ins', [...byId.keys()].toSorted(), [...model.payins.keys()].toSorted())
+  for (const [id, known] of model.payins) {
+    const { status, method } = byId.get(id) ?? {}
+    expect(`pay-in ${id}`, { status, method }, endOf(known))
+  }
+  for (const told of model.told) {
+    const now = byId.get(told.id)
+    const same = now?.amountCents === told.amountCents && now.subscriptionId === told.subscriptionId
+    const stays = told.status !== 'settled' || (now?.status === 'settled' && now.method === told.method)
+    const begun = told.status === 'awaiting_payment' || now?.status !== 'awaiting_payment'
+    if (!same || !stays || !begun) wrong.push(`told ${JSON.stringify(told)}, found ${JSON.stringify(now)}`)
+  }
+  const paid = [...model.payins.values()].filter(known => endOf(known).status === 'settled')
+  const active = [...new Set(paid.flatMap(({ subscriptionId }) => subscriptionId ?? []))]
+  const ids = found.subscriptions.map(({ id }) => id)
+  expect('subscriptions', ids.toSorted(), [...model.subscriptions].toSorted())
+  const isActive = found.subscriptions.filter(({ status }) => status === 'active').map(({ id }) => id)
+  expect('active subscriptions', isActive.toSorted(), active.toSorted())
+  expect('balance', found.balance, balanceOf(model))
+  expect('left under the cap', found.remaining, model.capCents - model.used)
+  for (const { remaining, most } of model.blocked) {
+    if (remaining > most || remaining < found.remaining) {
+      wrong.push(`${remaining} was left, between ${found.remaining} and ${most}`)
+    }
+  }
+  return wrong
+}
