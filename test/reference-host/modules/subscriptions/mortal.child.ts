@@ -102,7 +102,7 @@ process.on('message', (order: Order) => {
   const chore = host.chores.find(({ name }) => name === order.chore)
   if (!chore) return say({ statements: counted })
   served
-    .run(true, () => chore.run())
+    .run(true, () => chore.run(new AbortController().signal))
     .then(
       () => say({ statements: counted }),
       (error: unknown) => say({ statements: counted, failed: String(error) }),

@@ -47,6 +47,8 @@ export function payinEndings(services: EndingServices): PayinEndings {
     const moved = await ledger.transfer(tx, transfer, now)
     if (moved === 'insufficient') return false
     if (moved !== 'done') throw new Error(`pay-in ${id} was open, and the ledger has it: ${moved}`)
+    // What was held is spent. A hold that is gone has been ended before, by an operator: the counters stay as they are.
+    if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
     if (subscriptionId !== null) await subscriptions.extend(tx, subscriptionId, now)
     return true
   }
