@@ -59,7 +59,7 @@ create index {prefix}payins_account on {prefix}payins (account_id, created_at);
 
 -- version 2
 create table {prefix}subscriptions (
-  position bigint generated always as identity primary key,
+  position bigint generated always as identity,
   id text collate "C" not null unique,
   account_id text collate "C" not null,
   effect_id text collate "C" not null unique,
@@ -69,17 +69,17 @@ create table {prefix}subscriptions (
   anchor_at bigint,
   paid_months integer not null default 0,
   created_at bigint not null,
+  -- Nothing sorts by the position alone, so that no plan reads a list through everybody's rows.
+  primary key (account_id, position),
   check ((anchor_at is null) = (paid_months = 0))
 );
-
-create index {prefix}subscriptions_account on {prefix}subscriptions (account_id, position);
 
 drop index {prefix}payins_account;
 
 alter table {prefix}payins rename to {prefix}payins_1;
 
 create table {prefix}payins (
-  position bigint generated always as identity primary key,
+  position bigint generated always as identity,
   id text collate "C" not null unique,
   account_id text collate "C" not null,
   user_id text,
@@ -109,6 +109,7 @@ create table {prefix}payins (
   created_at bigint not null,
   expires_at bigint not null,
   due_at bigint not null,
+  primary key (account_id, position),
   unique (chain_id, transfer_tx, transfer_log),
   check ((chain_id is null) = (pay_to is null) and (chain_id is null) = (token is null)
     and (chain_id is null) = (units is null)),
@@ -123,8 +124,6 @@ insert into {prefix}payins (id, account_id, user_id, effect_id, amount_cents, cu
 
 drop table {prefix}payins_1;
 
-create index {prefix}payins_account on {prefix}payins (account_id, position);
-
 create index {prefix}payins_due on {prefix}payins (chain_id, due_at, id)
   where status in ('awaiting_payment', 'confirming');
 
@@ -133,6 +132,9 @@ create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, payer, 
 
 create index {prefix}payins_own_address on {prefix}payins (account_id, chain_id)
   where own_receiver = 1;
+
+create index {prefix}payins_watched on {prefix}payins (chain_id, pay_to)
+  where own_receiver = 1 and status in ('awaiting_payment', 'confirming');
 
 create index {prefix}payins_submitted on {prefix}payins (chain_id, submitted_tx, position)
   where status = 'confirming' and submitted_tx is not null and transfer_tx is null;

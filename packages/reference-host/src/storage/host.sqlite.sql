@@ -134,6 +134,9 @@ create index {prefix}payins_payable on {prefix}payins (chain_id, pay_to, payer, 
 create index {prefix}payins_own_address on {prefix}payins (account_id, chain_id)
   where own_receiver = 1;
 
+create index {prefix}payins_watched on {prefix}payins (chain_id, pay_to)
+  where own_receiver = 1 and status in ('awaiting_payment', 'confirming');
+
 create index {prefix}payins_submitted on {prefix}payins (chain_id, submitted_tx, position)
   where status = 'confirming' and submitted_tx is not null and transfer_tx is null;
 

@@ -136,9 +136,8 @@ function toHeld(row: SqlRow): Held {
 export function payinsOnChain(db: SqlClient): PayinsOnChain {
   return {
     async ownAddresses(chainId) {
-      const text = `select a.address from gw_deposit_addresses a join gw_payins p on p.id = a.payin_id
-        where a.chain_id = $1 and p.${OPEN}`
-      return (await rows(db, text, [chainId])).map(row => toText(row['address']))
+      const text = `select pay_to from gw_payins where chain_id = $1 and own_receiver = 1 and ${OPEN}`
+      return (await rows(db, text, [chainId])).map(row => toText(row['pay_to']))
     },
     async held(chainId, fromBlock) {
       const text = `${HELD} and transfer_block >= $2`

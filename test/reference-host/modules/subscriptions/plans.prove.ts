@@ -1,0 +1,210 @@
+// A million pay-ins, moves and transfers in Postgres: everything a host asks of them goes by an index and stays small.
+import { randomUUID } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { manualClock } from '@gatewright/kernel/testing'
+import pg from 'pg'
+import t from 'tap'
+import { mine, startEvm } from '../../../harness/evm.ts'
+import {
+  buffersOf,
+  explainQueries,
+  nodesOf,
+  type Explained,
+  type PlanNode,
+} from '../../../harness/explain.ts'
+import { hostStoresEnv } from '../../../harness/host-stores.ts'
+import { request, spawnHost, startTestHost, type Answer } from '../../../harness/host.ts'
+import { moneyUser, payinOf } from '../../../harness/money.ts'
+import { chainUser, payinChain } from '../../../harness/paid-host.ts'
+import { fillMillion } from './million.ts'
+
+/** What is under test: the tables that grow. */
+const OURS = /gw_(payins|payin_moves|subscriptions|deposit_addresses|ledger_\w+|chain_cursors)\b/
+/** A chain has one row in the cursors, and none grows. */
+const BIG = /^gw_(?!chain_cursors)/
+const MOST_BUFFERS = 120
+/** A table so small is read whole, such as the tail once it is folded. */
+const FEW_BUFFERS = 8
+const MOST_FILTERED = 100
+const SOURCES = 'packages/reference-host/src'
+
+/** Statements as the sources spell them, up to the first part that is put in. */
+function spelled(): readonly string[] {
+  const folder = join(SOURCES, 'modules/subscriptions')
+  const files = [...readdirSync(folder).map(name => join(folder, name)), join(SOURCES, 'ledger/ledger.ts')]
+  const quoted = /`((?:select|insert|update|delete|with) [^`]*)`|'((?:select|insert|update|delete) [^'\n]*)'/g
+  return files
+    .flatMap(file => [...readFileSync(file, 'utf8').matchAll(quoted)].map(([, long, short]) => long ?? short))
+    .map(text => plain((text as string).split('${')[0] as string))
+}
+
+/** `ledger check` reads the whole ledger, for an operator; and SQLite's own spelling of what is folded. */
+const ELSEWHERE = [
+  ...['select a.id, a.may_overdraw', 'select (select count(*)', 'select b.id from'],
+  ...['update gw_ledger_accounts as a', 'delete from gw_ledger_tail'],
+  // One row a chain: of the first reading, and of a node that fell behind.
+  ...[
+    'update gw_chain_cursors set lease_until = 0',
+    'update gw_chain_cursors set next_block = $1, head_block',
+  ],
+]
+/** What costs as much as there is to fold. */
+const FOLDING = /^(select max\(n\.account_id\)|with folded)/
+
+function plain(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+t.setTimeout(600_000)
+
+t.test('among a million pay-ins, everything goes by an index', async t => {
+  const evm = await startEvm()
+  t.teardown(() => evm.stop())
+  const clock = manualClock()
+  const chain = await payinChain(evm, clock)
+  const stores = await hostStoresEnv('postgres')
+  const env = { ...stores.env, ...chain.env, RATE_LIMITS: 'off', LOG_LEVEL: 'error' }
+  const url = stores.env['DATABASE_URL'] as string
+
+  const first = await spawnHost('unused', env)
+  const made = await chainUser((path, options) => request(first.url, path, options), 1, Date.now())
+  await first.stop('SIGTERM')
+  const pool = new pg.Pool({ connectionString: url, max: 1 })
+  const { rows } = await pool.query<{ account_id: string }>('select account_id from gw_users')
+  const accountId = rows[0]?.account_id as string
+  t.teardown(async () => {
+    await pool.end()
+    await stores.drop()
+  })
+  const filled = performance.now()
+  await fillMillion(url, {
+    ...{ accountId, chainId: evm.chainId, token: chain.usdc.address, receiver: chain.receiver },
+  })
+  t.comment(`measured ${((performance.now() - filled) / 1000).toFixed(1)} s to fill a million of each`)
+
+  const started = performance.now()
+  const ready = await spawnHost('unused', env)
+  const readyMs = Math.round(performance.now() - started)
+  await ready.stop('SIGTERM')
+  t.ok(readyMs < 3000, `ready after ${readyMs} ms`)
+  t.comment(`measured ready after ${readyMs} ms`)
+
+  const explained = explainQueries(text => OURS.test(text) && !/^\s*(create|alter|drop|vacuum)/.test(text), 3)
+  t.teardown(() => explained.stop())
+  // Behind the other host's lease of the chain.
+  clock.set(Date.now() + 60_000)
+  // One that is configured no more, and served nobody.
+  const withdrawn = 'insert into gw_deposit_addresses (chain_id, address, token) values ($1, $2, $3)'
+  await pool.query(withdrawn, [evm.chainId, `0x${'e'.repeat(40)}`, chain.usdc.address])
+  const host = await startTestHost(env, clock)
+  t.teardown(() => host.close())
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': made.key } })
+  const unfolded = explained.found.length
+  const user = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const account = { balance: await buffersBefore(() => user.balance()), list: {} as Record<string, number> }
+  await host.chore('fold balances')
+  // What autovacuum does by itself.
+  await pool.query('vacuum gw_ledger_tail')
+  const folded = await buffersBefore(() => user.balance())
+  for (const path of ['/subscriptions', '/subscriptions/payins']) {
+    for (const after of [0, 900_000, 1000]) {
+      const cursor = after === 0 ? '' : `&cursor=${Buffer.from(`after:${after}`).toString('base64url')}`
+      account.list[`${path} after ${after}`] = await buffersBefore(() =>
+        user.read(`${path}?limit=50${cursor}`),
+      )
+    }
+  }
+  const lists = Object.values(account.list)
+  for (const three of [lists.slice(0, 3), lists.slice(3)]) {
+    t.ok(Math.max(...three) - Math.min(...three) <= 8, `a page costs the same everywhere: ${three.join()}`)
+  }
+  t.ok(folded <= 10 && folded < account.balance, `a balance is short to read once it is folded: ${folded}`)
+  await everything()
+  explained.stop()
+  judge()
+
+  /** What the last statement cost that `act` sent. */
+  async function buffersBefore(act: () => Promise<unknown>): Promise<number> {
+    await act()
+    return Math.max(...(explained.found.at(-1) as Explained).plans.map(buffersOf))
+  }
+
+  /** Each path through the code that sends a statement of its own. */
+  async function everything(): Promise<void> {
+    await user.fund(600)
+    const key = randomUUID()
+    const checkedOut = (): Promise<Answer> => user.write('/subscriptions/checkout', { plan: 'basic' }, key)
+    const fromBalance = payinOf(await checkedOut())
+    const confirm = '/subscriptions/payin/confirm'
+    await user.write(`${confirm}-balance`, { payinId: fromBalance.id })
+    // The record has ended, and the same request comes again.
+    await pool.query('delete from gw_idempotency')
+    t.equal(payinOf(await checkedOut()).id, fromBalance.id)
+    const { subscriptionId } = fromBalance
+    const renewal = payinOf(await user.write('/subscriptions/payin', { subscriptionId }))
+    const poor = await chainUser(host.send, 2, clock.now())
+    const tooDear = payinOf(await poor.write('/subscriptions/checkout', { plan: 'basic' }))
+    t.equal((await poor.write(`${confirm}-balance`, { payinId: tooDear.id })).status, 400)
+    const own = payinOf(
+      await poor.write('/subscriptions/payin', { amountCents: 77, asset: 'EURC', payFrom: 'anywhere' }),
+    )
+    await chain.pay(1, own.payTo?.address as string, BigInt(own.payTo?.units as string), chain.eurc)
+    const named = payinOf(await user.write('/subscriptions/payin', { plan: 'pro' }))
+    const txHash = await chain.pay(1, chain.receiver, BigInt(named.payTo?.units as string))
+    await mine(evm.url)
+    t.equal(payinOf(await user.write(confirm, { payinId: named.id, txHash })).status, 'settled')
+    const popular = payinOf(await user.write('/subscriptions/payin', { plan: 'basic' }))
+    await chain.pay(1, chain.receiver, BigInt(popular.payTo?.units as string))
+    await mine(evm.url, 2)
+    await host.chore(`watch chain ${evm.chainId}`)
+    // Both cost the same: the older one is paid.
+    t.match(await poor.payin(own.id), { status: 'settled' })
+    t.match(await user.payin(renewal.id), { status: 'settled' })
+    await host.chore('expire pay-ins')
+    await host.chore('fold balances')
+    t.same(host.failures, [])
+  }
+
+  function judge(): void {
+    const sent = new Set(explained.found.map(({ text }) => plain(text)))
+    const missing = spelled().filter(start => ![...sent].some(text => text.startsWith(start)))
+    t.same(
+      missing.filter(text => !ELSEWHERE.some(start => text.startsWith(start))),
+      [],
+      'every statement of the sources was sent',
+    )
+    for (const { text, plans } of explained.found.toSpliced(unfolded, 1)) {
+      if (FOLDING.test(text)) continue
+      for (const [at, plan] of plans.entries()) {
+        const line = `${['custom', 'generic'][at]} ${describe(plan)}: ${plain(text).slice(0, 110)}`
+        const whole = nodesOf(plan).filter(
+          node =>
+            node['Node Type'] === 'Seq Scan' &&
+            BIG.test(node['Relation Name'] ?? '') &&
+            buffersOf(node) > FEW_BUFFERS,
+        )
+        t.same(whole, [], `no whole table: ${line}`)
+        const filtered = Math.max(...nodesOf(plan).map(node => node['Rows Removed by Filter'] ?? 0))
+        t.ok(filtered <= MOST_FILTERED, `${filtered} rows read in vain: ${line}`)
+        t.ok(buffersOf(plan) <= MOST_BUFFERS, line)
+      }
+    }
+    const most = Math.max(
+      ...explained.found
+        .toSpliced(unfolded, 1)
+        .filter(({ text }) => !FOLDING.test(text))
+        .flatMap(({ plans }) => plans.map(buffersOf)),
+    )
+    t.comment(`measured ${sent.size} statements by index, ${most} buffers at most`)
+    t.comment(
+      `measured buffers of a balance: ${account.balance}, folded ${folded}; of pages: ${JSON.stringify(account.list)}`,
+    )
+  }
+})
+
+function describe(plan: PlanNode): string {
+  const scans = nodesOf(plan).filter(node => node['Node Type'].includes('Scan'))
+  const names = scans.map(node => node['Index Name'] ?? `${node['Node Type']} ${node['Relation Name'] ?? ''}`)
+  return `${names.join(' + ') || plan['Node Type']}, ${buffersOf(plan)} buffers`
+}
