@@ -68,7 +68,7 @@ async function paidUnseen(bench: Bench, blocks: number): Promise<WirePayin> {
 
 /** Everything that changes a pay-in. */
 export const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
-  async 'create a pay-in with an address of its own'(bench) {
+  async 'create a pay-in'(bench) {
     const asked = write(bench, '/subscriptions/payin', { amountCents: 700, asset: 'EURC', note: 'n' })
     const gained = { ...nothing, used: 700 }
     return { ...asked, status: 'awaiting_payment', cause: 'created', gained }

@@ -117,7 +117,7 @@ t.test('among a million pay-ins, everything goes by an index', async t => {
   }
   const lists = Object.values(account.list)
   for (const three of [lists.slice(0, 3), lists.slice(3)]) {
-    t.ok(Math.max(...three) - Math.min(...three) <= 8, `a page costs the same everywhere: ${three.join()}`)
+    t.ok(Math.max(...three) - Math.min(...three) <= 12, `a page costs the same everywhere: ${three.join()}`)
   }
   t.ok(folded <= 10 && folded < account.balance, `a balance is short to read once it is folded: ${folded}`)
   await everything()
