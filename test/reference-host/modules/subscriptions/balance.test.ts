@@ -186,6 +186,29 @@ t.test('at its deadline an unpaid pay-in cannot be paid, and its end gives the c
   t.ok(await checkout(renewed), 'the cap is free again')
 })
 
+t.test('of many that end pay-ins at once each takes what no other has', async t => {
+  const cap = { limits: [{ operations: ['subscriptions.*'], maxCents: 40, window: 'total' }] }
+  const user = await newUser({ policy: cap })
+  const made: string[] = []
+  for (let n = 0; n < 40; n += 1) {
+    made.push(payinOf(await user.write('/subscriptions/payin', { amountCents: 1 })).id)
+  }
+  t.equal((await user.write('/subscriptions/payin', { amountCents: 1 })).status, 403)
+  clock.set(Date.parse((await user.payin(made.at(-1) as string)).expiresAt))
+  await Promise.all(Array.from({ length: 6 }, () => host.chore('expire pay-ins')))
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const histories = await Promise.all(made.map(async id => (await later.payin(id)).history))
+  t.same(new Set(histories.map(history => history?.length)), new Set([2]), 'each ended once')
+  t.same(new Set(histories.map(history => history?.at(-1)?.to)), new Set(['expired']))
+  t.equal((await later.write('/subscriptions/payin', { amountCents: 40 })).status, 200, 'all caps are free')
+  t.equal(
+    (await later.write('/subscriptions/payin', { amountCents: 1 })).status,
+    403,
+    'and no more than once',
+  )
+})
+
 t.test('a subscription is past due once its term has ended, and renews from then', async t => {
   const user = await newUser()
   await user.fund(5000)
