@@ -38,8 +38,8 @@ async function bare({ DATABASE_URL }: Record<string, string>): Promise<void> {
   const payin = statement(
     'payin',
     `insert into gw_payins (id, account_id, user_id, effect_id, amount_cents, currency, method, status, moves, properties,
-        hold, created_at, expires_at)
-      values ($1, 'acc', 'usr', $2, $3, 'USD', 'onchain', 'awaiting_payment', 1, '{}', '{}', $4, $5) returning *`,
+        hold, created_at, expires_at, due_at)
+      values ($1, 'acc', 'usr', $2, $3, 'USD', 'onchain', 'awaiting_payment', 1, '{}', '{}', $4, $5, $5) returning *`,
   )
   const move = statement(
     'move',
