@@ -104,7 +104,8 @@ const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
   ],
   // A transaction has the database for itself.
   sqlite: [
-    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM} where a.id > $1 and a.id <= $2`,
+    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM} where a.id in (
+        select account_id from gw_ledger_tail where account_id > $1 and account_id <= $2)`,
     'delete from gw_ledger_tail where account_id > $1 and account_id <= $2',
   ],
 }

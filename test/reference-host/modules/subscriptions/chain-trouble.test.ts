@@ -1,5 +1,5 @@
 import t from 'tap'
-import { mine, rpc, snapshot, stampNextBlock, withoutMining } from '../../../harness/evm.ts'
+import { mine, newestBlockTime, rpc, snapshot, stampNextBlock, withoutMining } from '../../../harness/evm.ts'
 import { ask, causesOf, confirm, startPaidHost, unitsOf } from '../../../harness/paid-host.ts'
 import type { RpcCall, RpcEntry } from '../../../harness/rpc-front.ts'
 
@@ -47,6 +47,28 @@ t.test('one mad answer about the newest block is forgotten with the next', async
   await mine(url)
   await watch()
   t.match(await user.payin(payin.id), { status: 'settled' })
+})
+
+t.test('a mad answer settles nothing early, also where much is to be caught up', async t => {
+  const user = await newUser()
+  await mine(url, 20_100)
+  clock.set(await newestBlockTime(url))
+  const later = await user.renewed()
+  const payin = await ask(later, { amountCents: 36 })
+  await pay(user.account, receiver, unitsOf(payin))
+  front.answer = async (call, real): Promise<RpcEntry> => {
+    if (!isLatest(call)) return real()
+    const { result } = (await real()) as { result: object }
+    return { result: { ...result, number: '0xffffff' } }
+  }
+  for (let round = 0; round < 3; round += 1) await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
+  t.match(await later.payin(payin.id), { status: 'awaiting_payment' })
+  front.answer = (_, real) => real()
+  await watch()
+  t.match(await later.payin(payin.id), { status: 'confirming' })
+  await mine(url)
+  await watch()
+  t.match(await later.payin(payin.id), { status: 'settled' })
 })
 
 t.test('a node that has fallen behind makes nothing look gone', async t => {

@@ -89,7 +89,7 @@ function endNext(
   const next = `select id, due_at from gw_payins
     where chain_id ${chainId === null ? 'is null' : '= $4'} and status in ('awaiting_payment', 'confirming')
       and due_at <= $1 and transfer_tx is null and (due_at, id) > ($2, $3)
-    order by due_at, id limit 1${dialect === 'postgres' ? ' for update skip locked' : ''}`
+    order by chain_id, due_at, id limit 1${dialect === 'postgres' ? ' for update skip locked' : ''}`
   return db.transaction(async tx => {
     const [row] = await rows(tx, next, [until, place.dueAt, place.id, ...(chainId === null ? [] : [chainId])])
     if (!row) return false

@@ -108,8 +108,7 @@ async function payableTo(
   const payer = payFrom === 'wallet' ? await users.payer(tx, accountId, chainId) : undefined
   if (payer !== undefined) return allow({ ...terms, address: receiver, payer, ownReceiver: false })
   if ((await payins.unpaidAddresses(tx, accountId, MAX_UNPAID_ADDRESSES)) === MAX_UNPAID_ADDRESSES) {
-    const message =
-      'too many deposit addresses of this account were never paid to: use one of them, or pay from the wallet'
+    const message = 'too many deposit addresses of this account were never paid to: pay from the wallet'
     return deny('policy_blocked', message, { details: { rule: 'max_unpaid_addresses' } })
   }
   const address = await payins.freeAddress(tx, chainId, token)

@@ -36,6 +36,8 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
   const deepest = Math.max(...receivers.map(each => each.confirmations))
   const depthOf = (token: string): number =>
     receivers.find(each => each.token === token)?.confirmations ?? deepest
+  const isDeep = (transfer: TokenTransfer, head: number): boolean =>
+    confirmationsOf(transfer, head) >= depthOf(transfer.token)
   let missing = new Set<string>()
 
   const applyTo: PayinTransfers['applyTo'] = (id, transfers, head) =>
@@ -43,8 +45,10 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
       const payin = await payins.lock(tx, id)
       if (!payin || !isOpen(payin.status)) return false
       const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
-      const { seen } = await applySighting(services, tx, payin, view, clock.now())
-      return seen !== null && transfers.some(transfer => isSameEvent(seen, transfer))
+      const { seen, status } = await applySighting(services, tx, payin, view, clock.now())
+      const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
+      // Deep enough and not settled: another pay-in has it.
+      return found !== undefined && (status === 'settled' || !isDeep(found, head))
     })
 
   /** Gives a transfer that no pay-in has to the first that it pays. */
@@ -78,16 +82,15 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
       const failures: unknown[] = []
       for (const transfer of transfers) {
         const owner = held.get(eventKey(transfer))
-        const isDeep = confirmationsOf(transfer, head) >= depthOf(transfer.token)
         // Nothing has changed for one that settled its pay-in, or is known and not deep enough.
-        if (owner && !(owner.confirming && isDeep)) continue
+        if (owner && !(owner.confirming && isDeep(transfer, head))) continue
         const applied = owner ? applyTo(owner.id, [transfer], head) : give(transfer, head)
         await applied.catch((error: unknown) => failures.push(error))
       }
       if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
     },
     async lookForLost(shown, head, signal) {
-      const there = new Set(shown.map(eventKey))
+      const there = new Set(shown.filter(transfer => !isDeep(transfer, head)).map(eventKey))
       const before = missing
       missing = new Set()
       const lost = (await pending.confirming(chainId)).filter(

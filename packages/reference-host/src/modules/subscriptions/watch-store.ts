@@ -25,8 +25,8 @@ export interface ChainCursors {
   ): Promise<ChainCursor | 'fresh' | undefined>
   /** Gives a lease back, so that another host tries. */
   release(chainId: number, owner: string): Promise<void>
-  /** The first reading: what is up to `headBlock` cannot matter. Only one of simultaneous calls counts. */
-  begin(chainId: number, headBlock: number): Promise<void>
+  /** The first reading, which reached `headBlock`. Only one of simultaneous calls counts. */
+  begin(chainId: number, headBlock: number, nextBlock: number): Promise<void>
   /** Everything before `nextBlock` is final and applied. Never goes back, whoever calls in which order. */
   advance(chainId: number, nextBlock: number): Promise<void>
   /** All of the chain was read and applied up to `headBlock`, which was mined at `scannedAt`. Never goes back. */
@@ -59,10 +59,10 @@ export function chainCursors(db: SqlClient): ChainCursors {
       const text = 'update gw_chain_cursors set lease_until = 0 where chain_id = $1 and lease_owner = $2'
       await rows(db, text, [chainId, owner])
     },
-    async begin(chainId, headBlock) {
+    async begin(chainId, headBlock, nextBlock) {
       const text = `update gw_chain_cursors set next_block = $1, head_block = $2
         where chain_id = $3 and next_block = ${FRESH}`
-      await rows(db, text, [headBlock + 1, headBlock, chainId])
+      await rows(db, text, [nextBlock, headBlock, chainId])
     },
     async advance(chainId, nextBlock) {
       const text = 'update gw_chain_cursors set next_block = $1 where chain_id = $2 and next_block < $1'
