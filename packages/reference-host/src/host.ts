@@ -6,6 +6,7 @@ import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import { startChores, type Chore, type RunningChores } from './background.ts'
 import type { ChainReader } from './chain/reader.ts'
+import { viemReader } from './chain/viem-reader.ts'
 import type { Config } from './config/config.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
@@ -111,16 +112,13 @@ async function hostContainer(
   const recovery = await pickRecover()
   container.bind(token.RECOVERY, () => recovery)
   container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
-  const readers = await chainReaders(config)
-  container.bind(token.READERS, () => readers)
+  container.bind(token.READERS, () => chainReaders(config))
   return container
 }
 
-/** A reader for every chain that pay-ins are paid on. viem's client is loaded only where there is one. */
-async function chainReaders({ payinReceivers, rpcUrls }: Config): Promise<ReadonlyMap<number, ChainReader>> {
+/** A reader for every chain that pay-ins are paid on. */
+function chainReaders({ payinReceivers, rpcUrls }: Config): ReadonlyMap<number, ChainReader> {
   const wanted = rpcUrls.filter(({ chainId }) => payinReceivers.some(each => each.chainId === chainId))
-  if (wanted.length === 0) return new Map()
-  const { viemReader } = await import('./chain/viem-reader.ts')
   return new Map(wanted.map(chain => [chain.chainId, viemReader(chain)]))
 }
 

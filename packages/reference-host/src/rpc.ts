@@ -1,4 +1,5 @@
 import type { RpcClient } from '@gatewright/signature-verifier'
+import { jsonRpc, type Ask } from './chain/json-rpc.ts'
 
 /** The JSON-RPC endpoint of a chain. */
 export interface ChainUrl {
@@ -6,27 +7,21 @@ export interface ChainUrl {
   readonly url: string
 }
 
+const TIMEOUT_MS = 10_000
+
 /**
  * Clients of the chains that contract wallets are asked on. One HTTP request per question, no retries: the verifier
  * bounds the wait and turns every failure into a fault.
  */
 export function rpcClients(chains: readonly ChainUrl[]): Readonly<Record<number, RpcClient>> {
-  return Object.fromEntries(chains.map(({ chainId, url }) => [chainId, rpcClient(url)]))
+  return Object.fromEntries(chains.map(({ chainId, url }) => [chainId, rpcClient(jsonRpc(chainId, url))]))
 }
 
-function rpcClient(url: string): RpcClient {
+function rpcClient(ask: Ask): RpcClient {
   return {
-    async request({ method, params }) {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        redirect: 'error',
-        signal: AbortSignal.timeout(10_000),
-      })
-      const reply = (await response.json()) as { result?: unknown; error?: { message?: unknown } }
-      if (reply.error) throw new Error(`the RPC endpoint answered an error: ${String(reply.error.message)}`)
-      return reply.result
+    async request(call) {
+      const [result] = await ask([call], AbortSignal.timeout(TIMEOUT_MS))
+      return result
     },
   }
 }

@@ -28,7 +28,16 @@ export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> 
   return allow({ after: Number(match[1]), limit: Number(limit) })
 }
 
-/** The cursor for what follows `position`. Opaque to clients; it grants nothing, since reads are by account. */
-export function nextCursor(position: number): string {
-  return Buffer.from(`after:${position}`, 'latin1').toString('base64url')
+/**
+ * Cuts a page out of what was found: up to `limit` items, where one more was looked for. `nextCursor` is for what follows the
+ * last item, or null. It is opaque to clients and grants nothing, since reads are by account.
+ */
+export function cutPage<T extends { readonly position: number }>(
+  found: readonly T[],
+  limit: number,
+): { readonly items: readonly T[]; readonly nextCursor: string | null } {
+  const items = found.slice(0, limit)
+  const last = items.at(-1)
+  if (found.length <= limit || !last) return { items, nextCursor: null }
+  return { items, nextCursor: Buffer.from(`after:${last.position}`, 'latin1').toString('base64url') }
 }

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
-import { nextCursor, pagingQuery, readPaging } from '../paging.ts'
+import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { LIMIT_FREQUENCIES, type Card } from './store.ts'
 
@@ -42,14 +42,10 @@ export function listCards({ cards }: ModuleServices): Operation {
       const { after, limit } = paging.value
       // One more than asked tells whether there is a next page.
       const found = await cards.page(caller.session.accountId, after, limit + 1)
-      const page = found.slice(0, limit)
-      const last = page.at(-1)
+      const { items, nextCursor } = cutPage(found, limit)
       return allow({
-        data: {
-          cards: page.map(partnerCard),
-          nextCursor: found.length > limit && last ? nextCursor(last.position) : null,
-        },
-        summary: `${page.length} cards.`,
+        data: { cards: items.map(partnerCard), nextCursor },
+        summary: `${items.length} cards.`,
       })
     },
   })

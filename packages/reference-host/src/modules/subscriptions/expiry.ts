@@ -16,7 +16,7 @@ export interface ExpiryServices {
  * How far behind its deadline the chain must have been read before a pay-in with an address ends: what was mined in time must
  * not be missed, even where a node can search the events of a block only some time after it knows the block.
  */
-export const CHAIN_GRACE_MS = 60_000
+const CHAIN_GRACE_MS = 60_000
 
 /** Ends what is due; at most `limit` pay-ins. */
 export type ExpirePayins = (limit: number, report: (error: unknown) => void) => Promise<number>

@@ -2,7 +2,7 @@ import { allow } from '@gatewright/kernel'
 import Type, { type TObject } from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
-import { nextCursor, pagingQuery, readPaging } from '../paging.ts'
+import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import {
   PayinDetailShape,
@@ -47,14 +47,10 @@ function list<T extends Placed>({ id, title, path, name, item, page, wire }: Lis
       const { after, limit } = paging.value
       // One more than asked tells whether there is a next page.
       const found = await page(caller.session.accountId, after, limit + 1)
-      const shown = found.slice(0, limit)
-      const last = shown.at(-1)
+      const { items, nextCursor } = cutPage(found, limit)
       return allow({
-        data: {
-          [name]: shown.map(wire),
-          nextCursor: found.length > limit && last ? nextCursor(last.position) : null,
-        },
-        summary: `${shown.length} ${name}.`,
+        data: { [name]: items.map(wire), nextCursor },
+        summary: `${items.length} ${name}.`,
       })
     },
   })
