@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import { instantiateSecp256k1 } from '@bitauth/libauth'
+import { instantiateSecp256k1Wasm } from '@bitauth/libauth'
 import {
   fromHashWasm,
   fromLibauth,
@@ -57,7 +57,7 @@ t.test('passes over a module that recovers a known key wrongly or has another sh
     default: { ecdsaRecover: () => new Uint8Array(65) },
     createKeccak: () => ({ init() {}, update() {}, digest: () => new Uint8Array(32) }),
   }
-  for (const module of [liar, {}, null, { default: null }, { instantiateSecp256k1: () => ({}) }]) {
+  for (const module of [liar, {}, null, { default: null }, { instantiateSecp256k1Wasm: () => ({}) }]) {
     const picked = await pickRecover(async () => module)
     t.equal(picked.name, 'viem')
     t.equal(picked.keccak256, keccakWithViem)
@@ -124,7 +124,7 @@ t.test(
 t.test('takes the modules themselves as well as picking them', async t => {
   const addon = require('secp256k1/bindings.js') as Secp256k1Addon
   const wallet = newWallet()
-  for (const recover of [fromSecp256k1Addon(addon), fromLibauth(await instantiateSecp256k1())]) {
+  for (const recover of [fromSecp256k1Addon(addon), fromLibauth(await instantiateSecp256k1Wasm())]) {
     const { verify, clock } = openVerifier({ recover })
     t.match(await verify(await signed(wallet, fieldsFor(wallet, clock))), { ok: true })
   }

@@ -19,7 +19,7 @@ export type { Eip4361Message } from './eip4361.ts'
 export type { RecoveryLimits, VerifierOptions } from './options.ts'
 export type {
   HashWasmKeccak,
-  LibauthSecp256k1,
+  LibauthWasm,
   LoadModule,
   PickedRecover,
   Secp256k1Addon,

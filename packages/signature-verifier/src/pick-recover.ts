@@ -5,13 +5,16 @@ export interface Secp256k1Addon {
   ecdsaRecover(signature: Uint8Array, recoveryId: number, hash: Uint8Array, compressed: boolean): Uint8Array
 }
 
-/** The part of an instantiated libauth `Secp256k1` (npm `@bitauth/libauth` 3) that is used. */
-export interface LibauthSecp256k1 {
-  recoverPublicKeyUncompressed(
-    signature: Uint8Array,
-    recoveryId: 0 | 1,
-    hash: Uint8Array,
-  ): Uint8Array | string
+/** The part of an instantiated libauth `Secp256k1Wasm` (npm `@bitauth/libauth` 3) that is used. Numbers are addresses. */
+export interface LibauthWasm {
+  /** All of its memory, which has a fixed size. */
+  readonly heapU8: Uint8Array
+  malloc(bytes: number): number
+  mallocSizeT(value: number): number
+  contextCreate(capabilities: number): number
+  recoverableSignatureParse(context: number, parsed: number, compact: number, recoveryId: 0 | 1): 0 | 1
+  recover(context: number, publicKey: number, signature: number, hash: number): 0 | 1
+  pubkeySerialize(context: number, bytes: number, length: number, publicKey: number, form: number): 1
 }
 
 /**
@@ -29,11 +32,26 @@ export function fromSecp256k1Addon(addon: Secp256k1Addon): Recover {
   }
 }
 
-/** Recipe for libauth, libsecp256k1 in WebAssembly: `fromLibauth(await instantiateSecp256k1())`. */
-export function fromLibauth(secp256k1: LibauthSecp256k1): Recover {
+/** `SECP256K1_CONTEXT_VERIFY` and `SECP256K1_EC_UNCOMPRESSED` of libsecp256k1. */
+const [VERIFY, UNCOMPRESSED] = [0x101, 0x02]
+
+/**
+ * Recipe for libauth, libsecp256k1 in WebAssembly: `fromLibauth(await instantiateSecp256k1Wasm())`. Its memory is
+ * asked for once and used again by every call: a call has no `await` in it, so no two are under way at once.
+ */
+export function fromLibauth(wasm: LibauthWasm): Recover {
+  const { heapU8 } = wasm
+  const context = wasm.contextCreate(VERIFY)
+  const [hashAt, compactAt] = [wasm.malloc(32), wasm.malloc(64)]
+  const [signatureAt, keyAt] = [wasm.malloc(65), wasm.malloc(64)]
+  const [bytesAt, lengthAt] = [wasm.malloc(65), wasm.mallocSizeT(65)]
   return (hash, compact, yParity) => {
-    const publicKey = secp256k1.recoverPublicKeyUncompressed(compact, yParity, hash)
-    return typeof publicKey === 'string' ? undefined : publicKey
+    heapU8.set(hash, hashAt)
+    heapU8.set(compact, compactAt)
+    if (wasm.recoverableSignatureParse(context, signatureAt, compactAt, yParity) !== 1) return undefined
+    if (wasm.recover(context, keyAt, signatureAt, hashAt) !== 1) return undefined
+    wasm.pubkeySerialize(context, bytesAt, lengthAt, keyAt, UNCOMPRESSED)
+    return heapU8.slice(bytesAt, bytesAt + 65)
   }
 }
 
@@ -78,7 +96,7 @@ const CANDIDATES: readonly {
     specifier: '@bitauth/libauth',
     make: async module =>
       fromLibauth(
-        await (module as { instantiateSecp256k1(): Promise<LibauthSecp256k1> }).instantiateSecp256k1(),
+        await (module as { instantiateSecp256k1Wasm(): Promise<LibauthWasm> }).instantiateSecp256k1Wasm(),
       ),
   },
 ]

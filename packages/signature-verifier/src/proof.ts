@@ -183,14 +183,15 @@ export function checkChecksum({ fields, address }: Statement, keccak256: Keccak2
   const lower = address.slice(2)
   if (digits === lower || digits === digits.toUpperCase()) return undefined
   const hash = keccak256(Buffer.from(lower, 'latin1'))
-  for (let index = 0; index < 40; index++) {
-    const byte = hash[index >> 1] as number
-    const isUpper = (index % 2 === 0 ? byte >> 4 : byte & 15) >= 8
-    const code = lower.charCodeAt(index)
-    // 97 is `a`: digits have no case; 32 is the distance between the cases.
-    if (digits.charCodeAt(index) !== (isUpper && code >= 97 ? code - 32 : code)) {
+  for (let index = 0; index < 20; index++) {
+    const byte = hash[index] as number
+    const [high, low] = [digits.charCodeAt(2 * index), digits.charCodeAt(2 * index + 1)]
+    if (!hasCase(high, byte & 0x80) || !hasCase(low, byte & 0x08)) {
       return invalidRequest('address', 'has a wrong checksum (EIP-55)')
     }
   }
   return undefined
 }
+
+/** Whether a hex digit is a number, or a letter of the case that the checksum's bit asks for: upper where it is set. */
+const hasCase = (code: number, bit: number): boolean => code <= 57 || code < 97 === (bit !== 0)

@@ -31,7 +31,7 @@ export function findSigner(question: Question): Signer | ProofDenial | Promise<S
   const ecdsa = readEcdsa(statement.signature)
   // What is no ECDSA signature at all costs no recovery.
   if (!ecdsa) return contractSigner(question)
-  const text = runThrough(options.recoveryGate, addressClass, signedByKey, { ...question, ecdsa })
+  const text = runThrough(options.recoveryGate, addressClass, signedByKey, { question, ecdsa })
   return text instanceof Promise ? text.then(found => signerOf(question, found)) : signerOf(question, text)
 }
 
@@ -43,25 +43,27 @@ function signerOf(
   return text ? { principal: question.statement.address, text } : contractSigner(question)
 }
 
-interface KeyQuestion extends Question {
+interface KeyQuestion {
+  readonly question: Question
   readonly ecdsa: EcdsaSignature
 }
 
 /** The first text whose signer is the address. */
-function signedByKey(question: KeyQuestion): Text | undefined | Promise<Text | undefined> {
-  const { first } = question.texts
-  const signed = signs(question, first)
-  if (signed instanceof Promise) return signed.then(yes => (yes ? first : signedOther(question)))
-  return signed ? first : signedOther(question)
+function signedByKey(asked: KeyQuestion): Text | undefined | Promise<Text | undefined> {
+  const { first } = asked.question.texts
+  const signed = signs(asked, first)
+  if (signed instanceof Promise) return signed.then(yes => (yes ? first : signedOther(asked)))
+  return signed ? first : signedOther(asked)
 }
 
-async function signedOther(question: KeyQuestion): Promise<Text | undefined> {
-  for (const text of question.texts.others()) if (await signs(question, text)) return text
+async function signedOther(asked: KeyQuestion): Promise<Text | undefined> {
+  for (const text of asked.question.texts.others()) if (await signs(asked, text)) return text
   return undefined
 }
 
-function signs({ options, statement, ecdsa }: KeyQuestion, { text }: Text): boolean | Promise<boolean> {
-  return isSignedBy(statement.address, options, personalHash(options.keccak256, text), ecdsa)
+function signs({ question, ecdsa }: KeyQuestion, { reading }: Text): boolean | Promise<boolean> {
+  const { options, statement } = question
+  return isSignedBy(statement.address, options, personalHash(options.keccak256, reading.text), ecdsa)
 }
 
 async function contractSigner({
@@ -73,11 +75,11 @@ async function contractSigner({
   const { contracts, keccak256 } = options
   const { address, signature } = statement
   if (!contracts) return invalidSignature('not signed by this key')
-  const named = ({ chainId }: Text): boolean => chainId !== undefined && contracts.has(chainId)
+  const named = ({ reading: { chainId } }: Text): boolean => chainId !== undefined && contracts.has(chainId)
   const text = [texts.first, ...texts.others()].find(named)
-  if (text?.chainId === undefined) return invalidSignature('not signed by this key')
-  const { chainId } = text
-  const hash = personalHash(keccak256, text.text)
+  if (text?.reading.chainId === undefined) return invalidSignature('not signed by this key')
+  const { chainId } = text.reading
+  const hash = personalHash(keccak256, text.reading.text)
   const stands = await contracts.standsBy({ chainId, wallet: address, hash, signature, addressClass })
   if (stands === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (!stands) return invalidSignature('not signed by this key, nor by a contract wallet')

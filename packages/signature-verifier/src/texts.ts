@@ -5,7 +5,10 @@ import type { Statement } from './proof.ts'
 import type { Reading, Template, TemplateFacts } from './template.ts'
 
 /** A text that may have been signed, and the template it is of. */
-export type Text = Extract<Reading, { is: 'text' }> & { readonly template: string }
+export interface Text {
+  readonly reading: Extract<Reading, { is: 'text' }>
+  readonly template: string
+}
 
 /** The texts that may have been signed. The first is nearly always the one, so the others wait until asked for. */
 export interface Texts {
@@ -29,13 +32,14 @@ export function textsOf(
   const facts = { fields, message }
   let contrary: string | undefined
   let missing: string | undefined
-  for (const [index, template] of tried.entries()) {
+  for (let index = 0; index < tried.length; index++) {
+    const template = tried[index] as Template
     const reading = readOf(template, facts)
     if (reading?.is === 'text') {
       if (reading.notBefore !== undefined && reading.notBefore > now + skewMs)
         return invalidSignature('not valid yet')
       const others = (): readonly Text[] => tried.slice(index + 1).flatMap(other => textOf(other, facts))
-      return { first: { ...reading, template: template.name }, others }
+      return { first: { reading, template: template.name }, others }
     }
     if (reading?.is === 'contrary') contrary ??= reading.reason
     if (reading?.is === 'other') missing ??= reading.missing
@@ -52,5 +56,5 @@ function readOf(template: Template, facts: TemplateFacts): Reading | undefined {
 
 function textOf(template: Template, facts: TemplateFacts): readonly Text[] {
   const reading = readOf(template, facts)
-  return reading?.is === 'text' ? [{ ...reading, template: template.name }] : []
+  return reading?.is === 'text' ? [{ reading, template: template.name }] : []
 }

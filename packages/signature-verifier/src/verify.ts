@@ -112,5 +112,5 @@ async function verify(
     if (!first) return invalidSignature('nonce used before')
   }
   const { address, expiresAt } = statement
-  return allow({ principal, address, template: text.template, binds: text.binds, expiresAt })
+  return allow({ principal, address, template: text.template, binds: text.reading.binds, expiresAt })
 }
