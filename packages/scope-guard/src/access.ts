@@ -1,4 +1,4 @@
-import type { Session } from '@gatewright/kernel'
+import type { EpochMs, Session } from '@gatewright/kernel'
 import { deny, type Evidence, type GuardDenial, type HeaderFields } from './codes.ts'
 import type { LimitState } from './limits/fields.ts'
 import type { Chain } from './policy/compile.ts'
@@ -29,6 +29,8 @@ export interface Proven {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly chain: Chain
+  /** From here on its credential is verified anew. */
+  readonly until: EpochMs
   /** The last rule whose surface and scopes it met: neither can change, so they need no second look. */
   met: Rule | undefined
 }

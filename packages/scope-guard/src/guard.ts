@@ -85,23 +85,20 @@ export function createGuard(options: GuardOptions): Guard {
   const decide = (asked: Asked): Decision => {
     const { session } = asked.proven
     if (asked.now >= session.expiresAt) return no(asked, refuse.expired())
-    const judged = (stands: boolean) => (stands ? admit(asked) : no(asked, refuse.invalid('revoked')))
     const stands = revocation.stands(session)
-    return typeof stands === 'boolean' ? judged(stands) : stands.then(judged)
+    return typeof stands === 'boolean' ? admit(asked, stands) : stands.then(later => admit(asked, later))
   }
 
-  const admit = (asked: Asked): Decision => {
-    const { proven, rule, limits, address } = asked
-    const refused = judge(proven, rule)
+  const admit = (asked: Asked, stands: boolean): Decision => {
+    if (!stands) return no(asked, refuse.invalid('revoked'))
+    const refused = judge(asked.proven, asked.rule)
     if (refused) return no(asked, refused)
-    const decision = limits.take(proven.session, address, taken =>
-      conclude(asked, taken, rateLimitFields(limits.policy, taken.states)),
-    )
-    return decision ?? conclude(asked, NOTHING_TAKEN, NO_FIELDS)
+    return asked.limits.take(asked, conclude) ?? conclude(asked, NOTHING_TAKEN)
   }
 
-  const conclude = (asked: Asked, { refused, states }: LimitsTaken, headers: HeaderFields): Decision => {
-    const { proven, rule, address, now } = asked
+  const conclude = (asked: Asked, { refused, states }: LimitsTaken): Decision => {
+    const { proven, rule, limits, address, now } = asked
+    const headers = states.length === 0 ? NO_FIELDS : rateLimitFields(limits.policy, states)
     if (refused) return no(asked, rateLimited(refused, headers), states)
     const shut = gate(proven.chain, address, rule, now)
     if (shut) return no(asked, blocked(shut), states)
@@ -125,6 +122,7 @@ export function createGuard(options: GuardOptions): Guard {
     session,
     scopes: new Set(session.scopes),
     chain: await chainOf(session.policyIds),
+    until: session.expiresAt,
     met: undefined,
   })
 

@@ -5,8 +5,8 @@ import type { Challenges } from './challenge.ts'
 import type { GuardDenial } from './codes.ts'
 import { createFailureBudget, type Charge } from './limits/failures.ts'
 import type { CheckedOptions } from './options.ts'
-import type { ChainLoader } from './policy/chain.ts'
-import { tokenCache, tokenDigest } from './token/cache.ts'
+import { EMPTY_CHAIN, type ChainLoader } from './policy/chain.ts'
+import { credentialDigest, tokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { tokenVerifier } from './token/verify.ts'
 
@@ -39,9 +39,10 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
   const verify = async (token: string, digest: string, now: EpochMs): Promise<Proven | GuardDenial> => {
     const session = await sessionOf(token)
     if ('ok' in session) return session
-    const chain = await chainOf(session.policyIds)
-    const proven: Proven = { session, scopes: new Set(session.scopes), chain, met: undefined }
-    cache.set(digest, token.length, proven, now + cacheSeconds * 1000)
+    const chain = session.policyIds.length === 0 ? EMPTY_CHAIN : await chainOf(session.policyIds)
+    const until = now + cacheSeconds * 1000
+    const proven: Proven = { session, scopes: new Set(session.scopes), chain, until, met: undefined }
+    cache.set(digest, BEARER.length + token.length, proven)
     return proven
   }
 
@@ -61,11 +62,11 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
   return (authorization, address, now) => {
     if (typeof authorization !== 'string') return refuse.missing()
     if (!authorization.startsWith('Bearer ') && !isBearer(authorization)) return refuse.missing()
-    const token = authorization.slice(BEARER.length)
-    if (token.length > maxTokenBytes) return refuse.invalid('token too long')
-    const digest = tokenDigest(token)
+    if (authorization.length - BEARER.length > maxTokenBytes) return refuse.invalid('token too long')
+    const digest = credentialDigest(authorization)
     const cached = cache.get(digest, now)
     if (cached) return cached
+    const token = authorization.slice(BEARER.length)
     const charge = budget.take(address)
     return charge ? verifyWithin(charge, token, digest, now) : verify(token, digest, now)
   }

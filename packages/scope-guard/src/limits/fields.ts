@@ -26,8 +26,10 @@ export function policyField(
  */
 export function rateLimitFields(policy: HeaderField, states: readonly LimitState[]): HeaderFields {
   let current = ''
-  for (const { name, remaining, resetSeconds } of states) {
-    current += `${current === '' ? '' : ', '}"${name}";r=${remaining};t=${resetSeconds}`
+  for (let index = 0; index < states.length; index++) {
+    const { name, remaining, resetSeconds } = states[index] as LimitState
+    const item = `"${name}";r=${remaining};t=${resetSeconds}`
+    current = index === 0 ? item : `${current}, ${item}`
   }
   return [policy, ['RateLimit', current]]
 }

@@ -26,10 +26,10 @@ export interface Taken extends LimitsTaken {
 export interface Limiter {
   readonly options: LimitOptions
   /**
-   * Takes one point and goes on with `use` in the same step: on every request's path a promise less. Faults:
-   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken.
+   * Takes one point and goes on with `use` in the same step: on every request's path a promise less. `asked` is
+   * handed on to it. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken.
    */
-  take<T>(bucket: string, use: (taken: Taken) => T | Promise<T>): Promise<T>
+  take<Q, T>(bucket: string, asked: Q, use: (asked: Q, taken: Taken) => T | Promise<T>): Promise<T>
   /**
    * Gives back a point that was asked for at `askedAt` (`performance.now()`), unless its window may have ended: a
    * point given to a new window would be one too many.
@@ -65,10 +65,10 @@ function limiterOver(
   }
   return {
     options,
-    take: (bucket, use) =>
+    take: (bucket, asked, use) =>
       limiter.consume(bucket).then(
-        result => use(read(false, result)),
-        (error: unknown) => use(refused(error)),
+        result => use(asked, read(false, result)),
+        (error: unknown) => use(asked, refused(error)),
       ),
     async giveBack(bucket, { msBeforeNext }, askedAt) {
       if (performance.now() - askedAt + marginMs >= msBeforeNext) return
@@ -78,7 +78,7 @@ function limiterOver(
 }
 
 /** For `take` where nothing follows. */
-export const asItIs = (taken: Taken): Taken => taken
+export const asItIs = (_: undefined, taken: Taken): Taken => taken
 
 /**
  * Takes one point, from the limit's fallback in this process when its store is down and it has one. Only for what
@@ -89,11 +89,11 @@ export async function takeAnyhow(
   bucket: string,
 ): Promise<{ readonly by: Limiter; readonly taken: Taken }> {
   try {
-    return { by: limiter, taken: await limiter.take(bucket, asItIs) }
+    return { by: limiter, taken: await limiter.take(bucket, undefined, asItIs) }
   } catch (error) {
     const { local } = limiter
     if (!local || !(error instanceof Fault)) throw error
-    return { by: local, taken: await local.take(bucket, asItIs) }
+    return { by: local, taken: await local.take(bucket, undefined, asItIs) }
   }
 }
 

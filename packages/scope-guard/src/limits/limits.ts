@@ -6,6 +6,12 @@ import { policyField } from './fields.ts'
 import { asItIs, createLimiter, takeAnyhow, type Limiter, type LimitsTaken, type Taken } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
+/** Whose points are taken. */
+export interface Asking {
+  readonly proven: { readonly session: Session }
+  readonly address: string | undefined
+}
+
 /** The limits that bind one rule, in the order they were configured. */
 export interface RuleLimits {
   /** The `RateLimit-Policy` field. */
@@ -15,10 +21,9 @@ export interface RuleLimits {
    * give theirs back, best effort. Then goes on with `use`. Undefined: nothing to take, and `use` was not called.
    * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
-  take<T>(
-    session: Session,
-    address: string | undefined,
-    use: (taken: LimitsTaken) => T | Promise<T>,
+  take<Q extends Asking, T>(
+    asked: Q,
+    use: (asked: Q, taken: LimitsTaken) => T | Promise<T>,
   ): Promise<T> | undefined
 }
 
@@ -42,14 +47,21 @@ function bucketOf(
   return address === undefined ? undefined : addressBucket(address)
 }
 
+/** The point that a limit takes; undefined for a limit by address where there is none. */
+function claimOf(limiter: Limiter, { proven, address }: Asking): Claim | undefined {
+  const bucket = bucketOf(limiter.options.per, proven.session, address)
+  return bucket === undefined ? undefined : { limiter, bucket }
+}
+
 /** A store that is down may be replaced by this process's memory, except where money moves. */
-function takeOne<T>(
+function takeOne<Q, T>(
   { limiter, bucket }: Claim,
   rule: Rule,
-  use: (taken: Taken) => T | Promise<T>,
+  asked: Q,
+  use: (asked: Q, taken: Taken) => T | Promise<T>,
 ): Promise<T> {
-  if (!limiter.local || rule.spends !== undefined) return limiter.take(bucket, use)
-  return takeAnyhow(limiter, bucket).then(({ taken }) => use(taken))
+  if (!limiter.local || rule.spends !== undefined) return limiter.take(bucket, asked, use)
+  return takeAnyhow(limiter, bucket).then(({ taken }) => use(asked, taken))
 }
 
 /**
@@ -58,7 +70,7 @@ function takeOne<T>(
  */
 async function takeAll(claims: readonly Claim[], rule: Rule): Promise<LimitsTaken> {
   const askedAt = performance.now()
-  const settled = await Promise.allSettled(claims.map(claim => takeOne(claim, rule, asItIs)))
+  const settled = await Promise.allSettled(claims.map(claim => takeOne(claim, rule, undefined, asItIs)))
   const taken = settled.map(result => (result.status === 'fulfilled' ? result.value : undefined))
   const refused = taken.flatMap(one => (one?.refused ? [one.state] : []))
   const failed = settled.find(result => result.status === 'rejected')
@@ -92,16 +104,16 @@ export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => 
     const policy = policyField(bound.map(limiter => limiter.options))
     return {
       policy,
-      take(session, address, use) {
-        if (bound.length === 0) return undefined
-        const claims: Claim[] = []
-        for (const limiter of bound) {
-          const bucket = bucketOf(limiter.options.per, session, address)
-          if (bucket !== undefined) claims.push({ limiter, bucket })
+      take(asked, use) {
+        const [first] = bound
+        if (first === undefined) return undefined
+        if (bound.length === 1) {
+          const claim = claimOf(first, asked)
+          return claim && takeOne(claim, rule, asked, use)
         }
-        const [claim] = claims
-        if (claims.length > 1) return takeAll(claims, rule).then(use)
-        return claim && takeOne(claim, rule, use)
+        const claims = bound.flatMap(limiter => claimOf(limiter, asked) ?? [])
+        if (claims.length === 0) return undefined
+        return takeAll(claims, rule).then(taken => use(asked, taken))
       },
     }
   }

@@ -111,7 +111,6 @@ export function compileGates(policies: readonly StoredPolicy[]): (facts: CallFac
     let block = always.get(facts.operation)
     if (block === undefined) block = decideOnce(facts)
     if (block) return block
-    for (const gate of open) if (gate.shut(facts)) return gate.block
-    return undefined
+    return open.find(gate => gate.shut(facts))?.block
   }
 }

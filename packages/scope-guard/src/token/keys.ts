@@ -3,9 +3,9 @@ import { createRemoteJWKSet, importJWK, type CryptoKey, type JWK } from 'jose'
 
 /**
  * Where verification keys come from: the public JWK of a key id, or undefined when the source has no such key.
- * A source that cannot be asked throws; the guard answers 503 and never 401. It may cache.
+ * A source that cannot be asked throws or rejects; the guard answers 503 and never 401. It may cache.
  */
-export type KeySource = (kid: string) => Promise<JWK | undefined>
+export type KeySource = (kid: string) => JWK | undefined | Promise<JWK | undefined>
 
 /** A JSON Web Key Set (RFC 7517 section 5). */
 export interface KeySet {
@@ -21,7 +21,7 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
     return async kid => (await source()).keys.find(key => key.kid === kid)
   }
   const byId = new Map(source.keys.map(key => [key.kid, Object.freeze({ ...key })]))
-  return async kid => byId.get(kid)
+  return kid => byId.get(kid)
 }
 
 /** Options of `remoteKeys`. */
@@ -83,14 +83,14 @@ function algorithmOf(jwk: JWK, rsaAlgorithm: string): string | undefined {
   return jwk.alg === undefined || jwk.alg === implied || jwk.alg === 'Ed25519' ? implied : undefined
 }
 
+/** Finds the key of a `kid`; without a promise where it is known. Undefined: no such key, or one that may not verify. */
+export type PinnedKeys = (kid: string) => PinnedKey | undefined | Promise<PinnedKey | undefined>
+
 /**
- * Asks the source and imports each key once. Undefined: no such key, or one that may not verify.
- * Fault: `ERR_KEYS_UNAVAILABLE` when the source throws or holds a key that cannot be read.
+ * Asks the source and imports each key once. Fault, thrown or rejected: `ERR_KEYS_UNAVAILABLE` when the source throws
+ * or holds a key that cannot be read.
  */
-export function pinnedKeys(
-  source: KeySource,
-  rsaAlgorithm: string,
-): (kid: string) => Promise<PinnedKey | undefined> {
+export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys {
   /** By the key's text: a source may hand out a fresh object each time. Sets are small; drop all at 64. */
   const imported = new Map<string, PinnedKey>()
   const known = new WeakMap<JWK, PinnedKey>()
@@ -109,13 +109,18 @@ export function pinnedKeys(
     if (Object.isFrozen(jwk)) known.set(jwk, pinned)
     return pinned
   }
-  return async kid => {
+  const unavailable = (cause: unknown): never => {
+    if (cause instanceof Fault) throw cause
+    throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys cannot be had', { cause })
+  }
+  const pinnedOf = (jwk: JWK | undefined) => jwk && (known.get(jwk) ?? pin(jwk))
+  return kid => {
     try {
-      const jwk = await source(kid)
-      return jwk && (known.get(jwk) ?? (await pin(jwk)))
+      const found = source(kid)
+      const pinned = found instanceof Promise ? found.then(pinnedOf) : pinnedOf(found)
+      return pinned instanceof Promise ? pinned.catch(unavailable) : pinned
     } catch (cause) {
-      if (cause instanceof Fault) throw cause
-      throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys cannot be had', { cause })
+      return unavailable(cause)
     }
   }
 }

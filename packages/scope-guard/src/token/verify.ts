@@ -9,7 +9,7 @@ import {
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
 import { isCanonicalCompact } from './compact.ts'
-import type { PinnedKey } from './keys.ts'
+import type { PinnedKeys } from './keys.ts'
 
 /** Reads a verified token's claims as a session; undefined when they do not describe one. */
 export type SessionReader = (claims: Readonly<Record<string, unknown>>) => Session | undefined
@@ -61,7 +61,7 @@ export type TokenVerifier = (token: string) => Promise<Session | GuardDenial>
  * dates in the future (`nbf`, `iat`) only: it never lengthens a life.
  */
 export function tokenVerifier(
-  keys: (kid: string) => Promise<PinnedKey | undefined>,
+  keys: PinnedKeys,
   rules: TokenRules,
   clock: Clock,
   challenges: Challenges,
@@ -90,7 +90,8 @@ export function tokenVerifier(
     const known = headers.get(text)
     const header = known ?? readHeader(token)
     if (typeof header === 'string') return challenges.invalid(header)
-    const pinned = await keys(header.kid)
+    const found = keys(header.kid)
+    const pinned = found instanceof Promise ? await found : found
     if (!pinned) return challenges.invalid('unknown key')
     if (header.alg !== pinned.algorithm) return challenges.invalid('algorithm is not the one of the key')
     const now = clock.now()
