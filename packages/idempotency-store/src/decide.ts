@@ -20,6 +20,9 @@ export type Attempt<T> =
   /** It was started; with `settled` it has also ended, else the claim's holder ends it. */
   | { readonly state: 'started'; readonly value: T; readonly settled?: { readonly as: Settled } }
 
+/** Tries to start: asks the store, and enters the fence in the run. */
+export type Try<T> = (run: LocalRun, request: IdentifiedRequest) => Promise<Attempt<T>>
+
 /** What the loop needs of its mode. */
 export interface Mode {
   readonly settings: Settings
@@ -44,7 +47,7 @@ export function modeOf(settings: Settings, storage: IdempotencyStorage): Mode {
 export function decide<T>(
   mode: Mode,
   request: IdentifiedRequest,
-  attempt: (run: LocalRun) => Promise<Attempt<T>>,
+  attempt: Try<T>,
   giveUpAt: number = mode.settings.timer.now() + mode.settings.waitMs,
 ): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
   const { runs, answers, settings } = mode
@@ -54,7 +57,8 @@ export function decide<T>(
   if (held) return Promise.resolve(held.fingerprint === fingerprint ? replay(keptIn(held)) : reused())
   const leader = runs.find(key, now)
   if (leader?.fingerprint === fingerprint) return follow(mode, request, leader, giveUpAt, attempt)
-  const run: LocalRun = { key, fingerprint, leaseUntil: now + settings.lockMs }
+  const leaseUntil = now + settings.lockMs
+  const run: LocalRun = { key, fingerprint, leaseUntil, fence: undefined, waited: undefined }
   runs.open(run, now)
   return lead(mode, request, run, giveUpAt, attempt)
 }
@@ -65,7 +69,7 @@ async function follow<T>(
   request: IdentifiedRequest,
   leader: LocalRun,
   giveUpAt: number,
-  attempt: (run: LocalRun) => Promise<Attempt<T>>,
+  attempt: Try<T>,
 ): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
   const waited = await wait(mode, giveUpAt, Infinity, mode.runs.ended(leader))
   if (!waited) return inProgress()
@@ -80,13 +84,13 @@ async function lead<T>(
   request: IdentifiedRequest,
   run: LocalRun,
   giveUpAt: number,
-  attempt: (run: LocalRun) => Promise<Attempt<T>>,
+  attempt: Try<T>,
 ): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
   const { runs } = mode
   try {
-    let begun = await attempt(run)
+    let begun = await attempt(run, request)
     if (begun.state === 'running' || begun.state === 'lost') {
-      begun = await poll(mode, request, giveUpAt, begun, () => attempt(run))
+      begun = await poll(mode, request, giveUpAt, begun, () => attempt(run, request))
     }
     if (begun.state === 'started') {
       if (begun.settled) runs.end(run, begun.settled.as)

@@ -2,7 +2,7 @@ import { Fault, type EpochMs } from '@gatewright/kernel'
 import { encode, keep, type StoredAnswer } from './answer.ts'
 import type { Settings } from './options.ts'
 import type { KeptAnswer } from './runs.ts'
-import type { Ending } from './storage/port.ts'
+import type { Ending, IdempotencyStorage } from './storage/port.ts'
 
 /** An answer as storage keeps it and as a duplicate in this process gets it. */
 export interface Keeping {
@@ -19,17 +19,21 @@ export function keeping(answer: StoredAnswer, expiresAt: EpochMs, settings: Sett
 const PAUSES_MS = [50, 250]
 
 /**
- * Tries a step of the store up to three times. For steps that are safe to repeat and whose loss costs a known
- * outcome: a run that took effect must not become unknown because one connection broke.
+ * Ends a run in the store, in up to three tries: an ending is safe to repeat, and a run that took effect must not
+ * become unknown because one connection broke.
  */
-export async function persist<T>({ timer }: Settings, step: () => Promise<T>): Promise<T> {
-  for (const pauseMs of PAUSES_MS) {
+export async function persist(
+  { settings, storage }: { readonly settings: Settings; readonly storage: IdempotencyStorage },
+  { storageKey, fence }: { readonly storageKey: string; readonly fence: number },
+  ending: Ending,
+): Promise<boolean> {
+  for (let tries = 0; ; tries++) {
     try {
-      return await step()
+      return await storage.end(storageKey, fence, ending, settings.clock.now())
     } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      await timer.sleep(pauseMs, new AbortController().signal)
+      const pauseMs = PAUSES_MS[tries]
+      if (!(error instanceof Fault) || pauseMs === undefined) throw error
+      await settings.timer.sleep(pauseMs, new AbortController().signal)
     }
   }
-  return step()
 }

@@ -1,11 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, modeOf } from './decide.ts'
+import { decide, modeOf, type Attempt } from './decide.ts'
 import { keeping, persist } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
-import { identify, type RequestFacts } from './request.ts'
-import type { KeptAnswer, Settled } from './runs.ts'
+import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
+import type { KeptAnswer, LocalRun, Settled } from './runs.ts'
 import type { Ending, IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
@@ -69,31 +69,33 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { runs } = mode
   const now = (): number => settings.clock.now()
 
-  const end = async ({ storageKey, fence }: Claim, ending: Ending, kept?: KeptAnswer): Promise<boolean> => {
+  const end = async (claim: Claim, ending: Ending, kept?: KeptAnswer): Promise<boolean> => {
     let settled: Settled
     try {
-      const won = await persist(settings, () => storage.end(storageKey, fence, ending, now()))
+      const won = await persist(mode, claim, ending)
       if (won && kept) settled = allow(kept)
       return won
     } finally {
       // Also when the store failed: those who wait then ask it themselves.
-      const run = runs.claimed(storageKey, fence)
+      const run = runs.claimed(claim.storageKey, claim.fence)
       if (run) runs.end(run, settled)
     }
+  }
+
+  const attempt = async (run: LocalRun, request: IdentifiedRequest): Promise<Attempt<Claim>> => {
+    const { storageKey, fingerprint, effectId } = request
+    const at = now()
+    const begun = await storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
+    if (begun.state !== 'started') return begun
+    run.fence = begun.fence
+    return { state: 'started', value: { storageKey, fence: begun.fence, effectId } }
   }
 
   return {
     async begin(facts) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      const { storageKey, fingerprint, effectId } = request.value
-      const decided = await decide(mode, request.value, async run => {
-        const at = now()
-        const begun = await storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
-        if (begun.state !== 'started') return begun
-        run.fence = begun.fence
-        return { state: 'started', value: { storageKey, fence: begun.fence, effectId } }
-      })
+      const decided = await decide(mode, request.value, attempt)
       if (!decided.ok || decided.value.state === 'replay') return decided as Verdict<Begin, IdempotencyDenial>
       return allow({ state: 'started', claim: decided.value.value })
     },

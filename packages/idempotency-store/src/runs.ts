@@ -18,9 +18,9 @@ export interface LocalRun {
   /** From this instant on only the store knows what became of the run. */
   readonly leaseUntil: EpochMs
   /** The fence it was started with, once it has. */
-  fence?: number
+  fence: number | undefined
   /** Made when somebody waits: most runs have no duplicate. */
-  waited?: Waited
+  waited: Waited | undefined
 }
 
 interface Waited {

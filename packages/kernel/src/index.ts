@@ -1,7 +1,7 @@
 export { fromClaims, SESSION_TOKEN_TYPE, toClaims } from './claims.ts'
 export { GRACE_MS, systemClock } from './clock.ts'
 export { keyDigest } from './digest.ts'
-export { Fault, malformedReply, orFault } from './fault.ts'
+export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export {
   DEFAULT_REDIS_PREFIX,
   endsSession,

@@ -1,9 +1,9 @@
 import { redisStorage } from '@gatewright/idempotency-store/redis'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import type { Fault } from '@gatewright/kernel'
-import { fromNodeRedis } from '@gatewright/kernel/redis'
+import { fromNodeRedis, type RedisClient } from '@gatewright/kernel/redis'
 import { createClient } from 'redis'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { hurtRedis } from '../../harness/hurt.ts'
 import { runner } from '../../harness/runner.ts'
 import { startRedis } from '../../harness/services.ts'
@@ -12,6 +12,24 @@ import { openRedis, uniqueName } from '../../harness/stores.ts'
 idempotencyStorageContract(runner, 'Redis', async () => {
   const { connections, close } = await openRedis(4)
   return { connections: connections.map(client => redisStorage(client)), close }
+})
+
+idempotencyStorageContract(runner, 'Redis with a command for each key', async () => {
+  const { connections, close } = await openRedis(4)
+  return { connections: connections.map(({ run }) => redisStorage({ run })), close }
+})
+
+/** Refuses what a server before Redis 7.0 refuses, in its words. */
+const before7 = ({ run }: RedisClient): RedisClient => ({
+  run: async (key, command) => {
+    if (command.includes('NX') && command.includes('GET')) throw new Error('ERR syntax error')
+    return run(key, command)
+  },
+})
+
+idempotencyStorageContract(runner, 'Redis before 7.0', async () => {
+  const { connections, close } = await openRedis(4)
+  return { connections: connections.map(client => redisStorage(before7(client))), close }
 })
 
 idempotencyStorageFaults(runner, 'Redis', async () => {
@@ -25,17 +43,23 @@ idempotencyStorageFaults(runner, 'Redis', async () => {
   }
 })
 
-t.test('takes one round trip a verb, and one more after the server lost its scripts', async t => {
+/** A storage over one connection, with a note of every command it sends. */
+async function noted(t: Test) {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
+  const client = connections[0]!
   const commands: string[] = []
-  const client = {
-    run: (key: string, command: readonly string[]) => {
+  const storage = redisStorage({
+    run: (key, command) => {
       commands.push(command[0] as string)
-      return connections[0]!.run(key, command)
+      return client.run(key, command)
     },
-  }
-  const storage = redisStorage(client)
+  })
+  return { client, commands, storage }
+}
+
+t.test('takes one round trip a verb, and one more after the server lost its scripts', async t => {
+  const { client, commands, storage } = await noted(t)
   const write = async (key: string): Promise<void> => {
     commands.length = 0
     await storage.begin(key, 'f', 2000, 1000)
@@ -43,10 +67,31 @@ t.test('takes one round trip a verb, and one more after the server lost its scri
   }
   await write(uniqueName())
   await write(uniqueName())
-  t.same(commands, ['EVALSHA', 'EVALSHA'])
-  await connections[0]!.run('', ['SCRIPT', 'FLUSH'])
+  t.same(commands, ['SET', 'EVALSHA'])
+  await client.run('', ['SCRIPT', 'FLUSH'])
   await write(uniqueName())
-  t.same(commands, ['EVALSHA', 'EVAL', 'EVALSHA', 'EVAL'])
+  t.same(commands, ['SET', 'EVALSHA', 'EVAL'])
+})
+
+t.test('asks once about a key that is held, and twice only where it takes one over', async t => {
+  const { commands, storage } = await noted(t)
+  const key = uniqueName()
+  const begin = async (now: number) => {
+    commands.length = 0
+    return storage.begin(key, 'f', now + 1000, now)
+  }
+  await begin(1000)
+  t.same(await begin(1999), { state: 'running' })
+  t.same(await begin(2000), { state: 'lost', fence: 1000 })
+  t.same(commands, ['SET'])
+  await storage.end(key, 1000, { state: 'done', answer: '{}', expiresAt: 9000 }, 2000)
+  t.same(await begin(8999), { state: 'done', answer: '{}', expiresAt: 9000 })
+  t.same(commands, ['SET'])
+  t.same(await begin(9000), { state: 'started', fence: 9000 })
+  t.same(commands.slice(0, 2), ['SET', 'EVALSHA'])
+  await storage.end(key, 9000, { state: 'free', expiresAt: 20_000 }, 9000)
+  t.same(await begin(9000), { state: 'started', fence: 9001 })
+  t.same(commands.slice(0, 2), ['SET', 'EVALSHA'])
 })
 
 t.test('gives a time to live to what has ended, and none to what is running or lost', async t => {
@@ -70,7 +115,7 @@ t.test('gives a time to live to what has ended, and none to what is running or l
   t.equal(await ttl(), -1)
 })
 
-t.test('shares commands between the calls of one turn, and a broken key fails alone', async t => {
+t.test('shares a command between the calls of one task, and a broken key fails alone', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const client = connections[0]!
@@ -91,7 +136,7 @@ t.test('shares commands between the calls of one turn, and a broken key fails al
   commands = 0
   const keys = ['one', 'two', 'broken', 'three', 'two']
   const begun = await Promise.allSettled(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
-  t.equal(commands, 2)
+  t.equal(commands, 1)
   t.match(begun, [
     { value: { state: 'started' } },
     { value: { state: 'started' } },
@@ -117,6 +162,11 @@ t.test('gives each key a command of its own where the server is a cluster after 
   }
   const storage = redisStorage(fromNodeRedis(client))
   const keys = Array.from({ length: 10 }, (_, index) => `key ${index}`)
-  const begun = await Promise.all(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
-  for (const each of begun) t.same(each, { state: 'started', fence: 1000 })
+  await storage.begin('key 0', 'f', 2000, 1000)
+  const [name] = (await client.sendCommand(['KEYS', '*'])) as unknown as string[]
+  await client.sendCommand(['DEL', name!])
+  await client.sendCommand(['HSET', name!, 'a', 'b'])
+  const [broken, ...begun] = await Promise.allSettled(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
+  t.match(broken, { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE', cause: /WRONGTYPE/ } })
+  for (const each of begun) t.match(each, { value: { state: 'started', fence: 1000 } })
 })

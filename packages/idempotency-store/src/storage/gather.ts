@@ -5,9 +5,10 @@ interface Waiting<Call, Reply> {
 }
 
 /**
- * Sends a call at once while no other is under way, so that one on its own waits for nothing. Those that are
- * made meanwhile in one turn of the event loop go together at its end, `most` in a command. A failing command
- * fails every call in it. `together` answers as many replies as it was given calls, in their order.
+ * Sends calls together, `most` in a command: those that one task of the event loop makes go when it ends. One
+ * on its own goes then too while no other is under way, so that it waits for nothing; else it waits for company
+ * to the end of the loop's turn. A failing command fails every call in it. `together` answers as many replies
+ * as it was given calls, in their order.
  */
 export function gather<Call, Reply>(
   most: number,
@@ -27,24 +28,24 @@ export function gather<Call, Reply>(
       underWay--
     }
   }
+  const returned = (): void => {
+    underWay--
+  }
   const flush = (): void => {
     const all = waiting
     waiting = []
-    for (let from = 0; from < all.length; from += most) void deliver(all.slice(from, from + most))
+    const [only] = all
+    if (only && all.length === 1) {
+      underWay++
+      void alone(only.call).then(only.resolve, only.reject).then(returned)
+    } else for (let from = 0; from < all.length; from += most) void deliver(all.slice(from, from + most))
   }
-  const first = async (call: Call): Promise<Reply> => {
-    underWay++
-    try {
-      return await alone(call)
-    } finally {
-      underWay--
-    }
+  const taskEnded = (): void => {
+    if (waiting.length === 1 && underWay > 0) setImmediate(flush)
+    else flush()
   }
-  return call => {
-    if (underWay === 0 && waiting.length === 0) return first(call)
-    if (waiting.length === 0) setImmediate(flush)
-    return new Promise((resolve, reject) => {
-      waiting.push({ call, resolve, reject })
+  return call =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ call, resolve, reject }) === 1) process.nextTick(taskEnded)
     })
-  }
 }

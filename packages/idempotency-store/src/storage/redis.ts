@@ -1,4 +1,4 @@
-import { Fault, GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { Fault, GRACE_MS, keyDigest, malformedReply, toFault, type EpochMs } from '@gatewright/kernel'
 import {
   redisScript,
   runScript,
@@ -15,9 +15,12 @@ import type { Begun, Ending, IdempotencyStorage } from './port.ts'
  * the numbers they spell. Deadlines are compared with the caller's clock. A running record has no time to live:
  * it must not vanish before somebody has decided.
  *
- * Both scripts take many keys. What goes wrong with one of them is its own reply, `!` and the reason.
+ * Both scripts take many keys. Of several, what goes wrong with one is its own reply, `!` and the reason.
  */
-const overKeys = (one: string): string => `${one}
+const overKeys = (one: string): string => `
+local sub, call = string.sub, redis.call
+local function one(key, i)${one}end
+if #KEYS == 1 then return one(KEYS[1], 1) end
 local replies = {}
 for i, key in ipairs(KEYS) do
   local ran, reply = pcall(one, key, i)
@@ -31,32 +34,29 @@ return replies`
  */
 const BEGIN = redisScript(
   overKeys(`
-local function one(key, i)
   local record = ARGV[i]
-  if redis.call('SET', key, record, 'NX') then return 1 end
-  local held, now = redis.call('GET', key), string.sub(record, 2, 17)
-  local state, fence = string.sub(held, 1, 1), string.sub(held, 2, 17)
-  if state ~= 'f' and (state ~= 'd' or now < string.sub(held, 18, 33)) then return held end
+  if call('SET', key, record, 'NX') then return 1 end
+  local held, now = call('GET', key), sub(record, 2, 17)
+  local state, fence = sub(held, 1, 1), sub(held, 2, 17)
+  if state ~= 'f' and (state ~= 'd' or now < sub(held, 18, 33)) then return held end
   local larger = fence < now and now or string.format('%016.0f', tonumber(fence) + 1)
-  redis.call('SET', key, 'r' .. larger .. string.sub(record, 18))
+  call('SET', key, 'r' .. larger .. sub(record, 18))
   return larger
-end`),
+`),
 )
 
 /** For each key three arguments: what comes before the fingerprint, the PX or nothing, the answer. */
 const END = redisScript(
   overKeys(`
-local function one(key, i)
-  local head, px, answer = ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
-  local held = redis.call('GET', key)
-  if not held or string.sub(held, 2, 17) ~= string.sub(head, 2, 17) then return 0 end
-  if string.sub(held, 1, 1) ~= 'r' then
-    return string.sub(held, 1, 1) == string.sub(head, 1, 1) and string.sub(held, 77) == answer and 1 or 0
+  local held, head, px, answer = call('GET', key), ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
+  if not held then return 0 end
+  if sub(held, 1, 17) ~= 'r' .. sub(head, 2, 17) then
+    return sub(held, 1, 17) == sub(head, 1, 17) and sub(held, 77) == answer and 1 or 0
   end
-  local ended = head .. string.sub(held, 34, 76) .. answer
-  if px == '' then redis.call('SET', key, ended) else redis.call('SET', key, ended, 'PX', px) end
+  local ended = head .. sub(held, 34, 76) .. answer
+  if px == '' then call('SET', key, ended) else call('SET', key, ended, 'PX', px) end
   return 1
-end`),
+`),
 )
 
 /** Options of `redisStorage`. */
@@ -117,11 +117,23 @@ interface KeyCall {
   readonly args: readonly string[]
 }
 
-async function runAlone(client: RedisClient, script: RedisScript, { key, args }: KeyCall): Promise<unknown> {
-  const replies = await runScript(client, script, key, args)
-  if (!Array.isArray(replies) || replies.length !== 1) throw malformedReply('redis', 'one reply')
-  return replies[0]
+/** A begin on its own needs no script: only one that takes a key over runs it, and that asks again. */
+async function beginAlone(client: RedisClient, { key, args }: KeyCall): Promise<unknown> {
+  const [record = ''] = args
+  try {
+    const held = await client.run(key, ['SET', key, record, 'NX', 'GET'])
+    if (!isOver(held, record)) return held === null ? 1 : held
+  } catch (error) {
+    // A server before Redis 7.0 does not know NX and GET together. Nothing ran.
+    if (!(error instanceof Error) || !error.message.startsWith('ERR syntax')) throw toFault('redis', error)
+  }
+  return runScript(client, BEGIN, key, args)
 }
+
+/** Whether a record that is held may be taken over by one that starts. */
+const isOver = (held: unknown, record: string): boolean =>
+  typeof held === 'string' &&
+  (held[0] === 'f' || (held[0] === 'd' && held.slice(17, 33) <= record.slice(1, 17)))
 
 const isCrossSlot = (error: unknown): boolean =>
   error instanceof Fault && error.cause instanceof Error && error.cause.message.startsWith('CROSSSLOT')
@@ -138,35 +150,35 @@ async function runTogether(
     return replies
   } catch (error) {
     if (!isCrossSlot(error)) throw error
-    // Refused before anything ran: behind the client there is a cluster after all.
-    return Promise.all(calls.map(call => runAlone(client, script, call)))
+    // Refused before anything ran: behind the client there is a cluster after all. Each answers for itself.
+    return calls.map(({ key, args }) => runScript(client, script, key, args))
   }
 }
 
 /**
- * The record in Redis: one round trip a verb, and calls of one turn of the event loop share it. Redis must run with `maxmemory-policy
- * noeviction` and keep its data over a restart. A failover to a replica that lags can forget a begin or an
+ * The record in Redis: one round trip a verb, two for a begin that takes a key over (and for every one before
+ * Redis 7.0); simultaneous calls share them. Redis must run with `maxmemory-policy noeviction` and keep its
+ * data over a restart. A failover to a replica that lags can forget a begin or an
  * answer that was acknowledged, and a retry then runs again, with the same `effectId` and a larger fence: use it
  * where whoever makes the effect checks one of them. See docs/idempotency.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = options
-  const send = (script: RedisScript) => {
-    const alone = (call: KeyCall): Promise<unknown> => runAlone(client, script, call)
-    const together = gather(MOST_TOGETHER, alone, calls => runTogether(client, script, calls))
-    return { alone, together: client.single ? together : alone }
-  }
-  const [begin, end] = [send(BEGIN), send(END)]
+  const gathered = (script: RedisScript, alone: (call: KeyCall) => Promise<unknown>) =>
+    client.single ? gather(MOST_TOGETHER, alone, calls => runTogether(client, script, calls)) : alone
+  const endAlone = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, END, key, args)
+  const begin = gathered(BEGIN, call => beginAlone(client, call))
+  const end = gathered(END, endAlone)
   return {
     async begin(key, fingerprint, leaseUntil, now) {
       const held = inPlace(fingerprint)
       const record = `r${digits(now)}${digits(leaseUntil)}${held}`
-      const reply = await begin.together({ key: prefix + keyDigest(key), args: [record] })
+      const reply = await begin({ key: prefix + keyDigest(key), args: [record] })
       return reply === 1 ? { state: 'started', fence: now } : readBegun(reply, held, now)
     },
     async end(key, fence, ending, now) {
       const args = endArguments(fence, ending, now)
-      const run = args[2].length > LONGEST_TOGETHER ? end.alone : end.together
+      const run = args[2].length > LONGEST_TOGETHER ? endAlone : end
       const reply = await run({ key: prefix + keyDigest(key), args })
       if (reply !== 0 && reply !== 1) throw unreadable(reply, '0 or 1')
       return reply === 1

@@ -1,0 +1,86 @@
+import t from 'tap'
+
+// Not exported by the package.
+const { gather } = (await import(`${process.cwd()}/packages/idempotency-store/dist/storage/gather.js`)) as {
+  gather<Call, Reply>(
+    most: number,
+    alone: (call: Call) => Promise<Reply>,
+    together: (calls: readonly Call[]) => Promise<readonly Reply[]>,
+  ): (call: Call) => Promise<Reply>
+}
+
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+const task = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
+
+/** A gatherer whose commands answer when they are told to, each call by its own text. */
+function gathered(most = 3) {
+  const sent: string[] = []
+  const open: { answer(): void; fail(error: Error): void }[] = []
+  const command = <T>(text: string, replies: T): Promise<T> => {
+    sent.push(text)
+    return new Promise((resolve, reject) => {
+      open.push({ answer: () => resolve(replies), fail: reject })
+    })
+  }
+  const ask = gather(
+    most,
+    (call: string) => command(call, call),
+    calls => command(calls.join('+'), calls),
+  )
+  return { ask, sent, open }
+}
+
+t.test('sends the calls of one task together when it ends, so many in a command', async t => {
+  const { ask, sent, open } = gathered()
+  const asked = Promise.all(['a', 'b', 'c', 'd', 'e'].map(ask))
+  t.same(sent, [])
+  await task()
+  t.same(sent, ['a+b+c', 'd+e'])
+  for (const { answer } of open) answer()
+  t.same(await asked, ['a', 'b', 'c', 'd', 'e'])
+})
+
+t.test('lets one on its own wait for nothing while no other is under way', async t => {
+  const { ask, sent, open } = gathered()
+  for (const call of ['a', 'b']) {
+    const asked = ask(call)
+    await task()
+    t.equal(sent.at(-1), call)
+    open.at(-1)?.answer()
+    t.equal(await asked, call)
+  }
+})
+
+t.test('lets one on its own wait for company to the end of the turn while another is under way', async t => {
+  const { ask, sent, open } = gathered()
+  const asked = [ask('a')]
+  await task()
+  for (const call of ['b', 'c']) {
+    asked.push(ask(call))
+    await task()
+  }
+  t.same(sent, ['a'])
+  await turn()
+  t.same(sent, ['a', 'b+c'])
+  for (const { answer } of open) answer()
+  t.same(await Promise.all(asked), ['a', 'b', 'c'])
+})
+
+t.test('fails the calls of a failing command and no others, and goes on', async t => {
+  const { ask, sent, open } = gathered()
+  const asked = Promise.allSettled(['a', 'b', 'c', 'd'].map(ask))
+  await task()
+  const broken = new Error('broken')
+  open[0]?.fail(broken)
+  open[1]?.answer()
+  t.match(await asked, [{ reason: broken }, { reason: broken }, { reason: broken }, { value: 'd' }])
+  const alone = ask('e')
+  await task()
+  open.at(-1)?.fail(broken)
+  await t.rejects(alone, broken)
+  const last = ask('f')
+  await task()
+  t.equal(sent.at(-1), 'f')
+  open.at(-1)?.answer()
+  t.equal(await last, 'f')
+})
