@@ -33,22 +33,41 @@ function gathered(most = 3) {
 t.test('sends the calls of one task together when it ends, so many in a command', async t => {
   const { ask, sent, open } = gathered()
   const asked = Promise.all(['a', 'b', 'c', 'd', 'e'].map(ask))
-  t.same(sent, [])
+  t.same(sent, ['a'])
   await task()
-  t.same(sent, ['a+b+c', 'd+e'])
+  t.same(sent, ['a', 'b+c+d', 'e'])
   for (const { answer } of open) answer()
   t.same(await asked, ['a', 'b', 'c', 'd', 'e'])
 })
 
-t.test('lets one on its own wait for nothing while no other is under way', async t => {
+t.test('sends one at once while no other is under way', async t => {
   const { ask, sent, open } = gathered()
   for (const call of ['a', 'b']) {
     const asked = ask(call)
-    await task()
     t.equal(sent.at(-1), call)
     open.at(-1)?.answer()
     t.equal(await asked, call)
   }
+})
+
+t.test('lets the first of a task wait for the others when the last had company', async t => {
+  const { ask, sent, open } = gathered()
+  const first = Promise.all(['a', 'b', 'c'].map(ask))
+  await task()
+  for (const { answer } of open) answer()
+  await first
+  const asked = Promise.all(['d', 'e'].map(ask))
+  await task()
+  t.same(sent, ['a', 'b+c', 'd+e'])
+  open.at(-1)?.answer()
+  t.same(await asked, ['d', 'e'])
+  const alone = ask('f')
+  await task()
+  t.equal(sent.at(-1), 'f')
+  open.at(-1)?.answer()
+  t.equal(await alone, 'f')
+  void ask('g')
+  t.equal(sent.at(-1), 'g')
 })
 
 t.test('lets one on its own wait for company to the end of the turn while another is under way', async t => {
@@ -71,9 +90,9 @@ t.test('fails the calls of a failing command and no others, and goes on', async 
   const asked = Promise.allSettled(['a', 'b', 'c', 'd'].map(ask))
   await task()
   const broken = new Error('broken')
-  open[0]?.fail(broken)
-  open[1]?.answer()
-  t.match(await asked, [{ reason: broken }, { reason: broken }, { reason: broken }, { value: 'd' }])
+  open[0]?.answer()
+  open[1]?.fail(broken)
+  t.match(await asked, [{ value: 'a' }, { reason: broken }, { reason: broken }, { reason: broken }])
   const alone = ask('e')
   await task()
   open.at(-1)?.fail(broken)

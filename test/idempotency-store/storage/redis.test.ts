@@ -115,7 +115,7 @@ t.test('gives a time to live to what has ended, and none to what is running or l
   t.equal(await ttl(), -1)
 })
 
-t.test('shares a command between the calls of one task, and a broken key fails alone', async t => {
+t.test('shares commands between the calls of one task, and a broken key fails alone', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const client = connections[0]!
@@ -136,7 +136,7 @@ t.test('shares a command between the calls of one task, and a broken key fails a
   commands = 0
   const keys = ['one', 'two', 'broken', 'three', 'two']
   const begun = await Promise.allSettled(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
-  t.equal(commands, 1)
+  t.equal(commands, 2)
   t.match(begun, [
     { value: { state: 'started' } },
     { value: { state: 'started' } },
@@ -146,6 +146,18 @@ t.test('shares a command between the calls of one task, and a broken key fails a
   ])
   const { reason } = begun[2] as PromiseRejectedResult
   t.match((reason as Fault).cause, /WRONGTYPE/)
+})
+
+t.test('starts each of 65 calls of one task, of which one is left over from a full command', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const storage = redisStorage(connections[0]!, { prefix: uniqueName() })
+  const keys = Array.from({ length: 65 }, (_, index) => `key ${index}`)
+  for (const each of await Promise.all(keys.map(key => storage.begin(key, 'f', 2000, 1000)))) {
+    t.same(each, { state: 'started', fence: 1000 })
+  }
+  const ending = { state: 'done', answer: '{}', expiresAt: 9000 } as const
+  for (const won of await Promise.all(keys.map(key => storage.end(key, 1000, ending, 1000)))) t.equal(won, true)
 })
 
 t.test('gives each key a command of its own where the server is a cluster after all', async t => {

@@ -1,14 +1,14 @@
 interface Waiting<Call, Reply> {
   readonly call: Call
-  readonly resolve: (reply: Reply) => void
+  readonly resolve: (reply: Reply | Promise<Reply>) => void
   readonly reject: (error: unknown) => void
 }
 
 /**
- * Sends calls together, `most` in a command: those that one task of the event loop makes go when it ends. One
- * on its own goes then too while no other is under way, so that it waits for nothing; else it waits for company
- * to the end of the loop's turn. A failing command fails every call in it. `together` answers as many replies
- * as it was given calls, in their order.
+ * Sends calls together, `most` in a command. Those that one task of the event loop makes go when it ends; one on
+ * its own waits to the end of the loop's turn for company while another is under way. A call that comes while
+ * none is goes at once, unless the last one had company. A failing command fails every call in it. `together`
+ * answers as many replies as it was given calls, in their order; neither it nor `alone` throws but by its promise.
  */
 export function gather<Call, Reply>(
   most: number,
@@ -16,7 +16,20 @@ export function gather<Call, Reply>(
   together: (calls: readonly Call[]) => Promise<readonly Reply[]>,
 ): (call: Call) => Promise<Reply> {
   let underWay = 0
+  let hadCompany = false
   let waiting: Waiting<Call, Reply>[] = []
+  const returned = (reply: Reply): Reply => {
+    underWay--
+    return reply
+  }
+  const failed = (error: unknown): never => {
+    underWay--
+    throw error
+  }
+  const sendAlone = (call: Call): Promise<Reply> => {
+    underWay++
+    return alone(call).then(returned, failed)
+  }
   const deliver = async (some: readonly Waiting<Call, Reply>[]): Promise<void> => {
     underWay++
     try {
@@ -28,24 +41,25 @@ export function gather<Call, Reply>(
       underWay--
     }
   }
-  const returned = (): void => {
-    underWay--
-  }
   const flush = (): void => {
     const all = waiting
     waiting = []
-    const [only] = all
-    if (only && all.length === 1) {
-      underWay++
-      void alone(only.call).then(only.resolve, only.reject).then(returned)
-    } else for (let from = 0; from < all.length; from += most) void deliver(all.slice(from, from + most))
+    hadCompany = all.length > 1
+    for (let from = 0; from < all.length; from += most) {
+      const some = all.slice(from, from + most)
+      const [only] = some
+      if (only && some.length === 1) only.resolve(sendAlone(only.call))
+      else void deliver(some)
+    }
   }
   const taskEnded = (): void => {
     if (waiting.length === 1 && underWay > 0) setImmediate(flush)
     else flush()
   }
-  return call =>
-    new Promise((resolve, reject) => {
+  return call => {
+    if (underWay === 0 && waiting.length === 0 && !hadCompany) return sendAlone(call)
+    return new Promise((resolve, reject) => {
       if (waiting.push({ call, resolve, reject }) === 1) process.nextTick(taskEnded)
     })
+  }
 }
