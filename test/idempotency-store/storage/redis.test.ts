@@ -157,7 +157,8 @@ t.test('starts each of 65 calls of one task, of which one is left over from a fu
     t.same(each, { state: 'started', fence: 1000 })
   }
   const ending = { state: 'done', answer: '{}', expiresAt: 9000 } as const
-  for (const won of await Promise.all(keys.map(key => storage.end(key, 1000, ending, 1000)))) t.equal(won, true)
+  for (const won of await Promise.all(keys.map(key => storage.end(key, 1000, ending, 1000))))
+    t.equal(won, true)
 })
 
 t.test('gives each key a command of its own where the server is a cluster after all', async t => {

@@ -158,9 +158,9 @@ async function runTogether(
 /**
  * The record in Redis: one round trip a verb, two for a begin that takes a key over (and for every one before
  * Redis 7.0); simultaneous calls share them. Redis must run with `maxmemory-policy noeviction` and keep its
- * data over a restart. A failover to a replica that lags can forget a begin or an
- * answer that was acknowledged, and a retry then runs again, with the same `effectId` and a larger fence: use it
- * where whoever makes the effect checks one of them. See docs/idempotency.md.
+ * data over a restart. A failover to a replica that lags can forget a begin or an answer that was acknowledged,
+ * and a retry then runs again, with the same `effectId` and a larger fence: use it where whoever makes the effect
+ * checks one of them. See docs/idempotency.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = options
