@@ -4,8 +4,11 @@ import t from 'tap'
 const { gather } = (await import(`${process.cwd()}/packages/idempotency-store/dist/storage/gather.js`)) as {
   gather<Call, Reply>(
     most: number,
-    alone: (call: Call) => Promise<Reply>,
-    together: (calls: readonly Call[]) => Promise<readonly Reply[]>,
+    commands: {
+      alone(call: Call): Promise<Reply>
+      together(calls: readonly Call[]): Promise<readonly (Reply | Promise<Reply>)[]>
+    },
+    atOnce?: number,
   ): (call: Call) => Promise<Reply>
 }
 
@@ -13,7 +16,7 @@ const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const task = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /** A gatherer whose commands answer when they are told to, each call by its own text. */
-function gathered(most = 3) {
+function gathered(most = 3, atOnce?: number) {
   const sent: string[] = []
   const open: { answer(): void; fail(error: Error): void }[] = []
   const command = <T>(text: string, replies: T): Promise<T> => {
@@ -22,10 +25,10 @@ function gathered(most = 3) {
       open.push({ answer: () => resolve(replies), fail: reject })
     })
   }
-  const ask = gather(
+  const ask = gather<string, string>(
     most,
-    (call: string) => command(call, call),
-    calls => command(calls.join('+'), calls),
+    { alone: call => command(call, call), together: calls => command(calls.join('+'), calls) },
+    atOnce,
   )
   return { ask, sent, open }
 }
@@ -102,4 +105,35 @@ t.test('fails the calls of a failing command and no others, and goes on', async 
   t.equal(sent.at(-1), 'f')
   open.at(-1)?.answer()
   t.equal(await last, 'f')
+})
+
+t.test(
+  'has no more commands under way than it may; the calls that wait go when one of them ends',
+  async t => {
+    const { ask, sent, open } = gathered(2, 2)
+    const asked = Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(ask))
+    await turn()
+    t.same(sent, ['a', 'b+c'])
+    open[1]?.answer()
+    await turn()
+    t.same(sent, ['a', 'b+c', 'd+e'])
+    open[0]?.answer()
+    await turn()
+    t.same(sent, ['a', 'b+c', 'd+e', 'f'])
+    for (const { answer } of open) answer()
+    t.same(await asked, ['a', 'b', 'c', 'd', 'e', 'f'])
+  },
+)
+
+t.test('hands out what is answered by a promise of its own, its error too', async t => {
+  const broken = new Error('broken')
+  const ask = gather<string, string>(3, {
+    alone: async call => call,
+    together: async ([first = '']) => [first, Promise.reject(broken)],
+  })
+  t.match(await Promise.allSettled(['a', 'b', 'c'].map(ask)), [
+    { value: 'a' },
+    { value: 'b' },
+    { reason: broken },
+  ])
 })

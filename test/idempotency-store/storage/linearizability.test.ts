@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { openPostgres, openRedis, openSqlite } from '../../harness/stores.ts'
+import { openHosts } from './hosts.ts'
 import { isLinearizable, NOW, record, type Event, type Order } from './history.ts'
 
 /** Instants before, at and after the ends of lease and retention, and of a clock that is behind. */
@@ -62,6 +63,26 @@ t.test('is linearizable on Postgres over 4 connections', async t => {
     200,
   )
   t.pass('200 random histories')
+})
+
+t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share statements', async t => {
+  const hosts = await openHosts(t, 2)
+  const histories = fc.array(history, { minLength: 8, maxLength: 8 })
+  await fc.assert(
+    fc.asyncProperty(histories, async each => {
+      const storages = hosts.map(({ storage }) => storage)
+      const seen = await Promise.all(each.map(lanes => record(lanes, storages, randomUUID())))
+      for (const events of seen) {
+        if (!isLinearizable(events)) throw new Error(`no order explains ${JSON.stringify(events, null, 1)}`)
+      }
+    }),
+    { numRuns: 50, endOnFailure: true },
+  )
+  t.ok(Math.max(...hosts.flatMap(({ carried }) => carried)) > 4, 'calls shared statements')
+  t.same(
+    hosts.flatMap(({ refused }) => refused),
+    [],
+  )
 })
 
 t.test('is linearizable on SQLite over 4 connections', async t => {

@@ -4,62 +4,83 @@ interface Waiting<Call, Reply> {
   readonly reject: (error: unknown) => void
 }
 
+/** How calls are sent. Neither throws but by its promise. */
+interface Commands<Call, Reply> {
+  readonly alone: (call: Call) => Promise<Reply>
+  /** Answers as many replies as it was given calls, or promises of them, in their order. */
+  readonly together: (calls: readonly Call[]) => Promise<readonly (Reply | Promise<Reply>)[]>
+}
+
+/** Sends some calls in one command and hands the replies out. */
+async function deliver<Call, Reply>(
+  some: readonly Waiting<Call, Reply>[],
+  { alone, together }: Commands<Call, Reply>,
+): Promise<void> {
+  const [only] = some
+  try {
+    const replies =
+      some.length === 1 && only ? [await alone(only.call)] : await together(some.map(({ call }) => call))
+    for (const [index, { resolve }] of some.entries()) resolve(replies[index] as Reply)
+  } catch (error) {
+    for (const { reject } of some) reject(error)
+  }
+}
+
 /**
- * Sends calls together, `most` in a command. Those that one task of the event loop makes go when it ends; one on
- * its own waits to the end of the loop's turn for company while another is under way. A call that comes while
- * none is goes at once, unless the last one had company. A failing command fails every call in it. `together`
- * answers as many replies as it was given calls, in their order; neither it nor `alone` throws but by its promise.
+ * Sends calls together, `most` in a command and `atOnce` commands under way at most. Those that one task of the
+ * event loop makes go when it ends; one on its own waits to the end of the loop's turn for company while another
+ * is under way. A call that comes while none is goes at once, unless the last one had company. A failing command
+ * fails every call in it.
  */
 export function gather<Call, Reply>(
   most: number,
-  alone: (call: Call) => Promise<Reply>,
-  together: (calls: readonly Call[]) => Promise<readonly Reply[]>,
+  commands: Commands<Call, Reply>,
+  atOnce: number = Infinity,
 ): (call: Call) => Promise<Reply> {
   let underWay = 0
   let hadCompany = false
+  let scheduled = false
   let waiting: Waiting<Call, Reply>[] = []
-  const returned = (reply: Reply): Reply => {
-    underWay--
-    return reply
-  }
-  const failed = (error: unknown): never => {
-    underWay--
-    throw error
-  }
-  const sendAlone = (call: Call): Promise<Reply> => {
-    underWay++
-    return alone(call).then(returned, failed)
-  }
-  const deliver = async (some: readonly Waiting<Call, Reply>[]): Promise<void> => {
-    underWay++
-    try {
-      const replies = await together(some.map(({ call }) => call))
-      for (const [index, { resolve }] of some.entries()) resolve(replies[index] as Reply)
-    } catch (error) {
-      for (const { reject } of some) reject(error)
-    } finally {
-      underWay--
-    }
-  }
-  const flush = (): void => {
-    const all = waiting
-    waiting = []
-    hadCompany = all.length > 1
-    for (let from = 0; from < all.length; from += most) {
-      const some = all.slice(from, from + most)
-      const [only] = some
-      if (only && some.length === 1) only.resolve(sendAlone(only.call))
-      else void deliver(some)
-    }
+  const schedule = (): void => {
+    if (scheduled || waiting.length === 0 || underWay >= atOnce) return
+    scheduled = true
+    process.nextTick(taskEnded)
   }
   const taskEnded = (): void => {
     if (waiting.length === 1 && underWay > 0) setImmediate(flush)
     else flush()
   }
+  const ended = (): void => {
+    underWay--
+    schedule()
+  }
+  const flush = (): void => {
+    scheduled = false
+    const room = (atOnce - underWay) * most
+    const going = waiting.slice(0, room)
+    waiting = waiting.slice(room)
+    hadCompany = going.length > 1
+    for (let from = 0; from < going.length; from += most) {
+      underWay++
+      void deliver(going.slice(from, from + most), commands).then(ended)
+    }
+  }
+  const returned = (reply: Reply): Reply => {
+    ended()
+    return reply
+  }
+  const failed = (error: unknown): never => {
+    ended()
+    throw error
+  }
   return call => {
-    if (underWay === 0 && waiting.length === 0 && !hadCompany) return sendAlone(call)
+    if (underWay === 0 && waiting.length === 0 && !hadCompany) {
+      underWay++
+      return commands.alone(call).then(returned, failed)
+    }
     return new Promise((resolve, reject) => {
-      if (waiting.push({ call, resolve, reject }) === 1) process.nextTick(taskEnded)
+      waiting.push({ call, resolve, reject })
+      schedule()
     })
   }
 }

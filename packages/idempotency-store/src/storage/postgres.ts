@@ -7,17 +7,30 @@ import {
   type SqlQueries,
 } from '@gatewright/kernel/sql'
 import type { IdempotencyStorage } from './port.ts'
+import { verbsTogether } from './postgres-together.ts'
 import { recordInTransaction } from './postgres-transaction.ts'
 import {
   COLUMNS,
   sqlStorage,
+  sqlVerbs,
   tableName,
-  TAKEABLE,
+  takeable,
   TAKE_OR_RETURN,
   type SqlStorageOptions,
+  type SqlVerbs,
 } from './statements.ts'
 
 export type { SqlStorageOptions } from './statements.ts'
+
+/** Options of `postgresStorage`. */
+export interface PostgresStorageOptions extends SqlStorageOptions {
+  /**
+   * Whether calls that are made while others are under way share statements. Default: true for a client, false for
+   * a transaction. Set it to false for a client whose connection or settings depend on who calls, such as one
+   * that finds a tenant for row-level security in the async context; a client of each tenant needs nothing.
+   */
+  readonly together?: boolean
+}
 
 /**
  * One statement: a live record is read and nothing is written; else the INSERT decides, on the newest version
@@ -25,17 +38,28 @@ export type { SqlStorageOptions } from './statements.ts'
  */
 function beginStatement(table: string): string {
   return `with
-    found as (select ${COLUMNS} from ${table} as held where digest = $1 and not ${TAKEABLE}),
+    found as (select ${COLUMNS} from ${table} as held where digest = $1 and not ${takeable('$5')}),
     begun as (insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
       select $1, $2, $3, cast($5 as bigint), 'running', cast($4 as bigint)
       where not exists (select 1 from found) ${TAKE_OR_RETURN})
     select * from begun union all select * from found`
 }
 
-/** The record in Postgres. One statement per verb, READ COMMITTED (the default) or stricter. */
-export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
-  const begin = beginStatement(tableName(options))
-  return sqlStorage(db, (queries, values) => rows(queries, begin, values), options)
+/** A collection waits for nobody: it locks in another order than the verbs do. */
+function verbsAlone(db: SqlQueries, table: string): SqlVerbs {
+  const begin = beginStatement(table)
+  return sqlVerbs(db, table, values => rows(db, begin, values), 'for update skip locked')
+}
+
+/**
+ * The record in Postgres. One statement per verb, READ COMMITTED (the default) or stricter. Calls that are made
+ * while others are under way share statements; one that the server refuses is then repeated call by call.
+ */
+export function postgresStorage(db: SqlQueries, options: PostgresStorageOptions = {}): IdempotencyStorage {
+  const table = tableName(options)
+  const alone = verbsAlone(db, table)
+  const { together = true } = options
+  return sqlStorage(together && 'transaction' in db ? verbsTogether(db as SqlClient, table, alone) : alone)
 }
 
 /**
@@ -48,7 +72,7 @@ export function postgresTransactionStorage(
   tx: SqlQueries,
   options: SqlStorageOptions = {},
 ): IdempotencyStorage {
-  return recordInTransaction(tx, postgresStorage(tx, options), options)
+  return recordInTransaction(tx, postgresStorage(tx, { ...options, together: false }), options)
 }
 
 /** Creates or updates the table. Repeatable, and safe from many instances at once. */

@@ -165,7 +165,9 @@ async function runTogether(
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = options
   const gathered = (script: RedisScript, alone: (call: KeyCall) => Promise<unknown>) =>
-    client.single ? gather(MOST_TOGETHER, alone, calls => runTogether(client, script, calls)) : alone
+    client.single
+      ? gather(MOST_TOGETHER, { alone, together: calls => runTogether(client, script, calls) })
+      : alone
   const endAlone = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, END, key, args)
   const begin = gathered(BEGIN, call => beginAlone(client, call))
   const end = gathered(END, endAlone)

@@ -10,8 +10,9 @@ import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
   sqlStorage,
+  sqlVerbs,
   tableName,
-  TAKEABLE,
+  takeable,
   TAKE_OR_RETURN,
   type SqlStorageOptions,
 } from './statements.ts'
@@ -24,16 +25,14 @@ export type { SqlStorageOptions } from './statements.ts'
  */
 export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
   const table = tableName(options)
-  const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${TAKEABLE}`
+  const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${takeable('$5')}`
   const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
     values ($1, $2, $3, $5, 'running', $4) ${TAKE_OR_RETURN}`
   return sqlStorage(
-    db,
-    async (queries, values) => {
-      const found = await rows(queries, find, values)
-      return found.length > 0 ? found : rows(queries, begin, values)
-    },
-    options,
+    sqlVerbs(db, table, async values => {
+      const found = await rows(db, find, values)
+      return found.length > 0 ? found : rows(db, begin, values)
+    }),
   )
 }
 

@@ -24,7 +24,10 @@ export async function confined<T>(db: SqlClient, work: () => Promise<T>): Promis
   }
 }
 
-/** Refuses a call made from within work that is confined to a transaction of `db`. For the recipes. */
+/**
+ * Refuses a call made from within work that is confined to a transaction of `db`, with the fault
+ * `ERR_OUTSIDE_TRANSACTION`. For the recipes, and for whoever sends a statement from another call than asked for it.
+ */
 export function refuseConfined(db: SqlClient): void {
   if (scope?.getStore()?.db !== db) return
   const message =
