@@ -65,7 +65,8 @@ function byDigest(found: readonly SqlRow[], asked: ReadonlyMap<string, unknown>)
 
 /**
  * True when the server itself refused a statement (SQLSTATE; the codes of Node begin with E, and class 08 is a
- * connection that broke): it took no effect, and the fault may lie with one call of many.
+ * connection that broke): the fault may lie with one call of many, and nothing of it took effect or still will.
+ * Where a server that shuts down says so after its commit, a begin knows its row by the owner.
  */
 function isRefusal(error: unknown): boolean {
   const code = error instanceof Fault && (error.cause as { code?: unknown } | undefined)?.code
