@@ -23,7 +23,7 @@ void t.test('sends a lone call by itself, and what is asked meanwhile by one sta
   t.same(await beginAll(storage, keys(50)), times(50, STARTED))
   t.same(await endAll(storage, keys(50), done('{}')), times(50, true))
   t.same(await beginAll(storage, keys(50)), times(50, done('{}')))
-  t.same(carried, [1, 49, 1, 49, 1, 49])
+  t.same(carried, [1, 49, 1, 49, 50])
   t.same(refused, [])
 })
 
