@@ -11,6 +11,25 @@ export interface SqlQueries {
   query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
 }
 
+/** An open transaction. */
+export interface SqlTransaction extends SqlQueries {
+  /**
+   * Runs one last statement and commits, in one round trip where the driver can. A statement that fails is not
+   * committed, and then the work must fail too. After the call the transaction refuses statements, and once it has
+   * resolved everything is committed, whatever the work does next. Absent on a store that gains nothing by it.
+   */
+  commit?(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+}
+
+/** Options of one transaction. */
+export interface SqlTransactionOptions {
+  /**
+   * Sends the beginning along with the first statement, in one round trip where the driver can; work that runs none
+   * has no transaction. Wait for the first statement before the next. Default false. Without effect on SQLite.
+   */
+  readonly beginLate?: boolean
+}
+
 /** A database. Recipes: `fromPgPool`, `fromSqlite`. */
 export interface SqlClient extends SqlQueries {
   /**
@@ -18,7 +37,7 @@ export interface SqlClient extends SqlQueries {
    * passed on). Use only the given `tx` inside; it refuses statements after the end. When the commit itself
    * fails with `ERR_STORE_UNAVAILABLE`, whether it took effect is unknown.
    */
-  transaction<T>(work: (tx: SqlQueries) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: SqlTransaction) => Promise<T>, options?: SqlTransactionOptions): Promise<T>
 }
 
 /** Runs a statement and returns its rows. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. */

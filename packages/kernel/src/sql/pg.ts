@@ -1,7 +1,8 @@
 import { keyDigest } from '../digest.ts'
 import { Fault, orFault, toFault } from '../fault.ts'
 import { refuseConfined } from './confine.ts'
-import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
+import { sendBatch, takesBatches, type Ends } from './pg-batch.ts'
+import type { SqlClient, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from './client.ts'
 
 interface PgStatement {
   readonly name: string
@@ -9,8 +10,13 @@ interface PgStatement {
   readonly values: unknown[]
 }
 
+interface PgReply {
+  readonly rows: readonly SqlRow[]
+  readonly command?: string
+}
+
 interface PgQueries {
-  query(statement: string | PgStatement, values?: unknown[]): Promise<{ rows: SqlRow[] }>
+  query(statement: string | PgStatement, values?: unknown[]): Promise<PgReply>
 }
 
 interface PgConnection extends PgQueries {
@@ -34,23 +40,112 @@ export interface PgPoolOptions {
   readonly prepare?: boolean
 }
 
-/** Runs a statement as it is, or by the name of its text. Values are copied: it may wait in the pool's queue. */
-function runner(
-  prepare: boolean,
-): (on: PgQueries, text: string, values: readonly SqlValue[]) => Promise<{ rows: SqlRow[] }> {
-  const names = new Map<string, string>()
-  return async (on, text, values) => {
+/** Runs statements as they are, or by the name of their text. Values are copied: they may wait in a queue. */
+interface Runner {
+  one(on: PgQueries, text: string, values: readonly SqlValue[]): Promise<PgReply>
+  /** With the beginning ahead of it or the commit behind it, in one round trip where the driver can. */
+  joined(on: PgConnection, text: string, values: readonly SqlValue[], ends: Ends): Promise<PgReply>
+}
+
+function runner(prepare: boolean): Runner {
+  const nameOf = namesOf(keyDigest)
+  // Under names of their own: the driver keeps account of those that it has prepared itself.
+  const batchNameOf = namesOf(text => (prepare ? `batch.${keyDigest(text)}` : ''))
+  const one: Runner['one'] = async (on, text, values) => {
     try {
       if (!prepare || values.length === 0) return await on.query(text, [...values])
-      let name = names.get(text)
-      if (name === undefined) {
-        name = keyDigest(text)
-        names.set(text, name)
-      }
-      return await on.query({ name, text, values: [...values] })
+      return await on.query({ name: nameOf(text), text, values: [...values] })
     } catch (cause) {
       throw toFault('postgres', cause)
     }
+  }
+  const joined: Runner['joined'] = async (on, text, values, ends) => {
+    if (takesBatches(on)) {
+      try {
+        const name = values.length === 0 ? '' : batchNameOf(text)
+        return await sendBatch(on, { name, text, values }, ends)
+      } catch (cause) {
+        throw toFault('postgres', cause)
+      }
+    }
+    if (ends.begin) await one(on, 'begin', [])
+    const reply = await one(on, text, values)
+    if (ends.commit) committed(await one(on, 'commit', []))
+    return reply
+  }
+  return { one, joined }
+}
+
+/** Remembers what each text is called. */
+function namesOf(name: (text: string) => string): (text: string) => string {
+  const names = new Map<string, string>()
+  return text => {
+    let known = names.get(text)
+    if (known === undefined) {
+      known = name(text)
+      names.set(text, known)
+    }
+    return known
+  }
+}
+
+/** COMMIT of a transaction that had failed answers ROLLBACK and no error. */
+function committed(reply: PgReply): void {
+  if (reply.command !== 'ROLLBACK') return
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'postgres rolled the transaction back at commit')
+}
+
+/** A transaction on a connection that it has for itself. */
+interface Opened {
+  readonly tx: SqlTransaction
+  /** Begins, unless that waits for the first statement. */
+  begin(): Promise<void>
+  /** Commits, or waits for the commit that the work has asked for. */
+  commit(): Promise<void>
+  /** Whether the connection is as it was: it can be used again. */
+  rollback(): Promise<boolean>
+}
+
+function open(connection: PgConnection, { one, joined }: Runner, late: boolean): Opened {
+  let ended = false
+  let begun = !late
+  let committing: Promise<PgReply> | undefined
+  const refused = (): Promise<never> =>
+    Promise.reject(new Error('the transaction has ended: use tx only inside its own work function'))
+  const join = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgReply> => {
+    const begin = !begun
+    begun = true
+    return joined(connection, text, values, { begin, commit })
+  }
+  return {
+    tx: {
+      query(text, values = []) {
+        if (ended) return refused()
+        return begun ? one(connection, text, values) : join(text, values, false)
+      },
+      commit(text, values = []) {
+        if (ended) return refused()
+        ended = true
+        committing = join(text, values, true)
+        return committing
+      },
+    },
+    async begin() {
+      if (begun) await orFault('postgres', () => connection.query('begin'))
+    },
+    async commit() {
+      ended = true
+      if (committing) await committing
+      else if (begun) committed(await orFault('postgres', () => connection.query('commit')))
+    },
+    async rollback() {
+      ended = true
+      if (!begun) return true
+      return connection.query('rollback').then(
+        () => true,
+        () => false,
+      )
+    },
   }
 }
 
@@ -63,41 +158,24 @@ export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}
   const db: SqlClient = {
     async query(text, values = []) {
       refuseConfined(db)
-      return run(pool, text, values)
+      return run.one(pool, text, values)
     },
-    async transaction(work) {
+    async transaction(work, { beginLate = false }: SqlTransactionOptions = {}) {
       refuseConfined(db)
       const connection = await orFault('postgres', () => pool.connect())
       // The pool listens on idle connections only. One that dies in use emits an error as well as failing its
       // statements, and without a listener that would end the process.
       connection.on('error', ignore)
+      const { tx, begin, commit, rollback } = open(connection, run, beginLate)
       let healthy = false
-      let open = true
-      const tx: SqlQueries = {
-        query: (text, values = []) =>
-          open
-            ? run(connection, text, values)
-            : Promise.reject(
-                new Error('the transaction has ended: use tx only inside its own work function'),
-              ),
-      }
       try {
-        await orFault('postgres', () => connection.query('begin'))
+        await begin()
         const result = await work(tx)
-        open = false
-        const reply = await orFault('postgres', () => connection.query('commit'))
-        // COMMIT of a transaction that had failed answers ROLLBACK and no error.
-        if ((reply as { command?: string }).command === 'ROLLBACK') {
-          throw new Fault('ERR_STORE_UNAVAILABLE', 'postgres rolled the transaction back at commit')
-        }
+        await commit()
         healthy = true
         return result
       } catch (error) {
-        open = false
-        healthy = await connection.query('rollback').then(
-          () => true,
-          () => false,
-        )
+        healthy = await rollback()
         throw error
       } finally {
         connection.off('error', ignore)
