@@ -8,6 +8,7 @@ import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
+import { faultProxy } from '../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { answer, write } from './support.ts'
 
@@ -34,7 +35,7 @@ async function setUp(t: Test, hosts: number, poolSize: number, options: CommonOp
   })
   const effects = async (): Promise<number> =>
     toInteger((await rows(admin, 'select count(*) as n from effects'))[0]?.['n'])
-  return { hosts: made, host: made[0]!, effects }
+  return { hosts: made, host: made[0]!, effects, schema }
 }
 
 const effect = async (tx: SqlQueries, run: { effectId: string; fence: number }) => {
@@ -91,6 +92,42 @@ t.test('rolls back rows and record together when the connection dies in the hand
   })
   await t.rejects(dying, { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
   t.equal(await effects(), 0)
+  t.match(await host.run(write(), effect), { ok: true, value: { replayed: false } })
+  t.equal(await effects(), 1)
+})
+
+for (const [harm, moved] of [
+  ['cutBefore', 0],
+  ['cutAfter', 1],
+] as const) {
+  t.test(`moves once when the last round trip is lost: ${harm}`, async t => {
+    const { host, effects, schema } = await setUp(t, 1, 2)
+    const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, answer => answer)
+    const pool = await openPostgresPool(schema, 1, proxy.url)
+    t.teardown(() => pool.end().finally(() => proxy.close()))
+    const cut = createTransactionalIdempotency({
+      db: fromPgPool(pool),
+      storage: tx => postgresTransactionStorage(tx),
+    })
+    const dying = cut.run(write(), async (tx, run) => {
+      const done = await effect(tx, run)
+      proxy.harm = harm
+      return done
+    })
+    await t.rejects(dying, { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
+    t.match(await host.run(write(), effect), { ok: true, value: { replayed: moved === 1 } })
+    t.equal(await effects(), 1)
+  })
+}
+
+t.test('is rolled back, and not called late, by a constraint that fails at the commit', async t => {
+  const { host, effects } = await setUp(t, 1, 1)
+  await rows(host.db, 'create table payins (effect_id text references effects deferrable initially deferred)')
+  const failing = host.run(write(), async tx => {
+    await rows(tx, "insert into payins (effect_id) values ('nobody')")
+    return answer(201)
+  })
+  await t.rejects(failing, { code: 'ERR_STORE_UNAVAILABLE', cause: { code: '23503' } })
   t.match(await host.run(write(), effect), { ok: true, value: { replayed: false } })
   t.equal(await effects(), 1)
 })

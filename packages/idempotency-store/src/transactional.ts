@@ -1,5 +1,5 @@
 import { allow, Fault, type Verdict } from '@gatewright/kernel'
-import { confined, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { confined, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { controlsTransaction } from './control.ts'
@@ -7,14 +7,14 @@ import { decide, modeOf, type Attempt } from './decide.ts'
 import { keeping } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
-import type { IdempotencyStorage } from './storage/port.ts'
+import type { TransactionStorage } from './storage/port.ts'
 
 /** Options of `createTransactionalIdempotency`. */
 export interface TransactionalOptions extends CommonOptions {
   /** The database that holds the business rows, and the record beside them. */
   readonly db: SqlClient
   /** The record in an open transaction: `postgresTransactionStorage` or `sqliteStorage`. */
-  readonly storage: (tx: SqlQueries) => IdempotencyStorage
+  readonly storage: (tx: SqlTransaction) => TransactionStorage
 }
 
 /** What the handler is given beside its transaction. */
@@ -47,6 +47,9 @@ export interface TransactionalIdempotency {
   drained(): Promise<void>
 }
 
+/** The record's begin is the first statement, and goes out with the transaction's. */
+const BEGIN_LATE = { beginLate: true }
+
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
 
 /** Idempotent writes that commit exactly once, with the business rows they make. */
@@ -59,7 +62,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     const { storageKey, fingerprint, effectId } = request
     let rolledBack: Attempt<Answered> | undefined
     try {
-      return await db.transaction(async (tx): Promise<Attempt<Answered>> => {
+      return await db.transaction<Attempt<Answered>>(async tx => {
         const record = storage(tx)
         const now = settings.clock.now()
         const begun = await record.begin(storageKey, fingerprint, now + settings.lockMs, now)
@@ -74,14 +77,17 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
         const endedAt = settings.clock.now()
         const expiresAt = endedAt + settings.retentionMs
         const { ending, kept } = keeping(answer, expiresAt, settings)
-        if (!(await record.end(storageKey, fence, ending, endedAt))) {
+        const ended = record.endLast
+          ? record.endLast(storageKey, fence, ending, endedAt)
+          : record.end(storageKey, fence, ending, endedAt)
+        if (!(await ended)) {
           // Somebody decided about the key between the read of the begin and its lock: see what it was.
           rolledBack = { state: 'running' }
           throw new Error('rolled back: another run was first')
         }
         const value = { answer, replayed: false, expiresAt }
         return { state: 'started', value, settled: { as: allow(kept) } }
-      })
+      }, BEGIN_LATE)
     } catch (error) {
       if (!rolledBack) throw error
       return rolledBack

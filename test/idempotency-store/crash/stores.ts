@@ -12,6 +12,7 @@ import {
   type SqliteDatabase,
 } from '@gatewright/kernel/sql'
 import Database from 'libsql'
+import type pg from 'pg'
 import { openPostgresPool } from '../../harness/stores.ts'
 
 /** Called around every statement that a store runs. */
@@ -19,10 +20,17 @@ export interface Steps {
   before(): void
   /** The statement was handed to the driver, and its reply has not come. */
   during(): void
+  /** Of two statements that go out as one the server has the first, and nothing of the second. */
+  between(): void
   after(): void
 }
 
-export const NO_STEPS: Steps = { before: () => {}, during: () => {}, after: () => {} }
+export const NO_STEPS: Steps = {
+  before: () => {},
+  during: () => {},
+  between: () => {},
+  after: () => {},
+}
 
 /** A store under test, opened by the parent and by the child that is killed. */
 export interface CrashStore {
@@ -42,25 +50,34 @@ export async function openStore(name: StoreName, place: string, steps: Steps): P
 async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
   const pool = await openPostgresPool(schema, 2)
   type Query = (text: string, values?: unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
+  const around = async <T>(send: () => Promise<T>): Promise<T> => {
+    steps.before()
+    const reply = send()
+    steps.during()
+    const result = await reply
+    steps.after()
+    return result
+  }
   const stepped =
     (query: Query): Query =>
-    async (text, values) => {
-      steps.before()
-      const reply = query(text, values)
-      steps.during()
-      const result = await reply
-      steps.after()
-      return result
-    }
+    (text, values) =>
+      around(() => query(text, values))
   const db = fromPgPool({
     query: stepped((text, values) => pool.query(text, values)),
     connect: async () => {
       const connection = await pool.connect()
+      const alone = stepped((text, values) => connection.query(text, values))
       return {
-        query: stepped((text, values) => connection.query(text, values)),
-        release: destroy => connection.release(destroy),
-        on: (event, listener) => connection.on(event, listener),
-        off: (event, listener) => connection.off(event, listener),
+        query: async (statement: unknown, values?: unknown[]) =>
+          typeof statement === 'string'
+            ? alone(statement, values)
+            : stepBatch(connection, statement as Batch, steps),
+        // Says that it takes batches, like the connection itself.
+        pipeline: connection.pipeline,
+        getTypeParser: connection.getTypeParser.bind(connection),
+        release: (destroy?: boolean) => connection.release(destroy),
+        on: (event: 'error', listener: () => void) => connection.on(event, listener),
+        off: (event: 'error', listener: () => void) => connection.off(event, listener),
       }
     },
   })
@@ -70,6 +87,36 @@ async function openPostgres(schema: string, steps: Steps): Promise<CrashStore> {
     transactionStorage: tx => postgresTransactionStorage(tx),
     close: () => pool.end(),
   }
+}
+
+/** A statement that goes out with the begin or the commit of its transaction. */
+type Batch = pg.Submittable & { callback(error: unknown, answer?: unknown): void }
+
+/** Sends a batch, with a step where its first statement has reached the server alone. */
+async function stepBatch(connection: pg.PoolClient, batch: Batch, steps: Steps): Promise<{ rows: [] }> {
+  const { callback, submit } = batch
+  batch.callback = (error, answer) => {
+    steps.after()
+    callback(error, answer)
+  }
+  batch.submit = wire => {
+    let sent = false
+    const watched = Object.create(wire) as pg.Connection
+    watched.execute = (portal, more) => {
+      wire.execute(portal, more)
+      if (sent) return
+      sent = true
+      wire.stream.uncork()
+      steps.between()
+      wire.stream.cork()
+    }
+    submit(watched)
+  }
+  steps.before()
+  connection.query(batch)
+  steps.during()
+  // Its answer comes by the callback.
+  return { rows: [] }
 }
 
 async function openSqlite(file: string, steps: Steps): Promise<CrashStore> {

@@ -16,7 +16,11 @@ const die = (moment: keyof Steps) => () => {
   if (moment === 'before') step++
   if (moment === when && step === Number(at)) process.kill(process.pid, 'SIGKILL')
 }
-const steps: Steps = { before: die('before'), during: die('during'), after: die('after') }
+let pair = 0
+const between = (): void => {
+  if (++pair === Number(at) && when === 'between') process.kill(process.pid, 'SIGKILL')
+}
+const steps: Steps = { before: die('before'), during: die('during'), between, after: die('after') }
 const opened = await openStore(store, place, steps)
 const host = startHost(opened, mode, { now: () => Number(now) })
 const outcome = await host()

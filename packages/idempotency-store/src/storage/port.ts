@@ -51,3 +51,14 @@ export interface IdempotencyStorage {
    */
   collect(limit: number, now: EpochMs): Promise<number>
 }
+
+/** The record in an open transaction. */
+export interface TransactionStorage extends IdempotencyStorage {
+  /**
+   * `end` as the last statement of the transaction, which the commit may travel with: when it is true, the
+   * transaction may be committed, and the caller commits it where it is not. False asks for a rollback, and until
+   * that nothing is committed. Faults: also those of a commit, whose effect is then unknown. Absent where there is
+   * nothing to gain: call `end`.
+   */
+  endLast?(key: string, fence: number, ending: Ending, now: EpochMs): Promise<boolean>
+}

@@ -5,8 +5,9 @@ import {
   rows,
   type SqlClient,
   type SqlQueries,
+  type SqlTransaction,
 } from '@gatewright/kernel/sql'
-import type { IdempotencyStorage } from './port.ts'
+import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { verbsTogether } from './postgres-together.ts'
 import { recordInTransaction } from './postgres-transaction.ts'
 import {
@@ -69,10 +70,10 @@ export function postgresStorage(db: SqlQueries, options: PostgresStorageOptions 
  * false asks for a rollback.
  */
 export function postgresTransactionStorage(
-  tx: SqlQueries,
+  tx: SqlTransaction,
   options: SqlStorageOptions = {},
-): IdempotencyStorage {
-  return recordInTransaction(tx, postgresStorage(tx, { ...options, together: false }), options)
+): TransactionStorage {
+  return recordInTransaction(tx, () => postgresStorage(tx, { ...options, together: false }), options)
 }
 
 /** Creates or updates the table. Repeatable, and safe from many instances at once. */
