@@ -1,3 +1,4 @@
+import { toFault } from '../fault.ts'
 import type { SqlRow, SqlValue } from './client.ts'
 
 /** One statement, as one text. A connection prepares it once under its name; under `''` each time. */
@@ -77,7 +78,8 @@ export function takesBatches(connection: object): connection is BatchClient {
 
 /**
  * Runs a statement with one or both ends of its transaction in one round trip, as one unit of the extended
- * protocol, and answers its rows. The first of them that fails ends it, with its error: what is behind is not run.
+ * protocol, and answers its rows. The first of them that fails ends it: what is behind is not run. Fault:
+ * `ERR_STORE_UNAVAILABLE`.
  */
 export function sendBatch(client: BatchClient, statement: NamedStatement, ends: Ends): Promise<Answer> {
   let prepared = preparedOn.get(client)
@@ -88,9 +90,13 @@ export function sendBatch(client: BatchClient, statement: NamedStatement, ends: 
   return new Promise((resolve, reject) => {
     const done = (error: unknown, answer?: Answer): void => {
       if (answer) resolve(answer)
-      else reject(error)
+      else reject(toFault('postgres', error))
     }
-    client.query(batchOf(client, prepared, statement, ends, done))
+    try {
+      client.query(batchOf(client, prepared, statement, ends, done))
+    } catch (cause) {
+      done(cause)
+    }
   })
 }
 

@@ -59,19 +59,16 @@ function runner(prepare: boolean): Runner {
       throw toFault('postgres', cause)
     }
   }
-  const joined: Runner['joined'] = async (on, text, values, ends) => {
-    if (takesBatches(on)) {
-      try {
-        const name = values.length === 0 ? '' : batchNameOf(text)
-        return await sendBatch(on, { name, text, values }, ends)
-      } catch (cause) {
-        throw toFault('postgres', cause)
-      }
-    }
+  const oneByOne: Runner['joined'] = async (on, text, values, ends) => {
     if (ends.begin) await one(on, 'begin', [])
     const reply = await one(on, text, values)
     if (ends.commit) committed(await one(on, 'commit', []))
     return reply
+  }
+  const joined: Runner['joined'] = (on, text, values, ends) => {
+    if (!takesBatches(on)) return oneByOne(on, text, values, ends)
+    const name = values.length === 0 ? '' : batchNameOf(text)
+    return sendBatch(on, { name, text, values }, ends)
   }
   return { one, joined }
 }
@@ -98,8 +95,6 @@ function committed(reply: PgReply): void {
 /** A transaction on a connection that it has for itself. */
 interface Opened {
   readonly tx: SqlTransaction
-  /** Begins, unless that waits for the first statement. */
-  begin(): Promise<void>
   /** Commits, or waits for the commit that the work has asked for. */
   commit(): Promise<void>
   /** Whether the connection is as it was: it can be used again. */
@@ -129,9 +124,6 @@ function open(connection: PgConnection, { one, joined }: Runner, late: boolean):
         committing = join(text, values, true)
         return committing
       },
-    },
-    async begin() {
-      if (begun) await orFault('postgres', () => connection.query('begin'))
     },
     async commit() {
       ended = true
@@ -166,10 +158,10 @@ export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}
       // The pool listens on idle connections only. One that dies in use emits an error as well as failing its
       // statements, and without a listener that would end the process.
       connection.on('error', ignore)
-      const { tx, begin, commit, rollback } = open(connection, run, beginLate)
+      const { tx, commit, rollback } = open(connection, run, beginLate)
       let healthy = false
       try {
-        await begin()
+        if (!beginLate) await orFault('postgres', () => connection.query('begin'))
         const result = await work(tx)
         await commit()
         healthy = true
