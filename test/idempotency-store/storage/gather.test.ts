@@ -119,6 +119,7 @@ t.test(
     t.same(sent, ['a', 'b+c', 'd+e'])
     open[0]?.answer()
     await turn()
+    await turn()
     t.same(sent, ['a', 'b+c', 'd+e', 'f'])
     for (const { answer } of open) answer()
     t.same(await asked, ['a', 'b', 'c', 'd', 'e', 'f'])

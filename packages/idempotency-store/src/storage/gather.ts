@@ -11,17 +11,20 @@ interface Commands<Call, Reply> {
   readonly together: (calls: readonly Call[]) => Promise<readonly (Reply | Promise<Reply>)[]>
 }
 
-/** Sends some calls in one command and hands the replies out. */
+/** Sends some calls in one command, says that it has ended, and hands the replies out. */
 async function deliver<Call, Reply>(
   some: readonly Waiting<Call, Reply>[],
   { alone, together }: Commands<Call, Reply>,
+  ended: () => void,
 ): Promise<void> {
   const [only] = some
   try {
     const replies =
       some.length === 1 && only ? [await alone(only.call)] : await together(some.map(({ call }) => call))
+    ended()
     for (const [index, { resolve }] of some.entries()) resolve(replies[index] as Reply)
   } catch (error) {
+    ended()
     for (const { reject } of some) reject(error)
   }
 }
@@ -62,7 +65,7 @@ export function gather<Call, Reply>(
     hadCompany = going.length > 1
     for (let from = 0; from < going.length; from += most) {
       underWay++
-      void deliver(going.slice(from, from + most), commands).then(ended)
+      void deliver(going.slice(from, from + most), commands, ended)
     }
   }
   const returned = (reply: Reply): Reply => {
