@@ -21,11 +21,12 @@ export interface KeyLength {
  */
 export function readKey(header: string | undefined, length: KeyLength): Verdict<string, IdempotencyDenial> {
   const field = 'idempotency-key'
-  const text = header === undefined || BARE.test(header) ? header : header.replace(/^[ \t]+|[ \t]+$/g, '')
+  const bare = header !== undefined && BARE.test(header)
+  const text = bare ? header : header?.replace(/^[ \t]+|[ \t]+$/g, '')
   if (text === undefined || text === '') {
     return deny('idempotency_key_required', 'This operation needs an Idempotency-Key header.', { field })
   }
-  const key = BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1')
+  const key = bare || BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1')
   if (key === undefined || key.length < length.min || key.length > length.max) {
     const rule = `${length.min} to ${length.max} visible ASCII characters, bare or as one quoted string`
     return deny('idempotency_key_invalid', `Idempotency-Key must be ${rule}.`, { field })

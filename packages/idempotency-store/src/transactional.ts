@@ -50,6 +50,11 @@ export interface TransactionalIdempotency {
 /** The record's begin is the first statement, and goes out with the transaction's. */
 const BEGIN_LATE = { beginLate: true }
 
+/** What an attempt came to that was rolled back on purpose. */
+interface RolledBack {
+  as: Attempt<Answered> | undefined
+}
+
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
 
 /** Idempotent writes that commit exactly once, with the business rows they make. */
@@ -58,39 +63,46 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   const { db, storage } = options
   const mode = modeOf(settings, storage(db))
 
+  // Both are made once: V8 compiles what is made for each run again after each collection.
+  const inTransaction = async (
+    tx: SqlTransaction,
+    { storageKey, fingerprint, effectId }: IdentifiedRequest,
+    handler: Handler,
+    rolledBack: RolledBack,
+  ): Promise<Attempt<Answered>> => {
+    const record = storage(tx)
+    const now = settings.clock.now()
+    const begun = await record.begin(storageKey, fingerprint, now + settings.lockMs, now)
+    if (begun.state !== 'started') return begun
+    const { fence } = begun
+    const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
+    if (classify(answer.status) !== 'final') {
+      const value = { answer, replayed: false, expiresAt: null }
+      rolledBack.as = { state: 'started', value, settled: { as: undefined } }
+      throw new Error('rolled back: the answer is not final')
+    }
+    const endedAt = settings.clock.now()
+    const expiresAt = endedAt + settings.retentionMs
+    const { ending, kept } = keeping(answer, expiresAt, settings)
+    const ended = record.endLast
+      ? record.endLast(storageKey, fence, ending, endedAt)
+      : record.end(storageKey, fence, ending, endedAt)
+    if (!(await ended)) {
+      // Somebody decided about the key between the read of the begin and its lock: see what it was.
+      rolledBack.as = { state: 'running' }
+      throw new Error('rolled back: another run was first')
+    }
+    const value = { answer, replayed: false, expiresAt }
+    return { state: 'started', value, settled: { as: allow(kept) } }
+  }
+
   const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Answered>> => {
-    const { storageKey, fingerprint, effectId } = request
-    let rolledBack: Attempt<Answered> | undefined
+    const rolledBack: RolledBack = { as: undefined }
     try {
-      return await db.transaction<Attempt<Answered>>(async tx => {
-        const record = storage(tx)
-        const now = settings.clock.now()
-        const begun = await record.begin(storageKey, fingerprint, now + settings.lockMs, now)
-        if (begun.state !== 'started') return begun
-        const { fence } = begun
-        const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
-        if (classify(answer.status) !== 'final') {
-          const value = { answer, replayed: false, expiresAt: null }
-          rolledBack = { state: 'started', value, settled: { as: undefined } }
-          throw new Error('rolled back: the answer is not final')
-        }
-        const endedAt = settings.clock.now()
-        const expiresAt = endedAt + settings.retentionMs
-        const { ending, kept } = keeping(answer, expiresAt, settings)
-        const ended = record.endLast
-          ? record.endLast(storageKey, fence, ending, endedAt)
-          : record.end(storageKey, fence, ending, endedAt)
-        if (!(await ended)) {
-          // Somebody decided about the key between the read of the begin and its lock: see what it was.
-          rolledBack = { state: 'running' }
-          throw new Error('rolled back: another run was first')
-        }
-        const value = { answer, replayed: false, expiresAt }
-        return { state: 'started', value, settled: { as: allow(kept) } }
-      }, BEGIN_LATE)
+      return await db.transaction(tx => inTransaction(tx, request, handler, rolledBack), BEGIN_LATE)
     } catch (error) {
-      if (!rolledBack) throw error
-      return rolledBack
+      if (!rolledBack.as) throw error
+      return rolledBack.as
     }
   }
 

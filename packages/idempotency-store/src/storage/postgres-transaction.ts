@@ -86,45 +86,66 @@ export function recordInTransaction(
   options: SqlStorageOptions,
 ): TransactionStorage {
   const { begin, write } = statements(options)
-  const endBy = async (
-    run: SqlQueries,
-    ...[key, fence, ending, now]: Parameters<IdempotencyStorage['end']>
-  ): Promise<boolean> => {
-    const claims = claimedIn.get(tx) ?? []
-    const at = claims.findIndex(claim => claim.key === key && claim.fence === fence)
-    const [claimed] = at < 0 ? [] : claims.splice(at, 1)
-    if (!claimed) return record().end(key, fence, ending, now)
-    try {
-      await rows(run, write, writeValues(claimed, ending))
-      return true
-    } catch (error) {
-      if (isTaken(error)) return false
-      throw error
-    }
-  }
   const { commit } = tx
   return {
-    async begin(key, fingerprint, _leaseUntil, now) {
-      const digest = keyDigest(key)
-      const [row] = await rows(tx, begin, [digest])
-      const got = row?.['got']
-      if (!row || typeof got !== 'boolean') throw malformedReply('database', 'a lock')
-      const claims = claimedIn.get(tx) ?? []
-      if (!got || claims.some(claim => claim.key === key)) return { state: 'running' }
-      const found = judge(row, fingerprint, now)
-      if ('state' in found) return found
-      const { replaced } = found
-      const fence = replaced === null ? now : Math.max(replaced + 1, now)
-      claims.push({ key, digest, fingerprint, fence, replaced })
-      claimedIn.set(tx, claims)
-      return { state: 'started', fence }
-    },
-    end: (key, fence, ending, now) => endBy(tx, key, fence, ending, now),
+    begin: (key, fingerprint, _leaseUntil, now) => beginIn(tx, begin, key, fingerprint, now),
+    end: (key, fence, ending, now) =>
+      endBy(tx, write, takeClaim(tx, key, fence), ending) ?? record().end(key, fence, ending, now),
     ...(commit && {
-      endLast: (key, fence, ending, now) => endBy({ query: commit }, key, fence, ending, now),
+      endLast: (key, fence, ending, now) =>
+        endBy({ query: commit }, write, takeClaim(tx, key, fence), ending) ??
+        record().end(key, fence, ending, now),
     }),
     collect: (limit, now) => record().collect(limit, now),
   }
+}
+
+// Functions of their own, not made anew for each transaction: V8 would compile those again after each collection.
+
+async function beginIn(
+  tx: SqlQueries,
+  begin: string,
+  key: string,
+  fingerprint: string,
+  now: EpochMs,
+): Promise<Begun> {
+  const digest = keyDigest(key)
+  const [row] = await rows(tx, begin, [digest])
+  const got = row?.['got']
+  if (!row || typeof got !== 'boolean') throw malformedReply('database', 'a lock')
+  const claims = claimedIn.get(tx) ?? []
+  if (!got || claims.some(claim => claim.key === key)) return { state: 'running' }
+  const found = judge(row, fingerprint, now)
+  if ('state' in found) return found
+  const { replaced } = found
+  const fence = replaced === null ? now : Math.max(replaced + 1, now)
+  claims.push({ key, digest, fingerprint, fence, replaced })
+  claimedIn.set(tx, claims)
+  return { state: 'started', fence }
+}
+
+/** The run of this transaction that holds a fence, which is thereby ended. */
+function takeClaim(tx: SqlQueries, key: string, fence: number): Claimed | undefined {
+  const claims = claimedIn.get(tx) ?? []
+  const at = claims.findIndex(claim => claim.key === key && claim.fence === fence)
+  return at < 0 ? undefined : claims.splice(at, 1)[0]
+}
+
+/** Writes the record of a run of this transaction; undefined where it is none. */
+function endBy(
+  run: SqlQueries,
+  write: string,
+  claimed: Claimed | undefined,
+  ending: Ending,
+): Promise<boolean> | undefined {
+  return claimed && rows(run, write, writeValues(claimed, ending)).then(written, taken)
+}
+
+const written = (): boolean => true
+
+const taken = (error: unknown): boolean => {
+  if (isTaken(error)) return false
+  throw error
 }
 
 function writeValues({ digest, fingerprint, fence, replaced }: Claimed, ending: Ending): SqlValue[] {
