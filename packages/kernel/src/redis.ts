@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { orFault } from './fault.ts'
+import { orFault, toFault } from './fault.ts'
 
 /**
  * What an adapter asks of a Redis client: run one command. `key` names the hash slot, so that a cluster
@@ -33,26 +33,32 @@ export function runScript(
   key: string,
   args: readonly string[],
 ): Promise<unknown> {
-  return runScriptOn(client, script, [key], args)
+  return send(client, script, key, ['EVALSHA', script.sha1, '1', key, ...args])
 }
 
 /** `runScript` over several keys. Keys of more than one slot need a client that is `single`. */
-export async function runScriptOn(
+export function runScriptOn(
   client: RedisClient,
   script: RedisScript,
   keys: readonly string[],
   args: readonly string[],
 ): Promise<unknown> {
   const [key = ''] = keys
-  const command = ['EVALSHA', script.sha1, String(keys.length), ...keys, ...args]
+  return send(client, script, key, ['EVALSHA', script.sha1, String(keys.length), ...keys, ...args])
+}
+
+async function send(
+  client: RedisClient,
+  script: RedisScript,
+  key: string,
+  command: readonly string[],
+): Promise<unknown> {
   try {
     return await client.run(key, command)
   } catch (error) {
-    return orFault('redis', async () => {
-      if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
-      return client.run(key, ['EVAL', script.lua, ...command.slice(2)])
-    })
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw toFault('redis', error)
   }
+  return orFault('redis', () => client.run(key, ['EVAL', script.lua, ...command.slice(2)]))
 }
 
 /** Recipe for a node-redis client (`createClient`). Set `disableOfflineQueue: true`, so an outage is an error. */
