@@ -5,7 +5,14 @@ import {
 } from '@gatewright/idempotency-store'
 import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
-import { fromPgPool, rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import {
+  fromPgPool,
+  rows,
+  toInteger,
+  type SqlQueries,
+  type SqlTransaction,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'
@@ -251,4 +258,28 @@ t.test('refuses a transaction that is used after its end', async t => {
     return answer(201)
   })
   await t.rejects((async () => kept?.query('select 1'))(), /the transaction has ended/)
+})
+
+t.test('ends a run over a transaction whose verbs need their object', async t => {
+  const { host, effects } = await setUp(t, 1, 2)
+  const { db } = host
+  const wrapped = (inner: SqlTransaction) => ({
+    inner,
+    query(text: string, values?: readonly SqlValue[]) {
+      return this.inner.query(text, values)
+    },
+    commit(text: string, values?: readonly SqlValue[]) {
+      const { commit = this.inner.query } = this.inner
+      return commit(text, values)
+    },
+  })
+  const { run } = createTransactionalIdempotency({
+    db: {
+      query: (text, values) => db.query(text, values),
+      transaction: (work, options) => db.transaction(tx => work(wrapped(tx)), options),
+    },
+    storage: tx => postgresTransactionStorage(tx),
+  })
+  t.match(await run(write(), effect), { ok: true })
+  t.equal(await effects(), 1)
 })

@@ -154,3 +154,15 @@ t.test('does not take a recovery of another shape for an answer', async t => {
   const wallet = newWallet()
   await t.rejects(verify(await signed(wallet, fieldsFor(wallet, clock))), /65 bytes/)
 })
+
+t.test('the wasm recipe takes inputs of the right length only: it has no room for more', async t => {
+  const recover = fromLibauth(await instantiateSecp256k1Wasm())
+  for (const [hash, compact] of [
+    [33, 64],
+    [31, 64],
+    [32, 65],
+    [32, 63],
+  ] as const) {
+    t.throws(() => recover(new Uint8Array(hash), new Uint8Array(compact), 0), { name: 'TypeError' })
+  }
+})

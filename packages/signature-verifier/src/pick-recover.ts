@@ -46,6 +46,8 @@ export function fromLibauth(wasm: LibauthWasm): Recover {
   const [signatureAt, keyAt] = [wasm.malloc(65), wasm.malloc(64)]
   const [bytesAt, lengthAt] = [wasm.malloc(65), wasm.mallocSizeT(65)]
   return (hash, compact, yParity) => {
+    // Longer ones would be written over what is behind, shorter ones would leave the end of those before.
+    if (hash.length !== 32 || compact.length !== 64) throw new TypeError('recover takes 32 and 64 bytes')
     heapU8.set(hash, hashAt)
     heapU8.set(compact, compactAt)
     if (wasm.recoverableSignatureParse(context, signatureAt, compactAt, yParity) !== 1) return undefined

@@ -8,7 +8,7 @@ const { gather } = (await import(`${process.cwd()}/packages/idempotency-store/di
       alone(call: Call): Promise<Reply>
       together(calls: readonly Call[]): Promise<readonly (Reply | Promise<Reply>)[]>
     },
-    atOnce?: number,
+    bounds?: { atOnce: number; stalledMs: number },
   ): (call: Call) => Promise<Reply>
 }
 
@@ -16,7 +16,7 @@ const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const task = (): Promise<void> => new Promise(resolve => process.nextTick(resolve))
 
 /** A gatherer whose commands answer when they are told to, each call by its own text. */
-function gathered(most = 3, atOnce?: number) {
+function gathered(most = 3, bounds?: { atOnce: number; stalledMs: number }) {
   const sent: string[] = []
   const open: { answer(): void; fail(error: Error): void }[] = []
   const command = <T>(text: string, replies: T): Promise<T> => {
@@ -28,7 +28,7 @@ function gathered(most = 3, atOnce?: number) {
   const ask = gather<string, string>(
     most,
     { alone: call => command(call, call), together: calls => command(calls.join('+'), calls) },
-    atOnce,
+    bounds,
   )
   return { ask, sent, open }
 }
@@ -110,7 +110,7 @@ t.test('fails the calls of a failing command and no others, and goes on', async 
 t.test(
   'has no more commands under way than it may; the calls that wait go when one of them ends',
   async t => {
-    const { ask, sent, open } = gathered(2, 2)
+    const { ask, sent, open } = gathered(2, { atOnce: 2, stalledMs: 60_000 })
     const asked = Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map(ask))
     await turn()
     t.same(sent, ['a', 'b+c'])
@@ -137,4 +137,16 @@ t.test('hands out what is answered by a promise of its own, its error too', asyn
     { value: 'b' },
     { reason: broken },
   ])
+})
+
+t.test('lets calls go one by one when all commands hang', async t => {
+  const { ask, sent, open } = gathered(2, { atOnce: 2, stalledMs: 1 })
+  const hung = ['a', 'b', 'c'].map(ask)
+  await task()
+  t.same(sent, ['a', 'b+c'])
+  const late = ['d', 'e'].map(ask)
+  while (sent.length < 4) await turn()
+  t.same(sent, ['a', 'b+c', 'd', 'e'])
+  for (const { answer } of open) answer()
+  t.same(await Promise.all([...hung, ...late]), ['a', 'b', 'c', 'd', 'e'])
 })

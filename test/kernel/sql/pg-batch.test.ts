@@ -113,7 +113,7 @@ for (const way of Object.keys(ways)) {
         await rows(tx, insert, [1]).catch(() => 'swallowed')
         await commit(tx, insert, [2])
       }, late)
-      await t.rejects(spoilt, { ...unavailable, cause: { code: '25P02' } })
+      await t.rejects(spoilt, { ...unavailable, cause: { code: '23505' } })
       t.same(await ids(db), [1])
       // The statements that have failed are run again, and by now may succeed.
       await db.transaction(tx => rows(tx, insert, [3]), late)
@@ -223,12 +223,62 @@ t.test('a value of no type that a statement can carry fails before anything is s
   t.equal(pool.totalCount, 1)
 })
 
-t.test('a COPY from the client is refused, and leaves the connection as it was', async t => {
-  const { db, pool } = await open(t, 'in batches')
-  const attempt = db.transaction(tx => rows(tx, 'copy notes from stdin'), late)
-  await t.rejects(attempt, { ...unavailable, cause: { code: '57014' } })
-  t.same(await ids(db), [])
-  t.equal(pool.totalCount, 1)
+for (const commits of [false, true]) {
+  t.test(`a COPY ${commits ? 'ahead of a commit' : 'behind a beginning'} leaves the pool usable`, async t => {
+    const { db } = await open(t, 'in batches')
+    const attempt = (text: string) =>
+      db.transaction<unknown>(async tx => (commits ? commit(tx, text) : rows(tx, text)), late)
+    await t.rejects(attempt('copy notes from stdin'), unavailable)
+    t.same(await ids(db), [])
+    await attempt('copy notes to stdout')
+    t.same(await Promise.all([1, 2].map(id => rows(db, 'select $1::int as id', [id]))), [
+      [{ id: 1 }],
+      [{ id: 2 }],
+    ])
+  })
+}
+
+for (const way of Object.keys(ways)) {
+  t.test(
+    `${way}: nothing runs behind a first statement that failed, also where there is no transaction`,
+    async t => {
+      const { db } = await open(t, way)
+      const failing: [string, SqlValue[]][] = [
+        [insert, [undefined as unknown as SqlValue]],
+        ['insert into nowhere values (1)', []],
+      ]
+      for (const [text, values] of failing) {
+        const attempt = db.transaction(async tx => {
+          await t.rejects(rows(tx, text, values), unavailable)
+          await t.rejects(rows(tx, insert, [1]), unavailable)
+        }, late)
+        await t.rejects(attempt, unavailable)
+      }
+      t.same(await ids(db), [])
+    },
+  )
+}
+
+t.test('nothing runs by itself where the server has forgotten what was prepared', async t => {
+  const { db } = await open(t, 'in prepared batches')
+  await db.transaction(tx => rows(tx, insert, [0]), late)
+  await db.query('discard all')
+  const attempt = db.transaction(async tx => {
+    await rows(tx, insert, [1]).catch(() => {})
+    await rows(tx, insert, [2])
+  }, late)
+  await t.rejects(attempt, unavailable)
+  t.same(await ids(db), [0])
+  await db.transaction(tx => rows(tx, insert, [1]), late)
+  t.same(await ids(db), [0, 1])
+})
+
+t.test('statements that are asked for at once run behind the beginning, in their order', async t => {
+  for (const way of Object.keys(ways)) {
+    const { db } = await open(t, way)
+    await db.transaction(tx => Promise.all([1, 2, 3].map(id => rows(tx, insert, [id]))), late)
+    t.same(await ids(db), [1, 2, 3], way)
+  }
 })
 
 t.test(

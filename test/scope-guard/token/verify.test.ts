@@ -1,5 +1,5 @@
 import { createHmac, createSign, generateKeyPairSync } from 'node:crypto'
-import { localKeys } from '@gatewright/scope-guard'
+import { localKeys, type KeySource } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { base64url, exportJWK, type JWK } from 'jose'
 import t from 'tap'
@@ -280,3 +280,20 @@ t.test('verifies again after cacheSeconds, so a dropped key stops serving', asyn
   clock.advance(1)
   t.match(await send(token), refused)
 })
+
+t.test(
+  'waits for a key source whose answer is no native promise, and takes its failure for a fault',
+  async t => {
+    const key = await signingKey('ES256')
+    const thenable = (settle: 'good' | 'bad'): KeySource =>
+      (() => ({
+        // oxlint-disable-next-line unicorn/no-thenable -- What a lazy query or a library's promise looks like.
+        then: (resolve: (jwk: JWK) => void, reject: (error: Error) => void) =>
+          settle === 'good' ? resolve(key.jwk) : reject(new Error('down')),
+      })) as never
+    const open = await door({ keys: thenable('good') })
+    t.match(await open.send(await sign(key, open.good)), { ok: true })
+    const down = await door({ keys: thenable('bad') })
+    await t.rejects(down.send(await sign(key, down.good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
+  },
+)

@@ -29,22 +29,44 @@ async function deliver<Call, Reply>(
   }
 }
 
+/** How many commands may be under way, and for how long none of them may end before calls go by themselves. */
+interface Bounds {
+  readonly atOnce: number
+  readonly stalledMs: number
+}
+
 /**
  * Sends calls together, `most` in a command and `atOnce` commands under way at most. Those that one task of the
  * event loop makes go when it ends; one on its own waits to the end of the loop's turn for company while another
  * is under way. A call that comes while none is goes at once, unless the last one had company. A failing command
- * fails every call in it.
+ * fails every call in it. Where all commands hang for `stalledMs`, to twice that, those that wait go one by one.
  */
 export function gather<Call, Reply>(
   most: number,
   commands: Commands<Call, Reply>,
-  atOnce: number = Infinity,
+  { atOnce, stalledMs }: Bounds = { atOnce: Infinity, stalledMs: 0 },
 ): (call: Call) => Promise<Reply> {
   let underWay = 0
+  let endedSoFar = 0
+  let watched = false
   let hadCompany = false
   let scheduled = false
   let waiting: Waiting<Call, Reply>[] = []
+  const watch = (): void => {
+    if (watched) return
+    watched = true
+    setTimeout(look, stalledMs, endedSoFar).unref()
+  }
+  const look = (endedBefore: number): void => {
+    watched = false
+    if (waiting.length === 0) return
+    if (endedSoFar !== endedBefore) return watch()
+    const all = waiting
+    waiting = []
+    for (const { call, resolve } of all) resolve(commands.alone(call))
+  }
   const schedule = (): void => {
+    if (waiting.length > 0 && underWay >= atOnce) watch()
     if (scheduled || waiting.length === 0 || underWay >= atOnce) return
     scheduled = true
     process.nextTick(taskEnded)
@@ -55,6 +77,7 @@ export function gather<Call, Reply>(
   }
   const ended = (): void => {
     underWay--
+    endedSoFar++
     schedule()
   }
   const flush = (): void => {

@@ -7,6 +7,8 @@ import { COLUMNS, takeable, TAKE_OR_RETURN, type SqlVerbs } from './statements.t
 const MOST_TOGETHER = 64
 /** Most statements of a verb under way: with slow commits more calls share one, and the pool keeps room for others. */
 const MOST_AT_ONCE = 4
+/** Where no statement ends for so long, calls go to the pool one by one, which has timeouts of its own. */
+const STALLED_MS = 1000
 /** Of a longer answer the sending is the cost, and many of them would hold a connection up. */
 const LONGEST_TOGETHER = 16_384
 
@@ -96,7 +98,7 @@ function sharing<Call extends Values>(db: SqlClient, text: string, alone: Run<Ca
       return row ? [row] : []
     })
   }
-  return gather(MOST_TOGETHER, { alone, together }, MOST_AT_ONCE)
+  return gather(MOST_TOGETHER, { alone, together }, { atOnce: MOST_AT_ONCE, stalledMs: STALLED_MS })
 }
 
 /** The verbs, with begins that share statements and endings that do. */

@@ -93,8 +93,12 @@ export function recordInTransaction(
       endBy(tx, write, takeClaim(tx, key, fence), ending) ?? record().end(key, fence, ending, now),
     ...(commit && {
       endLast: (key, fence, ending, now) =>
-        endBy({ query: commit }, write, takeClaim(tx, key, fence), ending) ??
-        record().end(key, fence, ending, now),
+        endBy(
+          { query: (text, values) => commit.call(tx, text, values) },
+          write,
+          takeClaim(tx, key, fence),
+          ending,
+        ) ?? record().end(key, fence, ending, now),
     }),
     collect: (limit, now) => record().collect(limit, now),
   }

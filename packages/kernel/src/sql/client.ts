@@ -14,8 +14,8 @@ export interface SqlQueries {
 /** An open transaction. */
 export interface SqlTransaction extends SqlQueries {
   /**
-   * Runs one last statement and commits, in one round trip where the driver can. A statement that fails is not
-   * committed, and then the work must fail too. After the call the transaction refuses statements, and once it has
+   * Runs one last statement and commits, in one round trip where the driver can. A statement that the store refuses
+   * is not committed, and then the work must fail too. It must not end the transaction itself. After the call the transaction refuses statements, and once it has
    * resolved everything is committed, whatever the work does next. Absent on a store that gains nothing by it.
    */
   commit?(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
@@ -25,7 +25,8 @@ export interface SqlTransaction extends SqlQueries {
 export interface SqlTransactionOptions {
   /**
    * Sends the beginning along with the first statement, in one round trip where the driver can; work that runs none
-   * has no transaction. Wait for the first statement before the next. Default false. Without effect on SQLite.
+   * has no transaction. Where the first fails, all that follow fail with its error. The first is one statement, not
+   * several in one text. Default false. Without effect on SQLite.
    */
   readonly beginLate?: boolean
 }

@@ -25,14 +25,13 @@ interface BatchClient {
 
 /** The part of `pg`'s Connection that writes messages. `more` is always true: corked, they leave as one. */
 interface Wire {
-  readonly stream: { cork(): void; uncork(): void }
+  readonly stream: { cork(): void; uncork(): void; destroy(): void }
   close(statement: { type: 'S'; name: string }, more: true): void
   parse(statement: { name: string; text: string }, more: true): void
   bind(portal: { statement: string; values: Value[] }, more: true): void
   describe(portal: { type: 'P' }, more: true): void
   execute(portal: object, more: true): void
   sync(): void
-  sendCopyFail(reason: string): void
 }
 
 interface Column {
@@ -58,6 +57,8 @@ interface Batch {
   handleCommandComplete(): void
   handleEmptyQuery(): void
   handleCopyInResponse(wire: Wire): void
+  handleCopyData(): void
+  handlePortalSuspended(): void
   handleError(error: unknown): void
   handleReadyForQuery(): void
 }
@@ -113,11 +114,15 @@ function batchOf(
 ): Batch {
   const { name, text } = statement
   const values = statement.values.map(toWire)
-  let columns = prepared.get(name) ?? NO_COLUMNS
+  let columns = NO_COLUMNS
   const cells: Cells[] = []
   const batch: Batch = {
     callback,
-    submit: wire => submit(wire, prepared, { name, text, values }, ends),
+    submit(wire) {
+      // Here, and not when it was queued: one ahead of it may have prepared the statement.
+      columns = prepared.get(name) ?? NO_COLUMNS
+      submit(wire, prepared, { name, text, values }, ends)
+    },
     // The ends are not described and have no rows: all of these are the statement's.
     handleRowDescription(message) {
       columns = message.fields
@@ -127,10 +132,11 @@ function batchOf(
     },
     handleCommandComplete: ignore,
     handleEmptyQuery: ignore,
+    handleCopyData: ignore,
+    handlePortalSuspended: ignore,
     handleCopyInResponse(wire) {
-      // The server has passed over the sync that came before, and waits for one more.
-      wire.sendCopyFail('no data to copy')
-      wire.sync()
+      // What has been sent behind it would be read as data, by each server version in its own way: start anew.
+      wire.stream.destroy()
     },
     handleError(error) {
       // Which of them were prepared is not known: the next batch prepares them anew.

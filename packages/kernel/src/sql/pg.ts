@@ -104,31 +104,42 @@ interface Opened {
 function open(connection: PgConnection, { one, joined }: Runner, late: boolean): Opened {
   let ended = false
   let begun = !late
+  /** The first statement until it has succeeded: whether there is a transaction is not known before. */
+  let beginning: Promise<PgReply> | undefined
   let committing: Promise<PgReply> | undefined
   const refused = (): Promise<never> =>
     Promise.reject(new Error('the transaction has ended: use tx only inside its own work function'))
-  const join = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgReply> => {
-    const begin = !begun
-    begun = true
-    return joined(connection, text, values, { begin, commit })
+  const hasBegun = (): void => {
+    beginning = undefined
   }
+  const beginWith = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgReply> => {
+    begun = true
+    const first = joined(connection, text, values, { begin: true, commit })
+    beginning = first
+    first.then(hasBegun, ignore)
+    return first
+  }
+  /** Runs a later statement: behind the beginning, and not at all where that failed. */
+  const then = (run: () => Promise<PgReply>): Promise<PgReply> => (beginning ? beginning.then(run) : run())
   return {
     tx: {
       query(text, values = []) {
         if (ended) return refused()
-        return begun ? one(connection, text, values) : join(text, values, false)
+        return begun ? then(() => one(connection, text, values)) : beginWith(text, values, false)
       },
       commit(text, values = []) {
         if (ended) return refused()
         ended = true
-        committing = join(text, values, true)
+        committing = begun
+          ? then(() => joined(connection, text, values, { begin: false, commit: true }))
+          : beginWith(text, values, true)
         return committing
       },
     },
     async commit() {
       ended = true
-      if (committing) await committing
-      else if (begun) committed(await orFault('postgres', () => connection.query('commit')))
+      if (committing ?? beginning) await (committing ?? beginning)
+      if (!committing && begun) committed(await orFault('postgres', () => connection.query('commit')))
     },
     async rollback() {
       ended = true

@@ -117,7 +117,8 @@ export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys 
   return kid => {
     try {
       const found = source(kid)
-      const pinned = found instanceof Promise ? found.then(pinnedOf) : pinnedOf(found)
+      // Whatever has a `then` is waited for: a promise of another realm or of a library is no key.
+      const pinned = found && 'then' in found ? Promise.resolve(found).then(pinnedOf) : pinnedOf(found)
       return pinned instanceof Promise ? pinned.catch(unavailable) : pinned
     } catch (cause) {
       return unavailable(cause)
