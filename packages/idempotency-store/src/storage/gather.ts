@@ -29,6 +29,28 @@ async function deliver<Call, Reply>(
   }
 }
 
+/** Calls `stalled` where nothing ends for `stalledMs`, to twice that, after it was told to watch. */
+function stallWatch(stalledMs: number, stalled: () => void): { watch(): void; ended(): void } {
+  let endedSoFar = 0
+  let watched = false
+  const watch = (): void => {
+    if (watched) return
+    watched = true
+    setTimeout(look, stalledMs, endedSoFar).unref()
+  }
+  const look = (endedBefore: number): void => {
+    watched = false
+    if (endedSoFar === endedBefore) stalled()
+    else watch()
+  }
+  return {
+    watch,
+    ended() {
+      endedSoFar++
+    },
+  }
+}
+
 /** How many commands may be under way, and for how long none of them may end before calls go by themselves. */
 interface Bounds {
   readonly atOnce: number
@@ -47,27 +69,17 @@ export function gather<Call, Reply>(
   { atOnce, stalledMs }: Bounds = { atOnce: Infinity, stalledMs: 0 },
 ): (call: Call) => Promise<Reply> {
   let underWay = 0
-  let endedSoFar = 0
-  let watched = false
   let hadCompany = false
   let scheduled = false
   let waiting: Waiting<Call, Reply>[] = []
-  const watch = (): void => {
-    if (watched) return
-    watched = true
-    setTimeout(look, stalledMs, endedSoFar).unref()
-  }
-  const look = (endedBefore: number): void => {
-    watched = false
-    if (waiting.length === 0) return
-    if (endedSoFar !== endedBefore) return watch()
+  const stall = stallWatch(stalledMs, () => {
     const all = waiting
     waiting = []
     for (const { call, resolve } of all) resolve(commands.alone(call))
-  }
+  })
   const schedule = (): void => {
-    if (waiting.length > 0 && underWay >= atOnce) watch()
-    if (scheduled || waiting.length === 0 || underWay >= atOnce) return
+    if (scheduled || waiting.length === 0) return
+    if (underWay >= atOnce) return stall.watch()
     scheduled = true
     process.nextTick(taskEnded)
   }
@@ -77,7 +89,7 @@ export function gather<Call, Reply>(
   }
   const ended = (): void => {
     underWay--
-    endedSoFar++
+    stall.ended()
     schedule()
   }
   const flush = (): void => {

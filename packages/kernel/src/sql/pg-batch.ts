@@ -49,6 +49,9 @@ interface Answer {
 
 /** What `pg` calls while the batch is its active query. */
 interface Batch {
+  /** For whoever watches what a client runs. */
+  readonly text: string
+  readonly ends: Ends
   /** Read at each call: `pg` puts its own in the place of it where the pool has a `query_timeout`. */
   callback(error: unknown, answer?: Answer): void
   submit(wire: Wire): void
@@ -117,6 +120,8 @@ function batchOf(
   let columns = NO_COLUMNS
   const cells: Cells[] = []
   const batch: Batch = {
+    text,
+    ends,
     callback,
     submit(wire) {
       // Here, and not when it was queued: one ahead of it may have prepared the statement.

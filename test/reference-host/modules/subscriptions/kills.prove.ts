@@ -66,7 +66,7 @@ function further(store: StoreName, statements: readonly string[]): readonly Kill
   const kills: Kill[] = [{ moment: 'after', at: statements.length }]
   for (const [index, text] of statements.entries()) {
     if (text.startsWith('begin')) open = true
-    if (text === 'commit') open = false
+    if (text.endsWith('commit')) open = false
     if (store === 'postgres' && !open) kills.push({ moment: 'during', at: index + 1 })
   }
   return kills
@@ -167,7 +167,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
       for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
       t.equal(deaths, lived.length, `it died before each of ${deaths} statements`)
       for (const each of further(store, lived)) t.notOk(await kill(each), `it died ${each.moment} ${each.at}`)
-      t.ok(lived.includes('commit') && deaths >= 10, lived.join('; '))
+      t.ok(lived.some(text => text.endsWith('commit')) && deaths >= 8, lived.join('; '))
       const seconds = ((performance.now() - started) / 1000).toFixed(1)
       t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements, ${seconds} s`)
     }

@@ -41,11 +41,32 @@ Server.prototype.emit = function (this: Server, event: string, ...args: unknown[
   return event === 'request' ? served.run(true, go) : go()
 } as typeof emit
 
-type Query = (this: pg.Client, statement: string | { text: string }, ...rest: unknown[]) => unknown
+/** What the client runs: a statement, or one that goes out with the begin or the commit of its transaction. */
+interface Batch {
+  readonly text: string
+  readonly ends: { readonly begin: boolean; readonly commit: boolean }
+  callback(error: unknown, answer?: unknown): void
+}
+type Query = (this: pg.Client, statement: string | { text: string } | Batch, ...rest: unknown[]) => unknown
+
+function textOf(statement: Parameters<Query>[0]): string {
+  if (typeof statement === 'string') return statement
+  if (!('ends' in statement)) return statement.text
+  const { ends, text } = statement
+  return `${ends.begin ? 'begin; ' : ''}${text}${ends.commit ? '; commit' : ''}`
+}
+
 const query = pg.Client.prototype.query as unknown as Query
 pg.Client.prototype.query = function (statement, ...rest) {
-  const text = typeof statement === 'string' ? statement : statement.text
+  const text = textOf(statement)
   at('before', text)
+  if (typeof statement === 'object' && 'ends' in statement) {
+    const { callback } = statement
+    statement.callback = AsyncLocalStorage.bind((error: unknown, answer?: unknown) => {
+      at('after', text)
+      callback(error, answer)
+    })
+  }
   const last = rest.at(-1)
   if (typeof last === 'function') {
     const reply = (...answer: unknown[]): void => {
