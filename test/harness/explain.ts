@@ -27,7 +27,13 @@ export function buffersOf(plan: PlanNode): number {
   return plan['Shared Hit Blocks'] + plan['Shared Read Blocks']
 }
 
-type Statement = string | { readonly text: string; readonly values?: readonly unknown[] }
+type Statement =
+  | string
+  | {
+      readonly text: string
+      readonly values?: readonly unknown[]
+      readonly ends?: { readonly begin: boolean; readonly commit: boolean }
+    }
 type Query = (this: pg.Client, statement: Statement, ...rest: unknown[]) => unknown
 type Run = (text: string, values?: readonly unknown[]) => Promise<{ rows: Record<string, unknown>[] }>
 
@@ -84,7 +90,13 @@ export function explainQueries(
     if (text === 'begin') inTransaction.add(this)
     if (text === 'commit' || text === 'rollback') inTransaction.delete(this)
     const count = counts.get(text) ?? 0
-    const go = (): unknown => Reflect.apply(real, this, [statement, ...rest])
+    // One that goes out with the begin or the commit of its transaction.
+    const ends = typeof statement === 'string' ? undefined : statement.ends
+    const go = (): unknown => {
+      if (ends?.begin) inTransaction.add(this)
+      if (ends?.commit) inTransaction.delete(this)
+      return Reflect.apply(real, this, [statement, ...rest])
+    }
     if (count >= most || !wanted(text)) return go()
     counts.set(text, count + 1)
     const explained = explain(this, text, values)

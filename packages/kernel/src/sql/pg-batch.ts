@@ -51,6 +51,7 @@ interface Answer {
 interface Batch {
   /** For whoever watches what a client runs. */
   readonly text: string
+  readonly values: readonly SqlValue[]
   readonly ends: Ends
   /** Read at each call: `pg` puts its own in the place of it where the pool has a `query_timeout`. */
   callback(error: unknown, answer?: Answer): void
@@ -121,6 +122,7 @@ function batchOf(
   const cells: Cells[] = []
   const batch: Batch = {
     text,
+    values: statement.values,
     ends,
     callback,
     submit(wire) {
