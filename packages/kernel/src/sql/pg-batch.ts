@@ -1,5 +1,14 @@
 import { toFault } from '../fault.ts'
 import type { SqlRow, SqlValue } from './client.ts'
+import {
+  NO_COLUMNS,
+  submit,
+  type Column,
+  type Ends,
+  type Prepared,
+  type Value,
+  type Wire,
+} from './pg-wire.ts'
 
 /** One statement, as one text. A connection prepares it once under its name; under `''` each time. */
 export interface NamedStatement {
@@ -8,35 +17,11 @@ export interface NamedStatement {
   readonly values: readonly SqlValue[]
 }
 
-/** Which ends of a transaction go with a statement: BEGIN ahead of it, COMMIT behind it. */
-export interface Ends {
-  readonly begin: boolean
-  readonly commit: boolean
-}
-
-type Value = string | Buffer | null
-
 /** The part of a `pg` client that a batch uses; its cursors are built on the same. */
 interface BatchClient {
   readonly pipeline: false
   query(batch: Batch): unknown
   getTypeParser(type: number, format: 'text'): (text: string) => unknown
-}
-
-/** The part of `pg`'s Connection that writes messages. `more` is always true: corked, they leave as one. */
-interface Wire {
-  readonly stream: { cork(): void; uncork(): void; destroy(): void }
-  close(statement: { type: 'S'; name: string }, more: true): void
-  parse(statement: { name: string; text: string }, more: true): void
-  bind(portal: { statement: string; values: Value[] }, more: true): void
-  describe(portal: { type: 'P' }, more: true): void
-  execute(portal: object, more: true): void
-  sync(): void
-}
-
-interface Column {
-  readonly name: string
-  readonly dataTypeID: number
 }
 
 /** One row as it comes: texts. */
@@ -66,9 +51,6 @@ interface Batch {
   handleError(error: unknown): void
   handleReadyForQuery(): void
 }
-
-/** What batches have prepared on a connection: the columns of each statement by its name. */
-type Prepared = Map<string, readonly Column[]>
 
 const preparedOn = new WeakMap<object, Prepared>()
 
@@ -105,8 +87,6 @@ export function sendBatch(client: BatchClient, statement: NamedStatement, ends: 
   })
 }
 
-const NO_COLUMNS: readonly Column[] = []
-const NO_VALUES: Value[] = []
 const ignore = (): void => {}
 
 function batchOf(
@@ -160,44 +140,6 @@ function batchOf(
     },
   }
   return batch
-}
-
-function submit(
-  wire: Wire,
-  prepared: Prepared,
-  { name, text, values }: { name: string; text: string; values: Value[] },
-  ends: Ends,
-): void {
-  wire.stream.cork()
-  try {
-    if (ends.begin) sendEnd(wire, prepared, name, 'begin')
-    const known = prepared.has(name)
-    if (!known) parse(wire, name, text)
-    wire.bind({ statement: name, values }, true)
-    if (!known) wire.describe({ type: 'P' }, true)
-    wire.execute({}, true)
-    if (ends.commit) sendEnd(wire, prepared, name, 'commit')
-    wire.sync()
-  } finally {
-    wire.stream.uncork()
-  }
-}
-
-/** Nothing is prepared under the name, or a batch that failed has done it. */
-function parse(wire: Wire, name: string, text: string): void {
-  if (name !== '') wire.close({ type: 'S', name }, true)
-  wire.parse({ name, text }, true)
-}
-
-/** An end is prepared where the statement is. */
-function sendEnd(wire: Wire, prepared: Prepared, name: string, text: 'begin' | 'commit'): void {
-  const own = name === '' ? '' : `batch.${text}`
-  if (!prepared.has(own)) {
-    parse(wire, own, text)
-    if (own !== '') prepared.set(own, NO_COLUMNS)
-  }
-  wire.bind({ statement: own, values: NO_VALUES }, true)
-  wire.execute({}, true)
 }
 
 /** As texts, before anything is sent: what fails here must not leave half a batch on the wire. */

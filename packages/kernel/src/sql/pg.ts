@@ -1,7 +1,8 @@
 import { keyDigest } from '../digest.ts'
 import { Fault, orFault, toFault } from '../fault.ts'
 import { refuseConfined } from './confine.ts'
-import { sendBatch, takesBatches, type Ends } from './pg-batch.ts'
+import { sendBatch, takesBatches } from './pg-batch.ts'
+import type { Ends } from './pg-wire.ts'
 import type { SqlClient, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from './client.ts'
 
 interface PgStatement {
