@@ -5,7 +5,7 @@ import type { Challenges } from './challenge.ts'
 import type { GuardDenial } from './codes.ts'
 import { createFailureBudget, type Charge } from './limits/failures.ts'
 import type { CheckedOptions } from './options.ts'
-import { EMPTY_CHAIN, type ChainLoader } from './policy/chain.ts'
+import type { ChainLoader } from './policy/chain.ts'
 import { credentialDigest, tokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { tokenVerifier } from './token/verify.ts'
@@ -39,7 +39,7 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
   const verify = async (token: string, digest: string, now: EpochMs): Promise<Proven | GuardDenial> => {
     const session = await sessionOf(token)
     if ('ok' in session) return session
-    const chain = session.policyIds.length === 0 ? EMPTY_CHAIN : await chainOf(session.policyIds)
+    const chain = await chainOf(session.policyIds)
     const until = now + cacheSeconds * 1000
     const proven: Proven = { session, scopes: new Set(session.scopes), chain, until, met: undefined }
     cache.set(digest, BEARER.length + token.length, proven)

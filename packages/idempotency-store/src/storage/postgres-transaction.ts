@@ -87,19 +87,14 @@ export function recordInTransaction(
 ): TransactionStorage {
   const { begin, write } = statements(options)
   const { commit } = tx
+  const endOn =
+    (run: SqlQueries): IdempotencyStorage['end'] =>
+    (key, fence, ending, now) =>
+      endBy(run, write, takeClaim(tx, key, fence), ending) ?? record().end(key, fence, ending, now)
   return {
     begin: (key, fingerprint, _leaseUntil, now) => beginIn(tx, begin, key, fingerprint, now),
-    end: (key, fence, ending, now) =>
-      endBy(tx, write, takeClaim(tx, key, fence), ending) ?? record().end(key, fence, ending, now),
-    ...(commit && {
-      endLast: (key, fence, ending, now) =>
-        endBy(
-          { query: (text, values) => commit.call(tx, text, values) },
-          write,
-          takeClaim(tx, key, fence),
-          ending,
-        ) ?? record().end(key, fence, ending, now),
-    }),
+    end: endOn(tx),
+    ...(commit && { endLast: endOn({ query: (text, values) => commit.call(tx, text, values) }) }),
     collect: (limit, now) => record().collect(limit, now),
   }
 }

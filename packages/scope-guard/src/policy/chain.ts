@@ -18,8 +18,7 @@ export type ChainLoader = (ids: readonly string[]) => Promise<Chain>
 /** Most compiled chains kept for other sessions with the same policies. */
 const SHARED = 1000
 
-/** The chain of a session without policies. */
-export const EMPTY_CHAIN: Chain = compileChain([])
+const EMPTY = compileChain([])
 
 /**
  * Loads and compiles chains; sessions under the same documents share one. Faults: `ERR_STORE_UNAVAILABLE` when
@@ -29,7 +28,7 @@ export const EMPTY_CHAIN: Chain = compileChain([])
 export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoader {
   const compiled = new LRUCache<string, Chain>({ max: SHARED })
   return async ids => {
-    if (ids.length === 0) return EMPTY_CHAIN
+    if (ids.length === 0) return EMPTY
     const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
     if (!Array.isArray(documents) || documents.length !== ids.length) {
       throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
