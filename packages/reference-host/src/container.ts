@@ -3,7 +3,7 @@ import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import { createGuard } from '@gatewright/scope-guard'
 import { createIssuer } from '@gatewright/session-issuer'
-import { createVerifier, keccakWithViem, recoverWithViem } from '@gatewright/signature-verifier'
+import { createVerifier, keccakWithJsSha3, recoverWithViem } from '@gatewright/signature-verifier'
 import { ContainerInstance } from 'typedi'
 import type { Config } from './config/config.ts'
 import { cardStore } from './modules/cards/store.ts'
@@ -63,7 +63,7 @@ export function createContainer(): Container {
       spendStorage: get(token.BACKEND).spend,
     }),
   )
-  bind(token.RECOVERY, () => ({ recover: recoverWithViem, keccak256: keccakWithViem }))
+  bind(token.RECOVERY, () => ({ recover: recoverWithViem, keccak256: keccakWithJsSha3 }))
   bind(token.CHAINS, () => ({}))
   bind(token.READERS, () => new Map())
   bind(token.VERIFIER, get => {

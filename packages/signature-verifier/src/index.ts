@@ -1,7 +1,7 @@
 export { CODES } from './codes.ts'
 export { parseEip4361, renderEip4361 } from './eip4361.ts'
 export { fromHashWasm, fromLibauth, fromSecp256k1Addon, pickRecover } from './pick-recover.ts'
-export { keccakWithViem, recoverWithViem } from './recover.ts'
+export { keccakWithJsSha3, recoverWithViem } from './recover.ts'
 export { requestDigest } from './request-digest.ts'
 export { lineTemplate } from './template.ts'
 export {

@@ -3,7 +3,7 @@ import type { ChallengeOptions } from './challenge.ts'
 import { checkedGate, checkedInteger } from './check.ts'
 import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
 import type { Gate } from './gate.ts'
-import { keccakWithViem, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
+import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './template.ts'
 import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates.ts'
@@ -115,7 +115,7 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     nonces,
     clock = systemClock,
     recover = recoverWithViem,
-    keccak256 = keccakWithViem,
+    keccak256 = keccakWithJsSha3,
     domain,
   } = options
   const bound = domain === undefined ? [] : [boundBootstrap, signInWithEthereum]

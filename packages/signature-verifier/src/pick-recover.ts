@@ -1,4 +1,4 @@
-import { keccakWithViem, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
+import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
 
 /** The part of `secp256k1/bindings.js` (npm `secp256k1` 5) that is used. */
 export interface Secp256k1Addon {
@@ -132,7 +132,7 @@ async function pickKeccak(load: LoadModule): Promise<Keccak256> {
   } catch {
     // Not installed.
   }
-  return keccakWithViem
+  return keccakWithJsSha3
 }
 
 /** `hash` is Keccak-256 of `gatewright`; the signature is by the private key 1, whose public key is the generator of secp256k1. */
