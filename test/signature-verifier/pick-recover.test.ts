@@ -132,16 +132,19 @@ t.test('takes the modules themselves as well as picking them', async t => {
   }
 })
 
-t.test('law: the default hash, the wasm one and viem agree on every length around the block size', async t => {
-  const wasm = fromHashWasm(await createKeccak(256))
-  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
-  for (let length = 0; length < 300; length++) {
-    const bytes = randomBytes(length)
-    const expected = hex(keccak256(bytes, 'bytes'))
-    if (hex(wasm(bytes)) !== expected || hex(keccakWithJsSha3(bytes)) !== expected) t.fail(hex(bytes))
-  }
-  t.equal(hex(wasm(new Uint8Array())), 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
-})
+t.test(
+  'law: the default hash, the wasm one and viem agree on every length around the block size',
+  async t => {
+    const wasm = fromHashWasm(await createKeccak(256))
+    const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+    for (let length = 0; length < 300; length++) {
+      const bytes = randomBytes(length)
+      const expected = hex(keccak256(bytes, 'bytes'))
+      if (hex(wasm(bytes)) !== expected || hex(keccakWithJsSha3(bytes)) !== expected) t.fail(hex(bytes))
+    }
+    t.equal(hex(wasm(new Uint8Array())), 'c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470')
+  },
+)
 
 t.test('treats an error of the addon as no key', async t => {
   const recover = fromSecp256k1Addon({
