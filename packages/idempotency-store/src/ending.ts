@@ -1,8 +1,9 @@
-import { Fault, type EpochMs } from '@gatewright/kernel'
+import { allow, Fault, type EpochMs } from '@gatewright/kernel'
 import { encode, keep, type StoredAnswer } from './answer.ts'
+import type { Mode } from './decide.ts'
 import type { Settings } from './options.ts'
-import type { KeptAnswer } from './runs.ts'
-import type { Ending, IdempotencyStorage } from './storage/port.ts'
+import type { KeptAnswer, Settled } from './runs.ts'
+import type { Ending } from './storage/port.ts'
 
 /** An answer as storage keeps it and as a duplicate in this process gets it. */
 export interface Keeping {
@@ -20,20 +21,30 @@ const PAUSES_MS = [50, 250]
 
 /**
  * Ends a run in the store, in up to three tries: an ending is safe to repeat, and a run that took effect must not
- * become unknown because one connection broke.
+ * become unknown because one connection broke. Tells those who wait in this process: `kept`, where this call won.
  */
-export async function persist(
-  { settings, storage }: { readonly settings: Settings; readonly storage: IdempotencyStorage },
+export async function end(
+  { settings, storage, runs }: Mode,
   { storageKey, fence }: { readonly storageKey: string; readonly fence: number },
   ending: Ending,
+  kept?: KeptAnswer,
 ): Promise<boolean> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await storage.end(storageKey, fence, ending, settings.clock.now())
-    } catch (error) {
-      const pauseMs = PAUSES_MS[tries]
-      if (!(error instanceof Fault) || pauseMs === undefined) throw error
-      await settings.timer.sleep(pauseMs, new AbortController().signal)
+  let settled: Settled
+  try {
+    for (let tries = 0; ; tries++) {
+      try {
+        const won = await storage.end(storageKey, fence, ending, settings.clock.now())
+        if (won && kept) settled = allow(kept)
+        return won
+      } catch (error) {
+        const pauseMs = PAUSES_MS[tries]
+        if (!(error instanceof Fault) || pauseMs === undefined) throw error
+        await settings.timer.sleep(pauseMs, new AbortController().signal)
+      }
     }
+  } finally {
+    // Also when the store failed: those who wait then ask it themselves.
+    const run = runs.claimed(storageKey, fence)
+    if (run) runs.end(run, settled)
   }
 }

@@ -2,11 +2,11 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { decide, modeOf, type Attempt } from './decide.ts'
-import { keeping, persist } from './ending.ts'
+import { end, keeping } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
-import type { KeptAnswer, LocalRun, Settled } from './runs.ts'
-import type { Ending, IdempotencyStorage } from './storage/port.ts'
+import type { KeptAnswer, LocalRun } from './runs.ts'
+import type { IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
 export interface IdempotencyOptions extends CommonOptions {
@@ -69,19 +69,6 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { runs } = mode
   const now = (): number => settings.clock.now()
 
-  const end = async (claim: Claim, ending: Ending, kept?: KeptAnswer): Promise<boolean> => {
-    let settled: Settled
-    try {
-      const won = await persist(mode, claim, ending)
-      if (won && kept) settled = allow(kept)
-      return won
-    } finally {
-      // Also when the store failed: those who wait then ask it themselves.
-      const run = runs.claimed(claim.storageKey, claim.fence)
-      if (run) runs.end(run, settled)
-    }
-  }
-
   const attempt = async (run: LocalRun, request: IdentifiedRequest): Promise<Attempt<Claim>> => {
     const { storageKey, fingerprint, effectId } = request
     const at = now()
@@ -105,15 +92,15 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const expiresAt = now() + settings.retentionMs
       if (kind === 'final') {
         const { ending, kept } = keeping(answer, expiresAt, settings)
-        const won = await end(claim, ending, kept)
+        const won = await end(mode, claim, ending, kept)
         return won ? { state: 'stored', expiresAt } : { state: 'late' }
       }
       const refused = kind === 'refused'
-      const won = await end(claim, refused ? { state: 'free', expiresAt } : { state: 'lost' })
+      const won = await end(mode, claim, refused ? { state: 'free', expiresAt } : { state: 'lost' })
       return { state: won ? (refused ? 'released' : 'unknown') : 'late' }
     },
 
-    release: claim => end(claim, { state: 'free', expiresAt: now() + settings.retentionMs }),
+    release: claim => end(mode, claim, { state: 'free', expiresAt: now() + settings.retentionMs }),
 
     drained: () => runs.drained(),
   }

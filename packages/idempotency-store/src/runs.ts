@@ -50,9 +50,10 @@ export interface LocalRuns {
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
   const open = new Set<LocalRun>()
-  const close = (run: LocalRun, settled: () => Settled | Promise<never>): void => {
+  /** Takes a run out; says who waits for it, the first time. */
+  const close = (run: LocalRun): Waited | undefined => {
     if (byKey.get(run.key) === run) byKey.delete(run.key)
-    if (open.delete(run)) run.waited?.resolve(settled())
+    return open.delete(run) ? run.waited : undefined
   }
   const ended = async (run: LocalRun): Promise<Settled> => {
     if (!open.has(run)) return undefined
@@ -70,7 +71,7 @@ export function localRuns(): LocalRuns {
       // Oldest first: runs that nobody ended are dropped here, so that they cannot pile up.
       for (const old of open) {
         if (now < old.leaseUntil) break
-        close(old, () => undefined)
+        close(old)?.resolve(undefined)
       }
       open.add(run)
       const first = byKey.get(run.key)
@@ -87,8 +88,8 @@ export function localRuns(): LocalRuns {
       for (const run of open) if (run.fence === fence && run.key === key) return run
       return undefined
     },
-    end: (run, settled) => close(run, () => settled),
-    fail: (run, error) => close(run, () => Promise.reject(error)),
+    end: (run, settled) => close(run)?.resolve(settled),
+    fail: (run, error) => close(run)?.resolve(Promise.reject(error)),
     ended,
     async drained() {
       await Promise.allSettled([...open].map(ended))

@@ -133,10 +133,12 @@ t.test('shares commands between the calls of one task, and a broken key fails al
   const [name] = (await client.run('', ['KEYS', `${prefix}*`])) as string[]
   await client.run(name!, ['DEL', name!])
   await client.run(name!, ['HSET', name!, 'a', 'b'])
+  // A server that does not know a script yet is asked twice.
+  await Promise.all(['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000)))
   commands = 0
   const keys = ['one', 'two', 'broken', 'three', 'two']
   const begun = await Promise.allSettled(keys.map(key => storage.begin(key, 'f', 2000, 1000)))
-  t.equal(commands, 2)
+  t.equal(commands, 1)
   t.match(begun, [
     { value: { state: 'started' } },
     { value: { state: 'started' } },

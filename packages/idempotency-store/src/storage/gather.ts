@@ -103,18 +103,12 @@ export function gather<Call, Reply>(
       void deliver(going.slice(from, from + most), commands, ended)
     }
   }
-  const returned = (reply: Reply): Reply => {
-    ended()
-    return reply
-  }
-  const failed = (error: unknown): never => {
-    ended()
-    throw error
-  }
   return call => {
     if (underWay === 0 && waiting.length === 0 && !hadCompany) {
       underWay++
-      return commands.alone(call).then(returned, failed)
+      const reply = commands.alone(call)
+      reply.then(ended, ended)
+      return reply
     }
     return new Promise((resolve, reject) => {
       waiting.push({ call, resolve, reject })

@@ -15,25 +15,33 @@ import type { Begun, Ending, IdempotencyStorage } from './port.ts'
  * the numbers they spell. Deadlines are compared with the caller's clock. A running record has no time to live:
  * it must not vanish before somebody has decided.
  *
- * Both scripts take many keys. Of several, what goes wrong with one is its own reply, `!` and the reason.
+ * Each verb has a script for one key and one for many. Of many, what goes wrong with one is its own reply, `!` and
+ * the reason.
  */
-const overKeys = (one: string): string => `
+interface Scripts {
+  readonly one: RedisScript
+  readonly many: RedisScript
+}
+
+/** Both scripts of a verb, from what it does with `key`, the `i`th. */
+const scripts = (body: string): Scripts => ({
+  one: redisScript(`local sub, call, key, i = string.sub, redis.call, KEYS[1], 1${body}`),
+  many: redisScript(`
 local sub, call = string.sub, redis.call
-local function one(key, i)${one}end
-if #KEYS == 1 then return one(KEYS[1], 1) end
+local function one(key, i)${body}end
 local replies = {}
 for i, key in ipairs(KEYS) do
   local ran, reply = pcall(one, key, i)
   replies[i] = ran and reply or '!' .. (type(reply) == 'table' and reply.err or reply)
 end
-return replies`
+return replies`),
+})
 
 /**
  * ARGV[i] the record of a run by KEYS[i] that starts now. Answers 1 for a new key, the larger fence for one
  * that is taken over, and the record of one that is held.
  */
-const BEGIN = redisScript(
-  overKeys(`
+const BEGIN = scripts(`
   local record = ARGV[i]
   if call('SET', key, record, 'NX') then return 1 end
   local held, now = call('GET', key), sub(record, 2, 17)
@@ -42,12 +50,10 @@ const BEGIN = redisScript(
   local larger = fence < now and now or string.format('%016.0f', tonumber(fence) + 1)
   call('SET', key, 'r' .. larger .. sub(record, 18))
   return larger
-`),
-)
+`)
 
 /** For each key three arguments: what comes before the fingerprint, the PX or nothing, the answer. */
-const END = redisScript(
-  overKeys(`
+const END = scripts(`
   local held, head, px, answer = call('GET', key), ARGV[3 * i - 2], ARGV[3 * i - 1], ARGV[3 * i]
   if not held then return 0 end
   if sub(held, 1, 17) ~= 'r' .. sub(head, 2, 17) then
@@ -56,8 +62,7 @@ const END = redisScript(
   local ended = head .. sub(held, 34, 76) .. answer
   if px == '' then call('SET', key, ended) else call('SET', key, ended, 'PX', px) end
   return 1
-`),
-)
+`)
 
 /** Options of `redisStorage`. */
 export interface RedisStorageOptions {
@@ -70,7 +75,9 @@ const MOST_TOGETHER = 64
 /** Of a longer answer the sending is the cost, and many of them would hold the server up. */
 const LONGEST_TOGETHER = 16_384
 
-const digits = (number: number): string => String(number).padStart(16, '0')
+/** Instants of our time have 13 digits. */
+const digits = (number: number): string =>
+  number >= 1e12 && number < 1e13 ? `000${number}` : String(number).padStart(16, '0')
 
 function integer(text: string): number {
   const number = /^\d{16}$/.test(text) ? Number(text) : NaN
@@ -127,7 +134,7 @@ async function beginAlone(client: RedisClient, { key, args }: KeyCall): Promise<
     // A server before Redis 7.0 does not know NX and GET together. Nothing ran.
     if (!(error instanceof Error) || !error.message.startsWith('ERR syntax')) throw toFault('redis', error)
   }
-  return runScript(client, BEGIN, key, args)
+  return runScript(client, BEGIN.one, key, args)
 }
 
 /** Whether a record that is held may be taken over by one that starts. */
@@ -140,18 +147,18 @@ const isCrossSlot = (error: unknown): boolean =>
 
 async function runTogether(
   client: RedisClient,
-  script: RedisScript,
+  { one, many }: Scripts,
   calls: readonly KeyCall[],
 ): Promise<readonly unknown[]> {
   const [keys, args] = [calls.map(({ key }) => key), calls.flatMap(call => call.args)]
   try {
-    const replies = await runScriptOn(client, script, keys, args)
+    const replies = await runScriptOn(client, many, keys, args)
     if (!Array.isArray(replies) || replies.length !== keys.length) throw malformedReply('redis', 'replies')
     return replies
   } catch (error) {
     if (!isCrossSlot(error)) throw error
     // Refused before anything ran: behind the client there is a cluster after all. Each answers for itself.
-    return calls.map(({ key, args }) => runScript(client, script, key, args))
+    return calls.map(({ key, args }) => runScript(client, one, key, args))
   }
 }
 
@@ -164,11 +171,11 @@ async function runTogether(
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = options
-  const gathered = (script: RedisScript, alone: (call: KeyCall) => Promise<unknown>) =>
+  const gathered = (verb: Scripts, alone: (call: KeyCall) => Promise<unknown>) =>
     client.single
-      ? gather(MOST_TOGETHER, { alone, together: calls => runTogether(client, script, calls) })
+      ? gather(MOST_TOGETHER, { alone, together: calls => runTogether(client, verb, calls) })
       : alone
-  const endAlone = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, END, key, args)
+  const endAlone = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, END.one, key, args)
   const begin = gathered(BEGIN, call => beginAlone(client, call))
   const end = gathered(END, endAlone)
   return {
