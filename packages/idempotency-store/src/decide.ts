@@ -9,19 +9,28 @@ import { localRuns, type KeptAnswer, type LocalRun, type LocalRuns, type Settled
 import type { Begun, IdempotencyStorage } from './storage/port.ts'
 import { waitFor } from './timer.ts'
 
-/** A first run's result, or an earlier answer. */
-export type Decided<T> =
-  | { readonly state: 'started'; readonly value: T }
-  | ({ readonly state: 'replay' } & KeptAnswer)
+/** An earlier answer. */
+export type Replay = { readonly state: 'replay' } & KeptAnswer
+
+/** An attempt that started. */
+export interface Started {
+  readonly state: 'started'
+  /** What the claim's holder ends the run with. */
+  readonly fence?: number
+  /** Where the run has ended already: what for its duplicates. */
+  readonly settled?: { readonly as: Settled }
+}
 
 /** What one attempt to start came to. */
-export type Attempt<T> =
-  | Exclude<Begun, { readonly state: 'started' }>
-  /** It was started; with `settled` it has also ended, else the claim's holder ends it. */
-  | { readonly state: 'started'; readonly value: T; readonly settled?: { readonly as: Settled } }
+export type Attempt<S extends Started> = Exclude<Begun, { readonly state: 'started' }> | S
 
-/** Tries to start: asks the store, and enters the fence in the run. */
-export type Try<T> = (run: LocalRun, request: IdentifiedRequest) => Promise<Attempt<T>>
+/** How a mode starts runs. */
+export interface Way<S extends Started, T> {
+  /** Tries to start: asks the store. */
+  readonly attempt: (request: IdentifiedRequest) => Promise<Attempt<S>>
+  /** What the caller is told about a run that was started. */
+  readonly told: (request: IdentifiedRequest, started: S) => T
+}
 
 /** What the loop needs of its mode. */
 export interface Mode {
@@ -44,57 +53,58 @@ export function modeOf(settings: Settings, storage: IdempotencyStorage): Mode {
  * callback about a lost run, once. The others wait for what it comes to. All of them wait up to `waitMs` in all, and at most `maxWaiters` at once.
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
-export function decide<T>(
+export function decide<S extends Started, T>(
   mode: Mode,
   request: IdentifiedRequest,
-  attempt: Try<T>,
+  way: Way<S, T>,
   giveUpAt: number = mode.settings.timer.now() + mode.settings.waitMs,
-): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
+): Promise<Verdict<T | Replay, IdempotencyDenial>> {
   const { runs, answers, settings } = mode
   const { storageKey: key, fingerprint } = request
   const now = settings.clock.now()
   const held = answers.find(key, now)
   if (held) return Promise.resolve(held.fingerprint === fingerprint ? replay(keptIn(held)) : reused())
   const leader = runs.find(key, now)
-  if (leader?.fingerprint === fingerprint) return follow(mode, request, leader, giveUpAt, attempt)
+  if (leader?.fingerprint === fingerprint) return follow(mode, request, leader, giveUpAt, way)
   const leaseUntil = now + settings.lockMs
   const run: LocalRun = { key, fingerprint, leaseUntil, fence: undefined, waited: undefined }
   runs.open(run, now)
-  return lead(mode, request, run, giveUpAt, attempt)
+  return lead(mode, request, run, giveUpAt, way)
 }
 
 /** Waits for what the leader comes to, and decides anew where that says nothing about this request. */
-async function follow<T>(
+async function follow<S extends Started, T>(
   mode: Mode,
   request: IdentifiedRequest,
   leader: LocalRun,
   giveUpAt: number,
-  attempt: Try<T>,
-): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
+  way: Way<S, T>,
+): Promise<Verdict<T | Replay, IdempotencyDenial>> {
   const waited = await wait(mode, giveUpAt, Infinity, mode.runs.ended(leader))
   if (!waited) return inProgress()
   const { settled } = waited
-  if (!settled) return decide(mode, request, attempt, giveUpAt)
+  if (!settled) return decide(mode, request, way, giveUpAt)
   return settled.ok ? replay(settled.value) : settled
 }
 
 /** Leads, and tells those who wait what it came to. */
-async function lead<T>(
+async function lead<S extends Started, T>(
   mode: Mode,
   request: IdentifiedRequest,
   run: LocalRun,
   giveUpAt: number,
-  attempt: Try<T>,
-): Promise<Verdict<Decided<T>, IdempotencyDenial>> {
+  way: Way<S, T>,
+): Promise<Verdict<T | Replay, IdempotencyDenial>> {
   const { runs } = mode
   try {
-    let begun = await attempt(run, request)
+    let begun = await way.attempt(request)
     if (begun.state === 'running' || begun.state === 'lost') {
-      begun = await poll(mode, request, giveUpAt, begun, () => attempt(run, request))
+      begun = await poll(mode, request, giveUpAt, begun, way)
     }
     if (begun.state === 'started') {
+      run.fence = begun.fence
       if (begun.settled) runs.end(run, begun.settled.as)
-      return allow({ state: 'started', value: begun.value })
+      return allow(way.told(request, begun))
     }
     if (begun.state === 'running') {
       // Those who wait may have more time left than this one.
@@ -120,16 +130,16 @@ const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 500
 
 /** Attempts again until there is something to say, or the time is over; `lost`: recovery could not tell. */
-async function poll<T>(
+async function poll<S extends Started>(
   mode: Mode,
   request: IdentifiedRequest,
   giveUpAt: number,
-  first: Attempt<T>,
-  attempt: () => Promise<Attempt<T>>,
-): Promise<Attempt<T>> {
+  first: Attempt<S>,
+  { attempt }: Way<S, unknown>,
+): Promise<Attempt<S>> {
   let pollMs = FIRST_POLL_MS
   let recovered = false
-  for (let begun = first; ; begun = await attempt()) {
+  for (let begun = first; ; begun = await attempt(request)) {
     if (begun.state === 'lost' && !recovered) {
       recovered = await recover(mode, request, begun.fence)
       if (!recovered) return begun
@@ -164,7 +174,7 @@ const keptIn = ({ text, expiresAt }: RecentAnswer): KeptAnswer => ({
   expiresAt,
 })
 
-const replay = <T>({ answer, expiresAt }: KeptAnswer): Verdict<Decided<T>, IdempotencyDenial> =>
+const replay = ({ answer, expiresAt }: KeptAnswer): Verdict<Replay, IdempotencyDenial> =>
   allow({ state: 'replay', answer, expiresAt })
 
 const reused = () =>

@@ -17,24 +17,34 @@ export function keeping(answer: StoredAnswer, expiresAt: EpochMs, settings: Sett
   return { ending: { state: 'done', answer: encode(kept), expiresAt }, kept: { answer: kept, expiresAt } }
 }
 
+/** How a run is to end, and what the caller is told. */
+export interface Outcome<T> {
+  readonly ending: Ending
+  /** The answer for duplicates in this process. */
+  readonly kept?: KeptAnswer
+  /** What to say where this call ended the run. */
+  readonly won: T
+  /** What to say where somebody else had decided. */
+  readonly late: T
+}
+
 const PAUSES_MS = [50, 250]
 
 /**
  * Ends a run in the store, in up to three tries: an ending is safe to repeat, and a run that took effect must not
- * become unknown because one connection broke. Tells those who wait in this process: `kept`, where this call won.
+ * become unknown because one connection broke. Tells those who wait in this process.
  */
-export async function end(
+export async function end<T>(
   { settings, storage, runs }: Mode,
   { storageKey, fence }: { readonly storageKey: string; readonly fence: number },
-  ending: Ending,
-  kept?: KeptAnswer,
-): Promise<boolean> {
+  { ending, kept, won, late }: Outcome<T>,
+): Promise<T> {
   let settled: Settled
   try {
     for (let tries = 0; ; tries++) {
       try {
-        const won = await storage.end(storageKey, fence, ending, settings.clock.now())
-        if (won && kept) settled = allow(kept)
+        if (!(await storage.end(storageKey, fence, ending, settings.clock.now()))) return late
+        if (kept) settled = allow(kept)
         return won
       } catch (error) {
         const pauseMs = PAUSES_MS[tries]

@@ -1,12 +1,11 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import type { EpochMs, Verdict } from '@gatewright/kernel'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, modeOf, type Attempt } from './decide.ts'
-import { end, keeping } from './ending.ts'
-import { checkedOptions, type CommonOptions } from './options.ts'
-import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
-import type { KeptAnswer, LocalRun } from './runs.ts'
-import type { IdempotencyStorage } from './storage/port.ts'
+import { decide, modeOf, type Replay, type Way } from './decide.ts'
+import { end, keeping, type Outcome } from './ending.ts'
+import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
+import { identify, type RequestFacts } from './request.ts'
+import type { Begun, IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
 export interface IdempotencyOptions extends CommonOptions {
@@ -23,9 +22,7 @@ export interface Claim {
 }
 
 /** The caller runs the write, or replays an earlier answer. */
-export type Begin =
-  | { readonly state: 'started'; readonly claim: Claim }
-  | ({ readonly state: 'replay' } & KeptAnswer)
+export type Begin = { readonly state: 'started'; readonly claim: Claim } | Replay
 
 /** What `complete` came to. */
 export type Completion =
@@ -66,42 +63,57 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const settings = checkedOptions(options)
   const { storage } = options
   const mode = modeOf(settings, storage)
-  const { runs } = mode
   const now = (): number => settings.clock.now()
-
-  const attempt = async (run: LocalRun, request: IdentifiedRequest): Promise<Attempt<Claim>> => {
-    const { storageKey, fingerprint, effectId } = request
-    const at = now()
-    const begun = await storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
-    if (begun.state !== 'started') return begun
-    run.fence = begun.fence
-    return { state: 'started', value: { storageKey, fence: begun.fence, effectId } }
+  const way: Way<Extract<Begun, { state: 'started' }>, Begin> = {
+    attempt({ storageKey, fingerprint }) {
+      const at = now()
+      return storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
+    },
+    told: ({ storageKey, effectId }, { fence }) => ({
+      state: 'started',
+      claim: { storageKey, fence, effectId },
+    }),
   }
 
+  // Neither is `async`: every promise more is paid for twice where a host traces its requests.
   return {
-    async begin(facts) {
-      const request = identify(facts, settings)
-      if (!request.ok) return request
-      const decided = await decide(mode, request.value, attempt)
-      if (!decided.ok || decided.value.state === 'replay') return decided as Verdict<Begin, IdempotencyDenial>
-      return allow({ state: 'started', claim: decided.value.value })
-    },
-
-    async complete(claim, answer) {
-      const kind = classify(answer.status)
-      const expiresAt = now() + settings.retentionMs
-      if (kind === 'final') {
-        const { ending, kept } = keeping(answer, expiresAt, settings)
-        const won = await end(mode, claim, ending, kept)
-        return won ? { state: 'stored', expiresAt } : { state: 'late' }
+    begin(facts) {
+      try {
+        const request = identify(facts, settings)
+        return request.ok ? decide(mode, request.value, way) : Promise.resolve(request)
+      } catch (error) {
+        return Promise.reject(error)
       }
-      const refused = kind === 'refused'
-      const won = await end(mode, claim, refused ? { state: 'free', expiresAt } : { state: 'lost' })
-      return { state: won ? (refused ? 'released' : 'unknown') : 'late' }
     },
 
-    release: claim => end(mode, claim, { state: 'free', expiresAt: now() + settings.retentionMs }),
+    complete(claim, answer) {
+      try {
+        const expiresAt = now() + settings.retentionMs
+        return end(mode, claim, outcomeOf(answer, expiresAt, settings))
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
 
-    drained: () => runs.drained(),
+    release: claim =>
+      end(mode, claim, {
+        ending: { state: 'free', expiresAt: now() + settings.retentionMs },
+        won: true,
+        late: false,
+      }),
+
+    drained: () => mode.runs.drained(),
   }
+}
+
+const LATE = { state: 'late' } as const
+
+/** How an answer ends a run. */
+function outcomeOf(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings): Outcome<Completion> {
+  const kind = classify(answer.status)
+  if (kind === 'refused') {
+    return { ending: { state: 'free', expiresAt }, won: { state: 'released' }, late: LATE }
+  }
+  if (kind === 'unknown') return { ending: { state: 'lost' }, won: { state: 'unknown' }, late: LATE }
+  return { ...keeping(answer, expiresAt, settings), won: { state: 'stored', expiresAt }, late: LATE }
 }

@@ -3,7 +3,7 @@ import { confined, type SqlClient, type SqlQueries, type SqlTransaction } from '
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { controlsTransaction } from './control.ts'
-import { decide, modeOf, type Attempt } from './decide.ts'
+import { decide, modeOf, type Attempt, type Started } from './decide.ts'
 import { keeping } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
@@ -50,9 +50,14 @@ export interface TransactionalIdempotency {
 /** The record's begin is the first statement, and goes out with the transaction's. */
 const BEGIN_LATE = { beginLate: true }
 
+/** A run that has ended with its attempt. */
+interface Ran extends Started {
+  readonly value: Answered
+}
+
 /** What an attempt came to that was rolled back on purpose. */
 interface RolledBack {
-  as: Attempt<Answered> | undefined
+  as: Attempt<Ran> | undefined
 }
 
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
@@ -69,7 +74,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     { storageKey, fingerprint, effectId }: IdentifiedRequest,
     handler: Handler,
     rolledBack: RolledBack,
-  ): Promise<Attempt<Answered>> => {
+  ): Promise<Attempt<Ran>> => {
     const record = storage(tx)
     const now = settings.clock.now()
     const begun = await record.begin(storageKey, fingerprint, now + settings.lockMs, now)
@@ -96,7 +101,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     return { state: 'started', value, settled: { as: allow(kept) } }
   }
 
-  const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Answered>> => {
+  const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Ran>> => {
     const rolledBack: RolledBack = { as: undefined }
     try {
       return await db.transaction(tx => inTransaction(tx, request, handler, rolledBack), BEGIN_LATE)
@@ -110,9 +115,11 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     async run(facts, handler) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      const decided = await decide(mode, request.value, () => attempt(request.value, handler))
-      if (!decided.ok) return decided
-      if (decided.value.state === 'started') return allow(decided.value.value)
+      const decided = await decide(mode, request.value, {
+        attempt: asked => attempt(asked, handler),
+        told: (_, { value }: Ran) => value,
+      })
+      if (!decided.ok || !('state' in decided.value)) return decided as Verdict<Answered, IdempotencyDenial>
       const { answer, expiresAt } = decided.value
       return allow({ answer, expiresAt, replayed: true })
     },

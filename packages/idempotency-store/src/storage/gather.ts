@@ -105,8 +105,8 @@ export function gather<Call, Reply>(
   }
   return call => {
     if (underWay === 0 && waiting.length === 0 && !hadCompany) {
-      underWay++
       const reply = commands.alone(call)
+      underWay++
       reply.then(ended, ended)
       return reply
     }

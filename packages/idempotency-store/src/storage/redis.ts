@@ -96,6 +96,7 @@ function unreadable(reply: unknown, expected: string): Fault {
 }
 
 function readBegun(reply: unknown, fingerprint: string, now: EpochMs): Begun {
+  if (reply === 1) return { state: 'started', fence: now }
   if (typeof reply !== 'string') throw malformedReply('redis', 'a record')
   if (reply.length === 16) return { state: 'started', fence: integer(reply) }
   const state = reply[0]
@@ -124,23 +125,13 @@ interface KeyCall {
   readonly args: readonly string[]
 }
 
-/** A begin on its own needs no script: only one that takes a key over runs it, and that asks again. */
-async function beginAlone(client: RedisClient, { key, args }: KeyCall): Promise<unknown> {
-  const [record = ''] = args
-  try {
-    const held = await client.run(key, ['SET', key, record, 'NX', 'GET'])
-    if (!isOver(held, record)) return held === null ? 1 : held
-  } catch (error) {
-    // A server before Redis 7.0 does not know NX and GET together. Nothing ran.
-    if (!(error instanceof Error) || !error.message.startsWith('ERR syntax')) throw toFault('redis', error)
-  }
-  return runScript(client, BEGIN.one, key, args)
-}
-
 /** Whether a record that is held may be taken over by one that starts. */
 const isOver = (held: unknown, record: string): boolean =>
   typeof held === 'string' &&
   (held[0] === 'f' || (held[0] === 'd' && held.slice(17, 33) <= record.slice(1, 17)))
+
+/** A server before Redis 7.0 does not know NX and GET together. Nothing ran. */
+const isTooOld = (error: unknown): boolean => error instanceof Error && error.message.startsWith('ERR syntax')
 
 const isCrossSlot = (error: unknown): boolean =>
   error instanceof Fault && error.cause instanceof Error && error.cause.message.startsWith('CROSSSLOT')
@@ -153,7 +144,8 @@ async function runTogether(
   const [keys, args] = [calls.map(({ key }) => key), calls.flatMap(call => call.args)]
   try {
     const replies = await runScriptOn(client, many, keys, args)
-    if (!Array.isArray(replies) || replies.length !== keys.length) throw malformedReply('redis', 'replies')
+    if (!Array.isArray(replies) || replies.length !== keys.length || replies.includes(null))
+      throw malformedReply('redis', 'replies')
     return replies
   } catch (error) {
     if (!isCrossSlot(error)) throw error
@@ -175,15 +167,27 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
     client.single
       ? gather(MOST_TOGETHER, { alone, together: calls => runTogether(client, verb, calls) })
       : alone
+  // A begin on its own needs no script: only one that takes a key over runs it, and that asks again.
+  const beginAlone = ({ key, args: [record = ''] }: KeyCall): Promise<unknown> =>
+    client.run(key, ['SET', key, record, 'NX', 'GET'])
+  const takeOver = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, BEGIN.one, key, args)
   const endAlone = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, END.one, key, args)
-  const begin = gathered(BEGIN, call => beginAlone(client, call))
+  const begin = gathered(BEGIN, beginAlone)
   const end = gathered(END, endAlone)
   return {
     async begin(key, fingerprint, leaseUntil, now) {
       const held = inPlace(fingerprint)
       const record = `r${digits(now)}${digits(leaseUntil)}${held}`
-      const reply = await begin({ key: prefix + keyDigest(key), args: [record] })
-      return reply === 1 ? { state: 'started', fence: now } : readBegun(reply, held, now)
+      const call = { key: prefix + keyDigest(key), args: [record] }
+      try {
+        const reply = await begin(call)
+        // Only a plain SET answers so.
+        if (reply === null) return { state: 'started', fence: now }
+        if (!isOver(reply, record)) return readBegun(reply, held, now)
+      } catch (error) {
+        if (!isTooOld(error)) throw toFault('redis', error)
+      }
+      return readBegun(await takeOver(call), held, now)
     },
     async end(key, fence, ending, now) {
       const args = endArguments(fence, ending, now)
