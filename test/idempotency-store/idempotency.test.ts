@@ -63,6 +63,12 @@ t.test('keeps the keys of two accounts and of two operations apart', async t => 
   t.ok(await start(idempotency, write({ account: 'a', operation: 'b","c' })))
 })
 
+t.test('names an effect alike on every host and in every version', async t => {
+  const { effectId } = await start(setUp().idempotency)
+  // Recorded: whoever makes effects knows those of earlier versions by these names.
+  t.equal(effectId, 'ZtL8_y-x1SCY7NRVB25DmmR4Cd2kkTgPmSD4VebyfrI')
+})
+
 t.test(
   'reports a lost run as of unknown outcome, exactly when its lease ends, and never runs it again',
   async t => {

@@ -17,6 +17,7 @@ t.test('is the same for the same text', async t => {
   t.equal(keyDigest('acc:nonce'), keyDigest(['acc', 'nonce'].join(':')))
   // Recorded: rows that live in a store across an upgrade must still be found.
   t.equal(keyDigest('nonce'), 'eDd7UldXtJRCf4kBT5fXmSjzk40U61HiD7XeyYNOswQ')
+  t.equal(keyDigest('\ud800'), '5_HOOKD1fkxeGJ0NGxaEV7kX_8eFZ3Qnr2qw5vC7r48')
 })
 
 t.test('keeps apart texts that encoders, databases and eyes confuse', async t => {

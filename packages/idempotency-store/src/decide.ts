@@ -9,9 +9,6 @@ import { localRuns, type KeptAnswer, type LocalRun, type LocalRuns, type Settled
 import type { Begun, IdempotencyStorage } from './storage/port.ts'
 import { waitFor } from './timer.ts'
 
-/** An earlier answer. */
-export type Replay = { readonly state: 'replay' } & KeptAnswer
-
 /** An attempt that started. */
 export interface Started {
   readonly state: 'started'
@@ -24,12 +21,12 @@ export interface Started {
 /** What one attempt to start came to. */
 export type Attempt<S extends Started> = Exclude<Begun, { readonly state: 'started' }> | S
 
-/** How a mode starts runs. */
+/** How a mode starts runs, and what it tells its callers. */
 export interface Way<S extends Started, T> {
   /** Tries to start: asks the store. */
   readonly attempt: (request: IdentifiedRequest) => Promise<Attempt<S>>
-  /** What the caller is told about a run that was started. */
-  readonly told: (request: IdentifiedRequest, started: S) => T
+  readonly started: (request: IdentifiedRequest, started: S) => T
+  readonly replayed: (kept: KeptAnswer) => T
 }
 
 /** What the loop needs of its mode. */
@@ -50,7 +47,8 @@ export function modeOf(settings: Settings, storage: IdempotencyStorage): Mode {
 /**
  * Decides about one request. An answer that this process holds is replayed. Else the first of equal requests in
  * this process leads: it asks the store, polls while another process runs the write, and asks the recovery
- * callback about a lost run, once. The others wait for what it comes to. All of them wait up to `waitMs` in all, and at most `maxWaiters` at once.
+ * callback about a lost run, once. The others wait for what it comes to. All of them wait up to `waitMs` in all, and
+ * at most `maxWaiters` at once.
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
 export function decide<S extends Started, T>(
@@ -58,12 +56,14 @@ export function decide<S extends Started, T>(
   request: IdentifiedRequest,
   way: Way<S, T>,
   giveUpAt: number = mode.settings.timer.now() + mode.settings.waitMs,
-): Promise<Verdict<T | Replay, IdempotencyDenial>> {
+): Promise<Verdict<T, IdempotencyDenial>> {
   const { runs, answers, settings } = mode
   const { storageKey: key, fingerprint } = request
   const now = settings.clock.now()
   const held = answers.find(key, now)
-  if (held) return Promise.resolve(held.fingerprint === fingerprint ? replay(keptIn(held)) : reused())
+  if (held) {
+    return Promise.resolve(held.fingerprint === fingerprint ? allow(way.replayed(keptIn(held))) : reused())
+  }
   const leader = runs.find(key, now)
   if (leader?.fingerprint === fingerprint) return follow(mode, request, leader, giveUpAt, way)
   const leaseUntil = now + settings.lockMs
@@ -79,12 +79,12 @@ async function follow<S extends Started, T>(
   leader: LocalRun,
   giveUpAt: number,
   way: Way<S, T>,
-): Promise<Verdict<T | Replay, IdempotencyDenial>> {
+): Promise<Verdict<T, IdempotencyDenial>> {
   const waited = await wait(mode, giveUpAt, Infinity, mode.runs.ended(leader))
   if (!waited) return inProgress()
   const { settled } = waited
   if (!settled) return decide(mode, request, way, giveUpAt)
-  return settled.ok ? replay(settled.value) : settled
+  return settled.ok ? allow(way.replayed(settled.value)) : settled
 }
 
 /** Leads, and tells those who wait what it came to. */
@@ -94,7 +94,7 @@ async function lead<S extends Started, T>(
   run: LocalRun,
   giveUpAt: number,
   way: Way<S, T>,
-): Promise<Verdict<T | Replay, IdempotencyDenial>> {
+): Promise<Verdict<T, IdempotencyDenial>> {
   const { runs } = mode
   try {
     let begun = await way.attempt(request)
@@ -104,7 +104,7 @@ async function lead<S extends Started, T>(
     if (begun.state === 'started') {
       run.fence = begun.fence
       if (begun.settled) runs.end(run, begun.settled.as)
-      return allow(way.told(request, begun))
+      return allow(way.started(request, begun))
     }
     if (begun.state === 'running') {
       // Those who wait may have more time left than this one.
@@ -115,7 +115,7 @@ async function lead<S extends Started, T>(
       const held = { fingerprint: run.fingerprint, text: begun.answer, expiresAt: begun.expiresAt }
       mode.answers.add(run.key, held)
       runs.end(run, allow(keptIn(held)))
-      return replay(keptIn(held))
+      return allow(way.replayed(keptIn(held)))
     }
     const denial = begun.state === 'reused' ? reused() : unknown(request)
     runs.end(run, denial)
@@ -173,9 +173,6 @@ const keptIn = ({ text, expiresAt }: RecentAnswer): KeptAnswer => ({
   answer: decode(text),
   expiresAt,
 })
-
-const replay = ({ answer, expiresAt }: KeptAnswer): Verdict<Replay, IdempotencyDenial> =>
-  allow({ state: 'replay', answer, expiresAt })
 
 const reused = () =>
   deny('idempotency_key_reused', 'This Idempotency-Key was already used with another payload.', {

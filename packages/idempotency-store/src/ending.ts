@@ -32,7 +32,8 @@ const PAUSES_MS = [50, 250]
 
 /**
  * Ends a run in the store, in up to three tries: an ending is safe to repeat, and a run that took effect must not
- * become unknown because one connection broke. Tells those who wait in this process.
+ * become unknown because one connection broke. Tells those who wait in this process, and where it failed, to ask the
+ * store themselves. Faults: those of the last try; what is no fault is thrown at once.
  */
 export async function end<T>(
   { settings, storage, runs }: Mode,

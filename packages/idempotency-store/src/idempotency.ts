@@ -1,10 +1,11 @@
 import type { EpochMs, Verdict } from '@gatewright/kernel'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, modeOf, type Replay, type Way } from './decide.ts'
+import { decide, modeOf, type Way } from './decide.ts'
 import { end, keeping, type Outcome } from './ending.ts'
 import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
 import { identify, type RequestFacts } from './request.ts'
+import type { KeptAnswer } from './runs.ts'
 import type { Begun, IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
@@ -22,7 +23,9 @@ export interface Claim {
 }
 
 /** The caller runs the write, or replays an earlier answer. */
-export type Begin = { readonly state: 'started'; readonly claim: Claim } | Replay
+export type Begin =
+  | { readonly state: 'started'; readonly claim: Claim }
+  | ({ readonly state: 'replay' } & KeptAnswer)
 
 /** What `complete` came to. */
 export type Completion =
@@ -69,13 +72,21 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const at = now()
       return storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
     },
-    told: ({ storageKey, effectId }, { fence }) => ({
+    started: ({ storageKey, effectId }, { fence }) => ({
       state: 'started',
       claim: { storageKey, fence, effectId },
     }),
+    replayed: ({ answer, expiresAt }) => ({ state: 'replay', answer, expiresAt }),
+  }
+  const ended = <T>(claim: Claim, outcome: (expiresAt: EpochMs) => Outcome<T>): Promise<T> => {
+    try {
+      return end(mode, claim, outcome(now() + settings.retentionMs))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
-  // Neither is `async`: every promise more is paid for twice where a host traces its requests.
+  // No verb is `async`: a promise more costs much where a host traces its requests (`AsyncLocalStorage`).
   return {
     begin(facts) {
       try {
@@ -86,21 +97,10 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       }
     },
 
-    complete(claim, answer) {
-      try {
-        const expiresAt = now() + settings.retentionMs
-        return end(mode, claim, outcomeOf(answer, expiresAt, settings))
-      } catch (error) {
-        return Promise.reject(error)
-      }
-    },
+    complete: (claim, answer) => ended(claim, expiresAt => outcomeOf(answer, expiresAt, settings)),
 
     release: claim =>
-      end(mode, claim, {
-        ending: { state: 'free', expiresAt: now() + settings.retentionMs },
-        won: true,
-        late: false,
-      }),
+      ended(claim, expiresAt => ({ ending: { state: 'free', expiresAt }, won: true, late: false })),
 
     drained: () => mode.runs.drained(),
   }

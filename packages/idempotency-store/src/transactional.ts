@@ -3,7 +3,7 @@ import { confined, type SqlClient, type SqlQueries, type SqlTransaction } from '
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { controlsTransaction } from './control.ts'
-import { decide, modeOf, type Attempt, type Started } from './decide.ts'
+import { decide, modeOf, type Attempt, type Started, type Way } from './decide.ts'
 import { keeping } from './ending.ts'
 import { checkedOptions, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
@@ -53,6 +53,11 @@ const BEGIN_LATE = { beginLate: true }
 /** A run that has ended with its attempt. */
 interface Ran extends Started {
   readonly value: Answered
+}
+
+const OUTCOMES: Omit<Way<Ran, Answered>, 'attempt'> = {
+  started: (_, { value }) => value,
+  replayed: ({ answer, expiresAt }) => ({ answer, expiresAt, replayed: true }),
 }
 
 /** What an attempt came to that was rolled back on purpose. */
@@ -115,13 +120,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     async run(facts, handler) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      const decided = await decide(mode, request.value, {
-        attempt: asked => attempt(asked, handler),
-        told: (_, { value }: Ran) => value,
-      })
-      if (!decided.ok || !('state' in decided.value)) return decided as Verdict<Answered, IdempotencyDenial>
-      const { answer, expiresAt } = decided.value
-      return allow({ answer, expiresAt, replayed: true })
+      return decide(mode, request.value, { ...OUTCOMES, attempt: asked => attempt(asked, handler) })
     },
     drained: () => mode.runs.drained(),
   }

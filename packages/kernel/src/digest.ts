@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 
 /**
- * A storage key of fixed length for any text: SHA-256 as base64url (43 characters). Distinct texts give distinct
+ * A storage key of fixed length for any text: SHA-256 of its UTF-8 as base64url (43 characters). Distinct texts give distinct
  * digests, lone surrogates and NUL included, and stores never see hostile or 64 KiB keys, wallet addresses or
  * client-chosen nonces.
  */

@@ -31,7 +31,7 @@ export interface VerifierOptions {
   readonly templates?: readonly Template[]
   /** Default: pure JS through viem. */
   readonly recover?: Recover
-  /** Default: pure JS through viem. `pickRecover` gives a faster one with `recover`. */
+  /** Default: pure JS through js-sha3. `pickRecover` gives a faster one with `recover`. */
   readonly keccak256?: Keccak256
   /** Bounds on signature checks, so that a flood of bad ones cannot starve the event loop. */
   readonly recoveries?: RecoveryLimits

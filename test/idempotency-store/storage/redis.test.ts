@@ -32,6 +32,12 @@ idempotencyStorageContract(runner, 'Redis before 7.0', async () => {
   return { connections: connections.map(client => redisStorage(before7(client))), close }
 })
 
+idempotencyStorageContract(runner, 'Redis before 7.0 with shared commands', async () => {
+  const { connections, close } = await openRedis(4)
+  const storages = connections.map(client => redisStorage({ ...before7(client), single: true }))
+  return { connections: storages, close }
+})
+
 idempotencyStorageFaults(runner, 'Redis', async () => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
   return {
@@ -148,6 +154,34 @@ t.test('shares commands between the calls of one task, and a broken key fails al
   ])
   const { reason } = begun[2] as PromiseRejectedResult
   t.match((reason as Fault).cause, /WRONGTYPE/)
+})
+
+t.test('does not take an empty reply of a script for a start', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  for (const crossSlot of [false, true]) {
+    const run = async (key: string, command: readonly string[]): Promise<unknown> => {
+      const [name = '', , keys] = command
+      if (crossSlot && name.startsWith('EVAL') && keys !== '1') throw new Error('CROSSSLOT as in a cluster')
+      const reply = await connections[0]!.run(key, command)
+      if (!name.startsWith('EVAL')) return reply
+      return Array.isArray(reply) ? reply.map(() => null) : null
+    }
+    const storage = redisStorage({ single: true, run }, { prefix: uniqueName() })
+    const begun = ['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000))
+    const refused = { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } }
+    t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, refused, refused])
+  }
+})
+
+t.test('refuses a clock that gives fractions, which records would not compare rightly', async t => {
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const storage = redisStorage(connections[0]!, { prefix: uniqueName() })
+  await t.rejects(storage.begin('key', 'f', 2000.5, 1000.5), /whole milliseconds, not 1000.5/)
+  t.match(await storage.begin('key', 'f', 2000, 1000), { state: 'started' })
+  const ending = { state: 'done', answer: '{}', expiresAt: 9000.5 } as const
+  await t.rejects(storage.end('key', 1000, ending, 1000), /whole milliseconds, not 9000.5/)
 })
 
 t.test('starts each of 65 calls of one task, of which one is left over from a full command', async t => {

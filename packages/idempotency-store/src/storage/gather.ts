@@ -4,7 +4,7 @@ interface Waiting<Call, Reply> {
   readonly reject: (error: unknown) => void
 }
 
-/** How calls are sent. Neither throws but by its promise. */
+/** How calls are sent. `alone` may throw before it has sent something; else both fail by their promise only. */
 interface Commands<Call, Reply> {
   readonly alone: (call: Call) => Promise<Reply>
   /** Answers as many replies as it was given calls, or promises of them, in their order. */
@@ -106,8 +106,8 @@ export function gather<Call, Reply>(
   return call => {
     if (underWay === 0 && waiting.length === 0 && !hadCompany) {
       const reply = commands.alone(call)
-      underWay++
       reply.then(ended, ended)
+      underWay++
       return reply
     }
     return new Promise((resolve, reject) => {

@@ -75,9 +75,13 @@ const MOST_TOGETHER = 64
 /** Of a longer answer the sending is the cost, and many of them would hold the server up. */
 const LONGEST_TOGETHER = 16_384
 
-/** Instants of our time have 13 digits. */
-const digits = (number: number): string =>
-  number >= 1e12 && number < 1e13 ? `000${number}` : String(number).padStart(16, '0')
+/** A number in 16 places. A fraction would not compare like the number it spells, and a done key could run again. */
+function digits(number: number): string {
+  if (!Number.isSafeInteger(number) || number < 0) {
+    throw new TypeError(`a clock and a fence give whole milliseconds, not ${number}`)
+  }
+  return String(number).padStart(16, '0')
+}
 
 function integer(text: string): number {
   const number = /^\d{16}$/.test(text) ? Number(text) : NaN
@@ -136,6 +140,9 @@ const isTooOld = (error: unknown): boolean => error instanceof Error && error.me
 const isCrossSlot = (error: unknown): boolean =>
   error instanceof Fault && error.cause instanceof Error && error.cause.message.startsWith('CROSSSLOT')
 
+/** In place of `null`, which no script of ours answers: it is what a plain SET says to a new key. */
+const NO_REPLY = ''
+
 async function runTogether(
   client: RedisClient,
   { one, many }: Scripts,
@@ -144,13 +151,12 @@ async function runTogether(
   const [keys, args] = [calls.map(({ key }) => key), calls.flatMap(call => call.args)]
   try {
     const replies = await runScriptOn(client, many, keys, args)
-    if (!Array.isArray(replies) || replies.length !== keys.length || replies.includes(null))
-      throw malformedReply('redis', 'replies')
-    return replies
+    if (!Array.isArray(replies) || replies.length !== keys.length) throw malformedReply('redis', 'replies')
+    return replies.map((reply: unknown) => reply ?? NO_REPLY)
   } catch (error) {
     if (!isCrossSlot(error)) throw error
     // Refused before anything ran: behind the client there is a cluster after all. Each answers for itself.
-    return calls.map(({ key, args }) => runScript(client, one, key, args))
+    return calls.map(async ({ key, args }) => (await runScript(client, one, key, args)) ?? NO_REPLY)
   }
 }
 

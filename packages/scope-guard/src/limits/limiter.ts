@@ -50,15 +50,15 @@ function limiterOver(
   marginMs: number,
 ): Limiter {
   const { name } = options
-  // V8 forgets compiled code at a full collection when no object of a shape that it was made for is left.
+  // Never read. V8 forgets compiled code at a full collection when no object of a shape that it was made for is left.
   const kept: { newest?: RateLimiterRes } = {}
   const read = (over: boolean, result: RateLimiterRes): Taken => {
     const { remainingPoints, msBeforeNext } = result
-    kept.newest = result
     // A result without numbers would compare as "not over" and let everything pass.
     if (!Number.isFinite(remainingPoints) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
       throw new Fault('ERR_STORE_REPLY', `the store of the limit ${name} sent a malformed reply`)
     }
+    kept.newest = result
     const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
     const state = { name, remaining: remainingPoints, resetSeconds }
     return { refused: over ? state : undefined, states: [state], state, msBeforeNext }
