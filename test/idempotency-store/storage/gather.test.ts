@@ -53,6 +53,24 @@ t.test('sends one at once while no other is under way', async t => {
   }
 })
 
+t.test('counts no command that was never sent', async t => {
+  let broken = true
+  const sent: string[] = []
+  const ask = gather<string, string>(3, {
+    alone: call => {
+      if (broken) throw new Error('no connection')
+      sent.push(call)
+      return Promise.resolve(call)
+    },
+    together: async calls => calls,
+  })
+  t.throws(() => ask('a'), /no connection/)
+  broken = false
+  const asked = ask('b')
+  t.same(sent, ['b'], 'goes at once, as if nothing had been asked before')
+  t.equal(await asked, 'b')
+})
+
 t.test('lets the first of a task wait for the others when the last had company', async t => {
   const { ask, sent, open } = gathered()
   const first = Promise.all(['a', 'b', 'c'].map(ask))

@@ -176,7 +176,6 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
   // A begin on its own needs no script: only one that takes a key over runs it, and that asks again.
   const beginAlone = ({ key, args: [record = ''] }: KeyCall): Promise<unknown> =>
     client.run(key, ['SET', key, record, 'NX', 'GET'])
-  const takeOver = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, BEGIN.one, key, args)
   const endAlone = ({ key, args }: KeyCall): Promise<unknown> => runScript(client, END.one, key, args)
   const begin = gathered(BEGIN, beginAlone)
   const end = gathered(END, endAlone)
@@ -193,7 +192,7 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
       } catch (error) {
         if (!isTooOld(error)) throw toFault('redis', error)
       }
-      return readBegun(await takeOver(call), held, now)
+      return readBegun(await runScript(client, BEGIN.one, call.key, call.args), held, now)
     },
     async end(key, fence, ending, now) {
       const args = endArguments(fence, ending, now)
