@@ -6,7 +6,7 @@ import type { GuardDenial } from './codes.ts'
 import { createFailureBudget, type Charge } from './limits/failures.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader } from './policy/chain.ts'
-import { credentialDigest, tokenCache } from './token/cache.ts'
+import { tokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { tokenVerifier } from './token/verify.ts'
 
@@ -36,22 +36,22 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
   const sessionOf = tokenVerifier(keys, options, clock, refuse)
   const budget = createFailureBudget(options.failedCredentials)
 
-  const verify = async (token: string, digest: string, now: EpochMs): Promise<Proven | GuardDenial> => {
-    const session = await sessionOf(token)
+  const verify = async (authorization: string, now: EpochMs): Promise<Proven | GuardDenial> => {
+    const session = await sessionOf(authorization.slice(BEARER.length))
     if ('ok' in session) return session
     const chain = await chainOf(session.policyIds)
     const until = now + cacheSeconds * 1000
     const proven: Proven = { session, scopes: new Set(session.scopes), chain, until, met: undefined }
-    cache.set(digest, BEARER.length + token.length, proven)
+    cache.set(authorization, proven)
     return proven
   }
 
-  const verifyWithin = async (charge: Promise<Charge>, token: string, digest: string, now: EpochMs) => {
+  const verifyWithin = async (charge: Promise<Charge>, authorization: string, now: EpochMs) => {
     const { over, giveBack } = await charge
     if (over) return rateLimited(over, [])
     let failed = false
     try {
-      const found = await verify(token, digest, now)
+      const found = await verify(authorization, now)
       failed = isDenial(found) && found.code === 'unauthorized'
       return found
     } finally {
@@ -63,11 +63,9 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
     if (typeof authorization !== 'string') return refuse.missing()
     if (!authorization.startsWith('Bearer ') && !isBearer(authorization)) return refuse.missing()
     if (authorization.length - BEARER.length > maxTokenBytes) return refuse.invalid('token too long')
-    const digest = credentialDigest(authorization)
-    const cached = cache.get(digest, now)
+    const cached = cache.get(authorization, now)
     if (cached) return cached
-    const token = authorization.slice(BEARER.length)
     const charge = budget.take(address)
-    return charge ? verifyWithin(charge, token, digest, now) : verify(token, digest, now)
+    return charge ? verifyWithin(charge, authorization, now) : verify(authorization, now)
   }
 }

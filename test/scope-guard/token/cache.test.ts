@@ -1,5 +1,6 @@
 import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
+import { getHeapSnapshot } from 'node:v8'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'
 
 /** A guard that tells how often it had to verify, by how often it asked for the key. */
@@ -52,4 +53,47 @@ t.test('keeps at most cacheBytes of tokens', async t => {
   await send(5, pad)
   await send(0, pad)
   t.equal(verified(), 7)
+})
+
+t.test('knows a token by all of its text: one letter more, less or other and it is verified, and refused', async t => {
+  const key = await signingKey()
+  const { guard, clock } = await bench({ keys: localKeys({ keys: [key.jwk] }), failedCredentials: 'off' })
+  const good = `Bearer ${await sign(key, claims(session(clock.now())))}`
+  const asks = async (authorization: string): Promise<boolean> =>
+    (await guard.check({ authorization }, { operation: 'a.b' })).ok
+  t.equal(await asks(good), true)
+  for (let at = 'Bearer '.length; at < good.length; at++) {
+    const [before, letter, after] = [good.slice(0, at), good[at], good.slice(at + 1)]
+    // The second has the same low byte as the right one.
+    const others = [letter === 'A' ? 'B' : 'A', String.fromCharCode((letter as string).charCodeAt(0) + 256)]
+    for (const text of [...others.map(other => before + other + after), before + after]) {
+      if (await asks(text)) t.fail(`accepted at ${at}`)
+    }
+  }
+  t.equal(await asks(good + good.slice(-12)), false)
+  t.equal(await asks(`Bearer ${good.slice(-12)}`), false)
+  t.equal(await asks(good), true)
+})
+
+/** Which of some byte strings a heap snapshot of this process shows. */
+async function inHeap(wanted: readonly Buffer[]): Promise<boolean[]> {
+  const chunks: Buffer[] = []
+  for await (const chunk of getHeapSnapshot()) chunks.push(Buffer.from(chunk as Buffer))
+  const snapshot = Buffer.concat(chunks)
+  return wanted.map(bytes => snapshot.includes(bytes))
+}
+
+t.test('keeps no token that a heap snapshot would show', async t => {
+  const { guard, bearer } = await bench()
+  /** Uses a token. What is left of it is a part of its signature, as bytes. */
+  const use = async (sessionId: string, kept: string[]): Promise<Buffer> => {
+    const authorization = await bearer({ sessionId })
+    t.equal((await guard.check({ authorization }, { operation: 'a.b' })).ok, true)
+    kept.push(...kept.map(() => authorization))
+    return Buffer.from(authorization.slice(-60, -20))
+  }
+  const kept = ['']
+  const parts = [await use('forgotten', []), await use('kept', kept)]
+  t.same(await inHeap(parts), [false, true])
+  t.equal(kept.length, 2)
 })

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { EpochMs } from '@gatewright/kernel'
 
@@ -8,39 +7,49 @@ interface Held {
   readonly until: EpochMs
 }
 
-/** The identity of a credential: SHA-256 of the whole field, scheme included. Hex, which Node makes fastest. */
-export function credentialDigest(authorization: string): string {
-  return hash('sha256', authorization)
+/** Verified tokens of one process by the whole `Authorization` field. An entry may vanish; nothing depends on it. */
+export interface TokenCache<T extends Held> {
+  /** What was set for exactly this text, unless its time is over. */
+  get(authorization: string, now: EpochMs): T | undefined
+  set(authorization: string, value: T): void
 }
 
-/** Verified tokens of one process by `credentialDigest`. An entry may vanish at any time; nothing depends on it. */
-export interface TokenCache<T extends Held> {
-  get(digest: string, now: EpochMs): T | undefined
-  /** `length` is the credential's, for the bound by bytes. */
-  set(digest: string, length: number, value: T): void
+interface Entry<T> {
+  readonly text: Buffer
+  readonly value: T
 }
+
+/** The end of a token is the end of its signature: 12 characters are 72 bits that hardly two tokens share. */
+const handleOf = (authorization: string): string => authorization.slice(-12)
 
 /** Given each time: without, the library makes an empty one. */
 const PEEK = {}
 
-/** A rough size of one entry beside its token text, in bytes: session, scope set, map slots. */
+/** A rough size of one entry beside its text, in bytes: session, scope set, map slots. */
 const ENTRY_BYTES = 1024
 
 /**
- * Keyed by digest of the whole credential: no part of it (two tokens could share one) and no raw token in memory.
+ * Found by the end of the text, decided by all of it: no two texts are ever taken for each other. The texts lie
+ * outside the JavaScript heap, so that a heap snapshot shows none, and are wiped when they leave.
  * Bounded by entries and by bytes; the least recently used goes first, of those used since it was half full.
  */
 export function tokenCache<T extends Held>(entries: number, bytes: number): TokenCache<T> {
-  const cache = new LRUCache<string, T>({ max: entries, maxSize: bytes })
+  const dispose = ({ text }: Entry<T>): void => void text.fill(0)
+  const cache = new LRUCache<string, Entry<T>>({ max: entries, maxSize: bytes, dispose })
   return {
-    get(digest, now) {
+    get(authorization, now) {
+      const handle = handleOf(authorization)
       // The order of use matters only once something may have to go; keeping it costs as much as finding the entry.
       const roomy = cache.size * 2 < entries && cache.calculatedSize * 2 < bytes
-      const held = roomy ? cache.peek(digest, PEEK) : cache.get(digest)
-      return held && now < held.until ? held : undefined
+      const held = roomy ? cache.peek(handle, PEEK) : cache.get(handle)
+      if (held === undefined || now >= held.value.until) return undefined
+      return held.text.toString('latin1') === authorization ? held.value : undefined
     },
-    set(digest, length, value) {
-      cache.set(digest, value, { size: length + ENTRY_BYTES })
+    set(authorization, value) {
+      // A text that was verified is ASCII, so no letter is lost.
+      const text = Buffer.allocUnsafeSlow(authorization.length)
+      text.write(authorization, 'latin1')
+      cache.set(handleOf(authorization), { text, value }, { size: authorization.length + ENTRY_BYTES })
     },
   }
 }
