@@ -48,10 +48,10 @@ const request = (index: number): { path: string; headers: Record<string, string>
 })
 
 await compareServers('bare servers', {
-  ours: { name: 'Koa + @koa/router', module, args: ['router'], request },
+  ours: { name: 'Koa + @koa/router', module, args: ['router'], request, period: 500 },
   peers: [
-    { name: 'Koa', module, args: ['koa'], request },
-    { name: 'node:http', module, args: ['http'], request },
+    { name: 'Koa', module, args: ['koa'], request, period: 500 },
+    { name: 'node:http', module, args: ['http'], request, period: 500 },
   ],
   requests: 10_000,
 })

@@ -99,7 +99,10 @@ export async function alternate<S extends Side>(
     readonly ours: S & Ours
     readonly peers: readonly (S & Peer)[]
     readonly operations: number
-    readonly sample: (side: S) => Promise<Sample>
+    /** Runs ahead of each round, unmeasured. */
+    readonly before?: (round: number) => Promise<void>
+    /** `index` counts ours, ours again and the peers. */
+    readonly sample: (side: S, index: number) => Promise<Sample>
   },
 ): Promise<Result> {
   const { ours, peers, operations, rounds = 10, warmups = 2, report = printAndSave } = given
@@ -107,8 +110,9 @@ export async function alternate<S extends Side>(
   const measured: Sample[][] = []
   for (let round = -warmups; round < rounds; round++) {
     const samples: Sample[] = []
+    await given.before?.(round)
     for (const index of orderOfRound(round, sides.length))
-      samples[index] = await given.sample(sides[index] as S)
+      samples[index] = await given.sample(sides[index] as S, index)
     if (round >= 0) measured.push(samples)
   }
   const names = [ours.name, `${ours.name} (again)`, ...peers.map(peer => peer.name)]

@@ -1,17 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { Pool } from 'undici'
 import { startChild } from '../harness/child.ts'
 import type { Sample } from './arithmetic.ts'
 import { alternate, type Ours, type Peer, type Plan, type Result, type Side } from './harness.ts'
-
-/** One request of the client. */
-export interface Request {
-  readonly path: string
-  readonly method?: 'GET' | 'POST'
-  readonly headers?: Record<string, string>
-  readonly body?: string
-}
+import { load, type Request } from './load.ts'
 
 /** A side that is a server in a process of its own. */
 export interface ServerSide extends Side {
@@ -19,6 +11,8 @@ export interface ServerSide extends Side {
   readonly module: URL
   readonly args?: readonly string[]
   readonly request: (index: number) => Request
+  /** After how many requests they repeat. Default: never within a sample. */
+  readonly period?: number
   /** The status every answer must have, so that nobody is fast by refusing. Default 200. */
   readonly status?: number
 }
@@ -35,20 +29,20 @@ export interface ServerComparison extends Plan {
 
 interface Running {
   readonly child: ChildProcess
-  readonly pool: Pool
+  readonly port: number
   /** What it asked to be sent with every request. */
   readonly own: Record<string, string>
 }
 
 /** Asks a child what CPU it has used so far, in microseconds. */
-async function cpuOf(child: ChildProcess, collect: boolean): Promise<number> {
-  child.send({ collect })
+async function cpuOf(child: ChildProcess): Promise<number> {
+  child.send({})
   const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
   return user + system
 }
 
-async function start(side: ServerSide, connections: number): Promise<Running> {
-  const child = startChild(side.module, side.args, ['--expose-gc'])
+async function start(side: ServerSide): Promise<Running> {
+  const child = startChild(side.module, side.args)
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${side.name} ended with ${String(code)} before it listened`)
   })
@@ -57,51 +51,59 @@ async function start(side: ServerSide, connections: number): Promise<Running> {
   ]
   // The same promise rejects again when the child is stopped; by then nobody waits for it.
   ended.catch(() => {})
-  return { child, pool: new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1 }), own }
+  return { child, port, own }
 }
 
 async function sample(
-  { child, pool, own }: Running,
-  side: ServerSide,
-  requests: number,
-  at: number,
+  { child, port, own }: Running,
+  { name, request, period, status = 200 }: ServerSide,
+  { requests: count, connections = 50 }: ServerComparison,
 ): Promise<Sample> {
-  const { request, status = 200 } = side
-  let next = 0
-  const client = async (): Promise<void> => {
-    while (next < requests) {
-      const { path, method = 'GET', headers = {}, body = null } = request(next++)
-      const answer = await pool.request({ path, method, headers: { ...own, ...headers }, body })
-      await answer.body.dump()
-      if (answer.statusCode !== status) throw new Error(`${side.name} answered ${answer.statusCode}`)
-    }
-  }
-  const cpuBefore = await cpuOf(child, true)
+  const requests = Array.from({ length: Math.min(count, period ?? count) }, (_, index) => {
+    const { headers, ...asked } = request(index)
+    return { ...asked, headers: { ...own, ...headers } }
+  })
+  const cpuBefore = await cpuOf(child)
   const started = performance.now()
-  await Promise.all(Array.from({ length: at }, client))
+  await load({ port, requests, count, connections, status }).catch(error => {
+    throw new Error(`${name} ${(error as Error).message}`)
+  })
   const wall = performance.now() - started
-  const cpu = (await cpuOf(child, false)) - cpuBefore
-  return { cpuMicros: cpu / requests, wallMicros: (wall * 1000) / requests }
+  const cpu = (await cpuOf(child)) - cpuBefore
+  return { cpuMicros: cpu / count, wallMicros: (wall * 1000) / count }
 }
 
 /**
- * Compares servers: each runs in a process of its own for the whole comparison, one client in this process
- * asks them in turn, and the figure is the server's own CPU per request. Reports as `compare` does.
+ * How many rounds the same processes serve. The same server differs by some percent from one start to the next,
+ * by what its compiler saw first, so that a figure of one start would be luck.
+ */
+const ROUNDS_PER_START = 3
+
+/**
+ * Compares servers, each in a process of its own; the control too. One client asks them in turn, and the figure is
+ * the server's own CPU per request. They start anew every few rounds, then serve one sample that is thrown away.
+ * Reports as `compare` does.
  */
 export async function compareServers(title: string, comparison: ServerComparison): Promise<Result> {
-  const { ours, peers, requests, connections = 50 } = comparison
-  const running = new Map<ServerSide, Running>()
+  const { ours, peers, requests, rounds = 12, warmups = 1 } = comparison
+  const sides = [ours, ours, ...peers]
+  let running: readonly Running[] = []
+  const stop = (): void => running.forEach(({ child }) => child.kill('SIGKILL'))
+  const one = (index: number): Promise<Sample> =>
+    sample(running[index] as Running, sides[index] as ServerSide, comparison)
   try {
-    for (const side of [ours, ...peers]) running.set(side, await start(side, connections))
     return await alternate<ServerSide>(title, {
       ...comparison,
-      operations: requests,
-      sample: side => sample(running.get(side) as Running, side, requests, connections),
+      ...{ rounds, warmups: 0, operations: requests },
+      async before(round) {
+        if (round % ROUNDS_PER_START !== 0) return
+        stop()
+        running = await Promise.all(sides.map(start))
+        for (let again = 0; again < warmups; again++) for (const index of sides.keys()) await one(index)
+      },
+      sample: (_, index) => one(index),
     })
   } finally {
-    for (const { child, pool } of running.values()) {
-      await pool.destroy()
-      child.kill('SIGKILL')
-    }
+    stop()
   }
 }

@@ -9,10 +9,7 @@ export function serve(server: Server): void {
 
 /** Says that a server of this process listens; `headers` go with every request to it. */
 export function listening(port: number, headers: Readonly<Record<string, string>> = {}): void {
-  process.on('message', ({ collect }: { collect: boolean }) => {
-    if (collect) globalThis.gc?.()
-    process.send?.(process.cpuUsage())
-  })
+  process.on('message', () => void process.send?.(process.cpuUsage()))
   process.once('disconnect', () => process.exit())
   process.send?.({ port, headers })
 }

@@ -115,6 +115,20 @@ export function redisBinaries(): Binaries & { readonly server: string } {
   throw new Error('no Redis for the tests: install Debian package redis-server, or set TEST_REDIS_URL')
 }
 
+/** The load generator wrk: the machine's, or Debian's package unpacked. */
+export function wrkBinary(): { readonly path: string; readonly env: Record<string, string> } {
+  const path = onPath('wrk')
+  if (path) return { path, env: {} }
+  const directory = cache('wrk')
+  const unpacked = join(directory, 'root/usr/bin/wrk')
+  if (!existsSync(unpacked)) unpackDebian(directory, ['wrk'])
+  // Its own Lua modules come with the package of its Lua.
+  const lua = join(directory, 'root/usr/share/luajit-2.1.0-beta3/?.lua')
+  const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries), LUA_PATH: `${lua};;` }
+  if (existsSync(unpacked)) return { path: unpacked, env }
+  throw new Error('no wrk for the benches: install Debian package wrk')
+}
+
 /** Node releases that the packages are tried on, besides the one that runs the tests. */
 export const OTHER_NODES = ['22.23.3', '24.21.0'] as const
 

@@ -55,25 +55,28 @@ t.test('keeps at most cacheBytes of tokens', async t => {
   t.equal(verified(), 7)
 })
 
-t.test('knows a token by all of its text: one letter more, less or other and it is verified, and refused', async t => {
-  const key = await signingKey()
-  const { guard, clock } = await bench({ keys: localKeys({ keys: [key.jwk] }), failedCredentials: 'off' })
-  const good = `Bearer ${await sign(key, claims(session(clock.now())))}`
-  const asks = async (authorization: string): Promise<boolean> =>
-    (await guard.check({ authorization }, { operation: 'a.b' })).ok
-  t.equal(await asks(good), true)
-  for (let at = 'Bearer '.length; at < good.length; at++) {
-    const [before, letter, after] = [good.slice(0, at), good[at], good.slice(at + 1)]
-    // The second has the same low byte as the right one.
-    const others = [letter === 'A' ? 'B' : 'A', String.fromCharCode((letter as string).charCodeAt(0) + 256)]
-    for (const text of [...others.map(other => before + other + after), before + after]) {
-      if (await asks(text)) t.fail(`accepted at ${at}`)
+t.test(
+  'knows a token by all of its text: one letter more, less or other and it is verified, and refused',
+  async t => {
+    const key = await signingKey()
+    const { guard, clock } = await bench({ keys: localKeys({ keys: [key.jwk] }), failedCredentials: 'off' })
+    const good = `Bearer ${await sign(key, claims(session(clock.now())))}`
+    const asks = async (authorization: string): Promise<boolean> =>
+      (await guard.check({ authorization }, { operation: 'a.b' })).ok
+    t.equal(await asks(good), true)
+    for (let at = 'Bearer '.length; at < good.length; at++) {
+      const [before, letter, after] = [good.slice(0, at), good[at], good.slice(at + 1)]
+      // The second has the same low byte as the right one.
+      const others = [letter === 'A' ? 'B' : 'A', String.fromCharCode((letter as string).charCodeAt(0) + 256)]
+      for (const text of [...others.map(other => before + other + after), before + after]) {
+        if (await asks(text)) t.fail(`accepted at ${at}`)
+      }
     }
-  }
-  t.equal(await asks(good + good.slice(-12)), false)
-  t.equal(await asks(`Bearer ${good.slice(-12)}`), false)
-  t.equal(await asks(good), true)
-})
+    t.equal(await asks(good + good.slice(-12)), false)
+    t.equal(await asks(`Bearer ${good.slice(-12)}`), false)
+    t.equal(await asks(good), true)
+  },
+)
 
 /** Which of some byte strings a heap snapshot of this process shows. */
 async function inHeap(wanted: readonly Buffer[]): Promise<boolean[]> {

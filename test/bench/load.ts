@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { wrkBinary } from '../harness/binaries.ts'
+
+/** One request of the client. */
+export interface Request {
+  readonly path: string
+  readonly method?: 'GET' | 'POST'
+  readonly headers?: Record<string, string>
+  readonly body?: string
+}
+
+/** So many requests over so many keep-alive connections, each with one request at a time. */
+export interface Load {
+  readonly port: number
+  /** Sent in turn, from the first again after the last. */
+  readonly requests: readonly Request[]
+  readonly count: number
+  readonly connections: number
+  /** The status that every answer must have. */
+  readonly status: number
+}
+
+const SCRIPT = fileURLToPath(new URL('../../../test/bench/load.lua', import.meta.url))
+
+/** A text of ASCII as Lua spells it, which is how JSON does. */
+const quoted = (text: string): string => JSON.stringify(text)
+
+function luaTable(requests: readonly Request[]): string {
+  const rows = requests.map(({ path, method = 'GET', headers = {}, body }) => {
+    const fields = Object.entries(headers).map(([name, value]) => `[${quoted(name)}]=${quoted(value)}`)
+    return `{${quoted(method)},${quoted(path)},{${fields.join()}},${body === undefined ? 'nil' : quoted(body)}}`
+  })
+  return `return {${rows.join(',\n')}}`
+}
+
+/**
+ * Puts a load on a server of loopback with wrk, as the figures were measured that the bars come from, and resolves when
+ * all is answered. The client matters: where it is slower than the server it asks, the server rests between requests,
+ * and where it is much faster it sleeps, and to wake it costs the server up to 4 µs a request, the slower server more
+ * often. Rejects for an answer of another status.
+ */
+export async function load({ port, requests, count, connections, status }: Load): Promise<void> {
+  const { path, env } = wrkBinary()
+  const directory = mkdtempSync(join(tmpdir(), 'gatewright-load-'))
+  try {
+    const file = join(directory, 'requests.lua')
+    writeFileSync(file, luaTable(requests))
+    const args = [
+      '-t1',
+      `-c${connections}`,
+      '-d600s',
+      '--timeout',
+      '30s',
+      '-s',
+      SCRIPT,
+      `http://127.0.0.1:${port}`,
+    ]
+    await new Promise<void>((resolve, reject) => {
+      const options = { env: { ...process.env, ...env } }
+      execFile(path, [...args, '--', file, String(count), String(status)], options, (error, out) => {
+        const last = out.trim().split('\n').at(-1) ?? ''
+        if (last === 'done') resolve()
+        else reject(new Error(last || `wrk: ${error?.message}`))
+      })
+    })
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
