@@ -96,7 +96,7 @@ async function onRedis(): Promise<void> {
         { name: 'two trivial EVALSHAs', run: bare, ...CPU_BAR },
         { name: 'Powertools 2.35 makeIdempotent', run: () => peer({ key: freshKey() }) },
       ],
-      operations: concurrency === 1 ? 1_500 : 6_000,
+      operations: concurrency === 1 ? 4_000 : 6_000,
       concurrency,
       rounds: 7,
     })
