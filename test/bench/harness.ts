@@ -58,12 +58,10 @@ export interface Comparison extends Plan {
   readonly concurrency?: number
 }
 
-/**
- * Runs `operations` operations and divides what the process spent on them. Garbage is not collected first: a forced
- * full collection throws compiled code away, and a sample would then measure the compiler.
- */
+/** Runs `operations` operations and divides what the process spent on them. Garbage of others goes first. */
 async function sample(side: Operation, operations: number, concurrency: number): Promise<Sample> {
   await side.before?.()
+  globalThis.gc?.()
   let next = 0
   const work = async (): Promise<void> => {
     while (next < operations) {

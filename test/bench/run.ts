@@ -16,7 +16,7 @@ const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: r
 try {
   for (const name of names.length > 0 ? names : benches) {
     console.log(`# ${name}`)
-    const args = ['--enable-source-maps', `build/test/bench/${name}.bench.js`]
+    const args = ['--expose-gc', '--enable-source-maps', `build/test/bench/${name}.bench.js`]
     const child = spawn(process.execPath, args, { stdio: 'inherit', env })
     const [code] = await once(child, 'exit')
     if (code !== 0) process.exitCode = 1
