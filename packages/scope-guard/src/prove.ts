@@ -17,11 +17,17 @@ export type Prover = (
   now: EpochMs,
 ) => Proven | GuardDenial | Promise<Proven | GuardDenial>
 
-const BEARER = 'bearer '
+const BEARER = 'Bearer '
 
-/** The scheme is read in any case (RFC 9110 section 11.1). */
-const isBearer = (authorization: string): boolean =>
-  authorization.slice(0, BEARER.length).toLowerCase() === BEARER
+/**
+ * The field with its scheme in the one spelling, or undefined where it is another scheme. It is read in any case
+ * (RFC 9110 section 11.1), and all spellings are one credential: they must share an entry of the cache.
+ */
+function bearerOf(authorization: string): string | undefined {
+  if (authorization.startsWith(BEARER)) return authorization
+  const scheme = authorization.slice(0, BEARER.length)
+  return scheme.toLowerCase() === 'bearer ' ? BEARER + authorization.slice(BEARER.length) : undefined
+}
 
 /** Whether what a prover answered is a denial. */
 export function isDenial(found: Proven | GuardDenial): found is GuardDenial {
@@ -42,7 +48,7 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
     const chain = await chainOf(session.policyIds)
     const until = now + cacheSeconds * 1000
     const proven: Proven = { session, scopes: new Set(session.scopes), chain, until, met: undefined }
-    cache.set(authorization, proven)
+    cache.set(authorization, proven, now)
     return proven
   }
 
@@ -59,9 +65,9 @@ export function createProver(options: CheckedOptions, refuse: Challenges, chainO
     }
   }
 
-  return (authorization, address, now) => {
-    if (typeof authorization !== 'string') return refuse.missing()
-    if (!authorization.startsWith('Bearer ') && !isBearer(authorization)) return refuse.missing()
+  return (field, address, now) => {
+    const authorization = typeof field === 'string' ? bearerOf(field) : undefined
+    if (authorization === undefined) return refuse.missing()
     if (authorization.length - BEARER.length > maxTokenBytes) return refuse.invalid('token too long')
     const cached = cache.get(authorization, now)
     if (cached) return cached

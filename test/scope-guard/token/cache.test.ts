@@ -1,6 +1,7 @@
 import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
-import { getHeapSnapshot } from 'node:v8'
+import { getHeapSnapshot, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'
 
 /** A guard that tells how often it had to verify, by how often it asked for the key. */
@@ -15,18 +16,27 @@ async function counting(options: Partial<GuardOptions>) {
     },
     ...options,
   })
-  const send = async (n: number, pad = ''): Promise<boolean> => {
-    const payload = { ...claims(session(made.clock.now(), { sessionId: `s${n}` })), pad }
-    return (
-      await made.guard.check({ authorization: `Bearer ${await sign(key, payload)}` }, { operation: 'a.b' })
-    ).ok
-  }
-  return { send, verified: () => verified }
+  const tokenOf = (n: number, pad = ''): Promise<string> =>
+    sign(key, { ...claims(session(made.clock.now(), { sessionId: `s${n}` })), pad })
+  const check = async (authorization: string): Promise<boolean> =>
+    (await made.guard.check({ authorization }, { operation: 'a.b' })).ok
+  const send = async (n: number, pad = ''): Promise<boolean> => check(`Bearer ${await tokenOf(n, pad)}`)
+  return { send, check, tokenOf, clock: made.clock, verified: () => verified }
 }
 
 t.test('verifies a token once while it is cached', async t => {
   const { send, verified } = await counting({})
   for (let n = 0; n < 5; n++) t.equal(await send(1), true)
+  t.equal(verified(), 1)
+})
+
+t.test('verifies a token once however its scheme is spelled', async t => {
+  const { check, tokenOf, verified } = await counting({})
+  const token = await tokenOf(1)
+  for (let n = 0; n < 3; n++) {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR'])
+      t.equal(await check(`${scheme} ${token}`), true)
+  }
   t.equal(verified(), 1)
 })
 
@@ -99,4 +109,24 @@ t.test('keeps no token that a heap snapshot would show', async t => {
   const parts = [await use('forgotten', []), await use('kept', kept)]
   t.same(await inHeap(parts), [false, true])
   t.equal(kept.length, 2)
+})
+
+/** Bytes outside the heap that are in use. */
+function bytesHeld(): number {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc') as () => void
+  gc()
+  return process.memoryUsage().arrayBuffers
+}
+
+t.test('drops tokens whose time is over as new ones come', async t => {
+  const { send, clock, verified } = await counting({ cacheSeconds: 60, maxTokenBytes: 16_384 })
+  const pad = 'x'.repeat(8000)
+  const before = bytesHeld()
+  for (let n = 0; n < 100; n++) await send(n, pad)
+  t.ok(bytesHeld() - before > 1_000_000)
+  clock.advance(60_000)
+  for (let n = 100; n < 150; n++) await send(n)
+  t.ok(bytesHeld() - before < 500_000)
+  t.equal(verified(), 150)
 })
