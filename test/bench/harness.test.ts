@@ -151,3 +151,17 @@ t.test('measures servers by their own CPU, and refuses a server that answers ano
     message: 'router answered 404',
   })
 })
+
+t.test('says which server has ended, and waits for none of them', async t => {
+  const side = (name: string) => ({
+    name,
+    module: new URL('./servers/failing.child.js', import.meta.url),
+    args: [name],
+    request: () => ({ path: '/' }),
+  })
+  const plan = { ...silent, requests: 200, rounds: 1, warmups: 0, connections: 4 }
+  const ended = (name: string): Promise<unknown> =>
+    compareServers('failing', { ...plan, ours: side(name), peers: [] })
+  await t.rejects(ended('start'), { message: 'start ended with 3 before it listened' })
+  await t.rejects(ended('load'), { message: 'load ended with 4' })
+})

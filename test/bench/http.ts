@@ -32,6 +32,8 @@ interface Running {
   readonly port: number
   /** What it asked to be sent with every request. */
   readonly own: Record<string, string>
+  /** Aborted when the process ends. */
+  readonly ended: AbortSignal
 }
 
 /** Asks a child what CPU it has used so far, in microseconds. */
@@ -41,31 +43,42 @@ async function cpuOf(child: ChildProcess): Promise<number> {
   return user + system
 }
 
-async function start(side: ServerSide): Promise<Running> {
+/** Starts a side; its process is in `children` before it is waited for. */
+async function start(side: ServerSide, children: ChildProcess[]): Promise<Running> {
   const child = startChild(side.module, side.args)
-  const ended = once(child, 'exit').then(([code]) => {
-    throw new Error(`${side.name} ended with ${String(code)} before it listened`)
-  })
-  const [{ port, headers: own }] = (await Promise.race([once(child, 'message'), ended])) as [
-    { port: number; headers: Record<string, string> },
-  ]
-  // The same promise rejects again when the child is stopped; by then nobody waits for it.
-  ended.catch(() => {})
-  return { child, port, own }
+  children.push(child)
+  const end = new AbortController()
+  child.once('exit', code => end.abort(new Error(`ended with ${String(code)}`)))
+  const [{ port, headers: own }] = (await once(child, 'message', { signal: end.signal }).catch(() => {
+    throw new Error(`${side.name} ${(end.signal.reason as Error).message} before it listened`)
+  })) as [{ port: number; headers: Record<string, string> }]
+  return { child, port, own, ended: end.signal }
+}
+
+/** Ends a process as `listening` has it: by closing its channel, so that it can clean up; by force after 2 s. */
+async function stopChild(child: ChildProcess): Promise<void> {
+  if (!child.connected) return
+  const force = setTimeout(() => child.kill('SIGKILL'), 2_000)
+  const gone = once(child, 'exit')
+  child.disconnect()
+  await gone
+  clearTimeout(force)
 }
 
 async function sample(
-  { child, port, own }: Running,
+  { child, port, own, ended }: Running,
   { name, request, period, status = 200 }: ServerSide,
   { requests: count, connections = 50 }: ServerComparison,
 ): Promise<Sample> {
-  const requests = Array.from({ length: Math.min(count, period ?? count) }, (_, index) => {
+  // Those that are under way when the last is answered are new ones too.
+  const distinct = Math.min(count + connections, period ?? Infinity)
+  const requests = Array.from({ length: distinct }, (_, index) => {
     const { headers, ...asked } = request(index)
     return { ...asked, headers: { ...own, ...headers } }
   })
   const cpuBefore = await cpuOf(child)
   const started = performance.now()
-  await load({ port, requests, count, connections, status }).catch(error => {
+  await load({ port, requests, count, connections, status, signal: ended }).catch(error => {
     throw new Error(`${name} ${(error as Error).message}`)
   })
   const wall = performance.now() - started
@@ -82,13 +95,14 @@ const ROUNDS_PER_START = 3
 /**
  * Compares servers, each in a process of its own; the control too. One client asks them in turn, and the figure is
  * the server's own CPU per request. They start anew every few rounds, then serve one sample that is thrown away.
- * Reports as `compare` does.
+ * Elapsed time includes the start of the client, some 20 ms. Reports as `compare` does.
  */
 export async function compareServers(title: string, comparison: ServerComparison): Promise<Result> {
   const { ours, peers, requests, rounds = 12, warmups = 1 } = comparison
   const sides = [ours, ours, ...peers]
   let running: readonly Running[] = []
-  const stop = (): void => running.forEach(({ child }) => child.kill('SIGKILL'))
+  const children: ChildProcess[] = []
+  const stop = (): Promise<unknown> => Promise.all(children.splice(0).map(stopChild))
   const one = (index: number): Promise<Sample> =>
     sample(running[index] as Running, sides[index] as ServerSide, comparison)
   try {
@@ -97,13 +111,13 @@ export async function compareServers(title: string, comparison: ServerComparison
       ...{ rounds, warmups: 0, operations: requests },
       async before(round) {
         if (round % ROUNDS_PER_START !== 0) return
-        stop()
-        running = await Promise.all(sides.map(start))
+        await stop()
+        running = await Promise.all(sides.map(side => start(side, children)))
         for (let again = 0; again < warmups; again++) for (const index of sides.keys()) await one(index)
       },
       sample: (_, index) => one(index),
     })
   } finally {
-    stop()
+    await stop()
   }
 }

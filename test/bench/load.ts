@@ -16,14 +16,20 @@ export interface Request {
 /** So many requests over so many keep-alive connections, each with one request at a time. */
 export interface Load {
   readonly port: number
-  /** Sent in turn, from the first again after the last. */
+  /**
+   * Sent in turn, from the first again after the last. A connection sends its next one when it is answered, so that
+   * up to `connections` more than `count` are sent. Not more than some 10 000: they are one Lua table.
+   */
   readonly requests: readonly Request[]
   readonly count: number
   readonly connections: number
   /** The status that every answer must have. */
   readonly status: number
+  /** Ends the client, which would ask a dead server again and again. */
+  readonly signal?: AbortSignal
 }
 
+const MOST_SECONDS = 60
 const SCRIPT = fileURLToPath(new URL('../../../test/bench/load.lua', import.meta.url))
 
 /** A text of ASCII as Lua spells it, which is how JSON does. */
@@ -41,9 +47,9 @@ function luaTable(requests: readonly Request[]): string {
  * Puts a load on a server of loopback with wrk, as the figures were measured that the bars come from, and resolves when
  * all is answered. The client matters: where it is slower than the server it asks, the server rests between requests,
  * and where it is much faster it sleeps, and to wake it costs the server up to 4 µs a request, the slower server more
- * often. Rejects for an answer of another status.
+ * often. Rejects for an answer of another status, and after a minute.
  */
-export async function load({ port, requests, count, connections, status }: Load): Promise<void> {
+export async function load({ port, requests, count, connections, status, signal }: Load): Promise<void> {
   const { path, env } = wrkBinary()
   const directory = mkdtempSync(join(tmpdir(), 'gatewright-load-'))
   try {
@@ -52,7 +58,7 @@ export async function load({ port, requests, count, connections, status }: Load)
     const args = [
       '-t1',
       `-c${connections}`,
-      '-d600s',
+      `-d${MOST_SECONDS}s`,
       '--timeout',
       '30s',
       '-s',
@@ -60,12 +66,16 @@ export async function load({ port, requests, count, connections, status }: Load)
       `http://127.0.0.1:${port}`,
     ]
     await new Promise<void>((resolve, reject) => {
-      const options = { env: { ...process.env, ...env } }
-      execFile(path, [...args, '--', file, String(count), String(status)], options, (error, out) => {
+      const all = [...args, '--', file, String(count), String(status)]
+      const client = execFile(path, all, { env: { ...process.env, ...env }, signal }, (error, out) => {
+        process.off('exit', kill)
         const last = out.trim().split('\n').at(-1) ?? ''
         if (last === 'done') resolve()
-        else reject(new Error(last || `wrk: ${error?.message}`))
+        else if (error) reject(signal?.aborted ? (signal.reason as Error) : new Error(last || error.message))
+        else reject(new Error(`did not answer ${count} requests in ${MOST_SECONDS} s`))
       })
+      const kill = (): void => void client.kill('SIGKILL')
+      process.once('exit', kill)
     })
   } finally {
     rmSync(directory, { recursive: true, force: true })

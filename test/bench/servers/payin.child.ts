@@ -1,7 +1,7 @@
 // A host that makes pay-ins, on the stores of its environment; or the same rows by bare node-pg behind node:http.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
@@ -16,6 +16,7 @@ else await host(JSON.parse(env) as Record<string, string>)
 
 async function host(stores: Record<string, string>): Promise<void> {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
+  process.once('exit', () => rmSync(DATA_DIR, { recursive: true, force: true }))
   const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...stores })
   if (!config.ok) throw new Error(config.problems.join('; '))
   const { url } = await startHost(config.value, { observe: () => {}, report: error => console.error(error) })
