@@ -24,20 +24,23 @@ export function fingerprint({ method, operation, body }: Payload, mode: Fingerpr
   return hash('sha256', Buffer.concat([head, bytes]), 'base64url')
 }
 
-const MOST_HEADS = 1000
-const heads = new Map<string, Buffer>()
+interface Head {
+  readonly method: string
+  readonly form: string
+  readonly bytes: Buffer
+}
 
-/** What comes before the body, kept for the operations of a host, which are few. */
+const MOST_HEADS = 1000
+const heads = new Map<string, Head>()
+
+/** What comes before the body, kept for the operations of a host: they are few, and each has one method. */
 function headOf(method: string, operation: string, form: string): Buffer {
-  // The length tells two names apart that would read alike.
-  const name = `${form} ${method.length} ${method} ${operation}`
-  let head = heads.get(name)
-  if (!head) {
-    head = Buffer.from(JSON.stringify([method, operation, form]))
-    if (heads.size >= MOST_HEADS) heads.clear()
-    heads.set(name, head)
-  }
-  return head
+  const held = heads.get(operation)
+  if (held?.method === method && held.form === form) return held.bytes
+  const bytes = Buffer.from(JSON.stringify([method, operation, form]))
+  if (heads.size >= MOST_HEADS) heads.clear()
+  heads.set(operation, { method, form, bytes })
+  return bytes
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

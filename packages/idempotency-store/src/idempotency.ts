@@ -115,5 +115,6 @@ function outcomeOf(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings)
     return { ending: { state: 'free', expiresAt }, won: { state: 'released' }, late: LATE }
   }
   if (kind === 'unknown') return { ending: { state: 'lost' }, won: { state: 'unknown' }, late: LATE }
-  return { ...keeping(answer, expiresAt, settings), won: { state: 'stored', expiresAt }, late: LATE }
+  const { ending, kept } = keeping(answer, expiresAt, settings)
+  return { ending, kept, won: { state: 'stored', expiresAt }, late: LATE }
 }
