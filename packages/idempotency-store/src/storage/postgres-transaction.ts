@@ -1,4 +1,4 @@
-import { Fault, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
 import {
   rows,
   toInteger,
@@ -13,7 +13,6 @@ import { endValues, readHeld, tableName, type SqlStorageOptions } from './statem
 /** A run that has begun in a transaction and is written at its end. */
 interface Claimed {
   readonly key: string
-  readonly digest: string
   readonly fingerprint: string
   readonly fence: number
   /** The fence of the ended record it takes the place of, or null for a new key. */
@@ -108,8 +107,7 @@ async function beginIn(
   fingerprint: string,
   now: EpochMs,
 ): Promise<Begun> {
-  const digest = keyDigest(key)
-  const [row] = await rows(tx, begin, [digest])
+  const [row] = await rows(tx, begin, [key])
   const got = row?.['got']
   if (!row || typeof got !== 'boolean') throw malformedReply('database', 'a lock')
   const claims = claimedIn.get(tx) ?? []
@@ -118,7 +116,7 @@ async function beginIn(
   if ('state' in found) return found
   const { replaced } = found
   const fence = replaced === null ? now : Math.max(replaced + 1, now)
-  claims.push({ key, digest, fingerprint, fence, replaced })
+  claims.push({ key, fingerprint, fence, replaced })
   claimedIn.set(tx, claims)
   return { state: 'started', fence }
 }
@@ -147,6 +145,6 @@ const taken = (error: unknown): boolean => {
   throw error
 }
 
-function writeValues({ digest, fingerprint, fence, replaced }: Claimed, ending: Ending): SqlValue[] {
-  return [digest, fingerprint, fence, ...endValues(ending), replaced]
+function writeValues({ key, fingerprint, fence, replaced }: Claimed, ending: Ending): SqlValue[] {
+  return [key, fingerprint, fence, ...endValues(ending), replaced]
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS, keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { GRACE_MS, malformedReply, type EpochMs } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -122,12 +122,12 @@ export function sqlStorage(verbs: SqlVerbs): IdempotencyStorage {
   return {
     async begin(key, fingerprint, leaseUntil, now) {
       const owner = randomUUID()
-      const [row] = await verbs.begin([keyDigest(key), fingerprint, owner, leaseUntil, now])
+      const [row] = await verbs.begin([key, fingerprint, owner, leaseUntil, now])
       if (!row) throw malformedReply('database', 'a row')
       return readBegun(row, fingerprint, owner, now)
     },
     async end(key, fence, ending) {
-      const [won, ...rest] = await verbs.end([keyDigest(key), fence, ...endValues(ending)])
+      const [won, ...rest] = await verbs.end([key, fence, ...endValues(ending)])
       if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
       return won !== undefined
     },
