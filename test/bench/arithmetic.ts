@@ -19,6 +19,8 @@ export interface Line {
   readonly cpuMicros: number
   readonly wallMicros: number
   readonly ratio: Spread
+  /** Its elapsed time divided by ours, likewise. */
+  readonly wallRatio: Spread
 }
 
 /** The middle value, or the mean of the middle two. Throws on an empty series or one that holds a non-number. */
@@ -42,14 +44,15 @@ export function spread(values: readonly number[]): Spread {
  */
 export function summarise(names: readonly string[], rounds: readonly (readonly Sample[])[]): Line[] {
   return names.map((name, column) => {
-    const samples = rounds.map(round => round[column] as Sample)
+    const of = (what: keyof Sample) => {
+      const values = rounds.map(round => round[column]?.[what] ?? NaN)
+      const ratios = values.map((value, index) => value / (rounds[index]?.[0]?.[what] ?? NaN))
+      return { middle: median(values), ratio: spread(ratios) }
+    }
+    const [cpu, wall] = [of('cpuMicros'), of('wallMicros')]
     return {
-      name,
-      cpuMicros: median(samples.map(sample => sample.cpuMicros)),
-      wallMicros: median(samples.map(sample => sample.wallMicros)),
-      ratio: spread(
-        samples.map((sample, index) => sample.cpuMicros / (rounds[index]?.[0]?.cpuMicros ?? NaN)),
-      ),
+      ...{ name, cpuMicros: cpu.middle, wallMicros: wall.middle },
+      ...{ ratio: cpu.ratio, wallRatio: wall.ratio },
     }
   })
 }

@@ -11,7 +11,11 @@ const digits = (value: number): string => value.toFixed(value < 100 ? 2 : 0)
 
 function row(line: Line & Ours & Peer): string[] {
   const { median, low, high } = line.ratio
-  const bar = line.atLeast ? `>= ${line.atLeast} x` : line.atMostMicros ? `<= ${line.atMostMicros} µs` : ''
+  const bar = line.atLeast
+    ? `>= ${digits(line.atLeast)} x`
+    : line.atMostMicros
+      ? `<= ${line.atMostMicros} µs`
+      : ''
   const ratio = `${digits(median)} x`
   return [
     line.name,
