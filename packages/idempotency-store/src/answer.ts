@@ -59,7 +59,7 @@ export interface KeepOptions {
 
 /** The answer as it is replayed: allowed header fields only, and no body that is over the cap. */
 export function keep(answer: StoredAnswer, options: KeepOptions): StoredAnswer {
-  const headers = answer.headers.filter(([name]) => options.storedHeaders.has(name.toLowerCase()))
+  const headers = answer.headers.filter(field => options.storedHeaders.has(field[0].toLowerCase()))
   if (Buffer.byteLength(answer.body) <= options.maxAnswerBytes) {
     return { status: answer.status, headers, body: answer.body }
   }

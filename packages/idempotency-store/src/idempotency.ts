@@ -78,13 +78,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     }),
     replayed: ({ answer, expiresAt }) => ({ state: 'replay', answer, expiresAt }),
   }
-  const ended = <T>(claim: Claim, outcome: (expiresAt: EpochMs) => Outcome<T>): Promise<T> => {
-    try {
-      return end(mode, claim, outcome(now() + settings.retentionMs))
-    } catch (error) {
-      return Promise.reject(error)
-    }
-  }
+  const expiry = (): EpochMs => now() + settings.retentionMs
 
   // No verb is `async`: a promise more costs much where a host traces its requests (`AsyncLocalStorage`).
   return {
@@ -97,10 +91,17 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       }
     },
 
-    complete: (claim, answer) => ended(claim, expiresAt => outcomeOf(answer, expiresAt, settings)),
+    complete(claim, answer) {
+      try {
+        return end(mode, claim, outcomeOf(answer, expiry(), settings))
+      } catch (error) {
+        return Promise.reject(error)
+      }
+    },
 
-    release: claim =>
-      ended(claim, expiresAt => ({ ending: { state: 'free', expiresAt }, won: true, late: false })),
+    async release(claim) {
+      return end(mode, claim, { ending: { state: 'free', expiresAt: expiry() }, won: true, late: false })
+    },
 
     drained: () => mode.runs.drained(),
   }

@@ -92,7 +92,7 @@ function integer(text: string): number {
 
 /** A fingerprint in its place of 43 characters; `identify` makes no other. */
 const inPlace = (fingerprint: string): string =>
-  /^[\w-]{43}$/.test(fingerprint) ? fingerprint : keyDigest(fingerprint)
+  fingerprint.length === 43 ? fingerprint : keyDigest(fingerprint)
 
 /** The fault in a reply: what went wrong with this key, or a reply that is none of ours. */
 function unreadable(reply: unknown, expected: string): Fault {
