@@ -59,7 +59,7 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
       const { authorised, signal, ...rest } = progress.get(request.raw) as Progress
       const stage = await route.admit(authorised, async () => read(request), signal)
       if (!stage.ok) return sendReply(reply, stage.answer)
-      progress.set(request.raw, { ...rest, authorised, signal, admitted: stage.value })
+      progress.set(request.raw, { authorised, signal, admitted: stage.value, ...rest })
       for (const [name, value] of stage.value.fields) reply.header(name, value)
       return undefined
     },

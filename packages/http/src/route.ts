@@ -37,7 +37,7 @@ export function makeRoute<C extends OpenCall>(rule: GuardedRule, works: Works): 
       const refuse = (answer: WireAnswer): Stage<never> => ({ ok: false, answer: withFields(answer, fields) })
       try {
         const verdict = await check(facts)
-        if (verdict.ok) return { ok: true, value: { ...entered, access: verdict.value } }
+        if (verdict.ok) return { ok: true, value: { access: verdict.value, ...entered } }
         return refuse(rendered(settings, facts, verdict))
       } catch (error) {
         return refuse(failure(settings, operation, facts, error))
@@ -84,7 +84,7 @@ async function start(
   const open: OpenCall = { facts, body, json, signal }
   const fail: Ending['fail'] = async error => failure(settings, operation, facts, error)
   if (!access) return { call: open, ending: { settle: async answer => answer, fail } }
-  const guarded = { ...open, access, session: access.session }
+  const guarded = { access, session: access.session, ...open }
   if (!idempotency) return { call: guarded, ending: { settle: async answer => answer, fail } }
   const begun = await idempotency.begin({
     account: accountOf(access),
@@ -100,7 +100,7 @@ async function start(
   }
   const { claim } = begun.value
   const effect = { effectId: claim.effectId, fence: claim.fence }
-  return { call: { ...guarded, effect }, ending: recordedEnding(operation, works, facts, claim, idempotency) }
+  return { call: { effect, ...guarded }, ending: recordedEnding(operation, works, facts, claim, idempotency) }
 }
 
 /** Tells the client until when the same key gets this answer. */

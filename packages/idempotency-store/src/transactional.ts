@@ -120,7 +120,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     async run(facts, handler) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      return decide(mode, request.value, { ...OUTCOMES, attempt: asked => attempt(asked, handler) })
+      return decide(mode, request.value, { attempt: asked => attempt(asked, handler), ...OUTCOMES })
     },
     drained: () => mode.runs.drained(),
   }

@@ -80,7 +80,7 @@ export function parseEip4361(text: string): Eip4361Message | undefined {
     at = lines.length
   }
   if (at !== lines.length) return undefined
-  const message = { ...found, resources } as unknown as Eip4361Message
+  const message = { resources, ...found } as unknown as Eip4361Message
   return renderEip4361(message) === text ? message : undefined
 }
 

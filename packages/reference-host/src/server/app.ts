@@ -42,7 +42,7 @@ export function createApp(table: readonly Operation[], services: AppServices): K
 function answerStage(services: AppServices): Middleware<ExchangeState> {
   const { clock, observe, serviceName, trusted } = services
   return async (ctx, next) => {
-    const facts = { ...requestFacts(ctx, trusted), oldNames: [] }
+    const facts = { oldNames: [], ...requestFacts(ctx, trusted) }
     const exchange: Exchange = {
       requestId: randomUUID(),
       traceId: traceIdOf(facts.header('traceparent')),

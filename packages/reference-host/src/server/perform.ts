@@ -68,16 +68,17 @@ export function compile(operation: Operation, services: PerformServices): Perfor
     const known = { headers, ...whoIs(caller.value) }
 
     const raw = operation.method === 'GET' ? allow(new Uint8Array()) : await incoming.readBody()
-    if (!raw.ok) return { ...known, verdict: raw }
+    if (!raw.ok) return { verdict: raw, ...known }
     const named = currentFields(operation, raw.value, incoming.facts, services)
     const body = named.ok && check ? check(named.value) : named
-    if (!body.ok) return { ...known, verdict: body }
+    if (!body.ok) return { verdict: body, ...known }
 
     const { facts, params } = incoming
     const call = { facts, params, caller: caller.value, body: body.value }
-    if ('handle' in operation) return { ...known, verdict: await operation.handle(call) }
+    if ('handle' in operation) return { verdict: await operation.handle(call), ...known }
     const written = await commit(operation, call as Call<'session', never>, raw.value, services)
-    return { ...known, verdict: written.verdict, headers: [...headers, ...written.headers] }
+    const fields = [...headers, ...written.headers]
+    return { verdict: written.verdict, headers: fields, ...whoIs(caller.value) }
   }
 }
 
