@@ -37,9 +37,11 @@ interface Running {
 }
 
 /** Asks a child what CPU it has used so far, in microseconds. */
-async function cpuOf(child: ChildProcess): Promise<number> {
+async function cpuOf({ child, ended }: Running): Promise<number> {
+  ended.throwIfAborted()
+  const told = once(child, 'message', { signal: ended })
   child.send({})
-  const [{ user, system }] = (await once(child, 'message')) as [NodeJS.CpuUsage]
+  const [{ user, system }] = (await told) as [NodeJS.CpuUsage]
   return user + system
 }
 
@@ -49,40 +51,42 @@ async function start(side: ServerSide, children: ChildProcess[]): Promise<Runnin
   children.push(child)
   const end = new AbortController()
   child.once('exit', code => end.abort(new Error(`ended with ${String(code)}`)))
-  const [{ port, headers: own }] = (await once(child, 'message', { signal: end.signal }).catch(() => {
-    throw new Error(`${side.name} ${(end.signal.reason as Error).message} before it listened`)
+  const [{ port, headers: own }] = (await once(child, 'message', { signal: end.signal }).catch(error => {
+    const { message } = (end.signal.reason ?? error) as Error
+    throw new Error(`${side.name} ${message} before it listened`)
   })) as [{ port: number; headers: Record<string, string> }]
   return { child, port, own, ended: end.signal }
 }
 
 /** Ends a process as `listening` has it: by closing its channel, so that it can clean up; by force after 2 s. */
 async function stopChild(child: ChildProcess): Promise<void> {
-  if (!child.connected) return
+  if (child.exitCode !== null || child.signalCode !== null) return
   const force = setTimeout(() => child.kill('SIGKILL'), 2_000)
   const gone = once(child, 'exit')
-  child.disconnect()
+  if (child.connected) child.disconnect()
   await gone
   clearTimeout(force)
 }
 
 async function sample(
-  { child, port, own, ended }: Running,
+  server: Running,
   { name, request, period, status = 200 }: ServerSide,
   { requests: count, connections = 50 }: ServerComparison,
 ): Promise<Sample> {
+  const { port, own, ended } = server
   // Those that are under way when the last is answered are new ones too.
   const distinct = Math.min(count + connections, period ?? Infinity)
   const requests = Array.from({ length: distinct }, (_, index) => {
     const { headers, ...asked } = request(index)
     return { ...asked, headers: { ...own, ...headers } }
   })
-  const cpuBefore = await cpuOf(child)
+  const cpuBefore = await cpuOf(server)
   const started = performance.now()
   await load({ port, requests, count, connections, status, signal: ended }).catch(error => {
     throw new Error(`${name} ${(error as Error).message}`)
   })
   const wall = performance.now() - started
-  const cpu = (await cpuOf(child)) - cpuBefore
+  const cpu = (await cpuOf(server)) - cpuBefore
   return { cpuMicros: cpu / count, wallMicros: (wall * 1000) / count }
 }
 

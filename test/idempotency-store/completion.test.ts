@@ -63,3 +63,24 @@ t.test('does not end a run twice', async t => {
   t.same(await idempotency.complete(claim, answer(400)), { state: 'late' })
   t.match(await idempotency.begin(write()), { value: { state: 'replay' } })
 })
+
+t.test('rejects, and never throws, where a clock fails or an answer is none', async t => {
+  const { idempotency, claim } = await started(memoryStorage())
+  const none = {} as ReturnType<typeof answer>
+  await t.rejects(() => idempotency.complete(claim, { ...none, status: 200 }), TypeError)
+  const clock = {
+    now(): number {
+      throw new Error('no clock')
+    },
+  }
+  const broken = createIdempotency({ storage: memoryStorage(), clock })
+  const verbs: (() => Promise<unknown>)[] = [
+    () => broken.begin(write()),
+    () => broken.complete(claim, answer(201)),
+    () => broken.release(claim),
+  ]
+  for (const verb of verbs) {
+    const ended = verb()
+    await t.rejects(ended, { message: 'no clock' })
+  }
+})

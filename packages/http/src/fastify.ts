@@ -56,10 +56,10 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
       return undefined
     },
     async preHandler(request, reply) {
-      const { authorised, signal, ...rest } = progress.get(request.raw) as Progress
+      const { route: held, authorised, signal } = progress.get(request.raw) as Progress
       const stage = await route.admit(authorised, async () => read(request), signal)
       if (!stage.ok) return sendReply(reply, stage.answer)
-      progress.set(request.raw, { authorised, signal, admitted: stage.value, ...rest })
+      progress.set(request.raw, { route: held, authorised, signal, admitted: stage.value })
       for (const [name, value] of stage.value.fields) reply.header(name, value)
       return undefined
     },

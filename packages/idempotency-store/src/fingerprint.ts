@@ -38,7 +38,7 @@ function headOf(method: string, operation: string, form: string): Buffer {
   const held = heads.get(operation)
   if (held?.method === method && held.form === form) return held.bytes
   const bytes = Buffer.from(JSON.stringify([method, operation, form]))
-  if (heads.size >= MOST_HEADS) heads.clear()
+  if (!held && heads.size >= MOST_HEADS) heads.clear()
   heads.set(operation, { method, form, bytes })
   return bytes
 }

@@ -80,7 +80,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
   const expiry = (): EpochMs => now() + settings.retentionMs
 
-  // No verb is `async`: a promise more costs much where a host traces its requests (`AsyncLocalStorage`).
+  // Neither `begin` nor `complete` is `async`: a promise more costs much where a host traces its requests (`AsyncLocalStorage`).
   return {
     begin(facts) {
       try {

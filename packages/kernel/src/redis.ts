@@ -47,22 +47,18 @@ export function runScriptOn(
   return send(client, script, key, ['EVALSHA', script.sha1, String(keys.length), ...keys, ...args])
 }
 
-function send(
+async function send(
   client: RedisClient,
   script: RedisScript,
   key: string,
   command: readonly string[],
 ): Promise<unknown> {
-  const failed = (error: unknown): Promise<unknown> => {
-    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw toFault('redis', error)
-    return orFault('redis', () => client.run(key, ['EVAL', script.lua, ...command.slice(2)]))
-  }
-  // Not `async`: see `begin` of idempotency-store, which lives by it.
   try {
-    return client.run(key, command).catch(failed)
+    return await client.run(key, command)
   } catch (error) {
-    return Promise.reject(toFault('redis', error))
+    if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw toFault('redis', error)
   }
+  return orFault('redis', () => client.run(key, ['EVAL', script.lua, ...command.slice(2)]))
 }
 
 /** Recipe for a node-redis client (`createClient`). Set `disableOfflineQueue: true`, so an outage is an error. */

@@ -89,6 +89,7 @@ t.test('catches an adapter that forgets the fingerprint', async t => {
   t.same(failed, [
     'names reuse by another fingerprint, while running, when lost and when done',
     'lets one of 50 simultaneous begins with different payloads start',
+    'tells the longest keys and fingerprints apart by their last letter',
   ])
 })
 
@@ -174,4 +175,14 @@ t.test('catches an adapter that answers instead of throwing when its store is hu
     )
     t.equal(failed.length, 5)
   }
+})
+
+t.test('catches an adapter that cuts long keys or fingerprints', async t => {
+  const title = 'tells the longest keys and fingerprints apart by their last letter'
+  const cut = (text: string): string => text.slice(0, 42)
+  const failed = [
+    await failures(sound => ({ begin: (key, ...rest) => sound.begin(cut(key), ...rest) })),
+    await failures(sound => ({ begin: (key, print, ...rest) => sound.begin(key, cut(print), ...rest) })),
+  ]
+  for (const titles of failed) t.ok(titles.includes(title))
 })

@@ -4,6 +4,9 @@ import { race } from '@gatewright/kernel/testing'
 import type { Begun } from '../storage/port.ts'
 import { DAY, LEASE, MINUTE, NOW, started, type Test } from './support.ts'
 
+/** The longest text that a key or a fingerprint may be, without its last letter. */
+const LONG = 'x'.repeat(63)
+
 /** Ends of keys that careless adapters take for each other. */
 const ALIKE = ['', '-', '_', 'K', 'k', 'Kk', 'kK', '0', '00', '1e1', '10']
 
@@ -22,7 +25,7 @@ export function races(test: Test): void {
   })
 
   test('lets one of 50 simultaneous begins with different payloads start', async (at, key) => {
-    const results = await race(50, index => at(index).begin(key, `payload ${index}`, LEASE, NOW))
+    const results = await race(50, index => at(index).begin(key, `payload-${index}`, LEASE, NOW))
     assert.equal(winners(results).length, 1)
     assert.equal(results.filter(begun => begun.state === 'reused').length, 49)
   })
@@ -71,7 +74,7 @@ export function races(test: Test): void {
   })
 }
 
-/** Hostile texts and the collection of what has ended. */
+/** Keys, hostile answers and the collection of what has ended. */
 export function hygiene(test: Test): void {
   test('keeps keys apart that differ in the case of a letter', async (at, key) => {
     const keys = ALIKE.map(end => `${key}${end}`)
@@ -79,6 +82,19 @@ export function hygiene(test: Test): void {
       const begun = await race(keys.length, index => at(index).begin(keys[index] as string, 'a', LEASE, NOW))
       for (const each of begun) assert.equal(each.state, state)
     }
+  })
+
+  test('tells the longest keys and fingerprints apart by their last letter', async (at, key) => {
+    const long = `${key}${LONG}`.slice(0, 63)
+    for (const end of ['a', 'b']) started(await at(0).begin(long + end, LONG + end, LEASE, NOW))
+    for (const end of ['a', 'b']) {
+      assert.equal((await at(1).begin(long + end, LONG + end, LEASE, NOW)).state, 'running')
+      assert.equal((await at(1).begin(long + end, `${LONG}c`, LEASE, NOW)).state, 'reused')
+    }
+    const [print, other] = [LONG.slice(0, 43), `${LONG.slice(0, 42)}y`]
+    started(await at(0).begin(`${key}43`, print, LEASE, NOW))
+    assert.equal((await at(1).begin(`${key}43`, print, LEASE, NOW)).state, 'running')
+    assert.equal((await at(1).begin(`${key}43`, other, LEASE, NOW)).state, 'reused')
   })
 
   test('returns hostile answers byte for byte', async (at, key) => {
