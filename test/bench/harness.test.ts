@@ -165,4 +165,5 @@ t.test('says which server has ended, and waits for none of them', async t => {
     compareServers('failing', { ...plan, ours: side(name), peers: [] })
   await t.rejects(ended('start'), { message: 'start ended with 3 before it listened' })
   await t.rejects(ended('load'), { message: 'load ended with 4' })
+  await t.rejects(ended('last'), { message: 'last ended with 5' })
 })

@@ -32,15 +32,15 @@ interface Running {
   readonly port: number
   /** What it asked to be sent with every request. */
   readonly own: Record<string, string>
-  /** Aborted when the process ends. */
+  /** Aborted when the process ends, with an error that names it. */
   readonly ended: AbortSignal
 }
 
 /** Asks a child what CPU it has used so far, in microseconds. */
 async function cpuOf({ child, ended }: Running): Promise<number> {
-  ended.throwIfAborted()
   const told = once(child, 'message', { signal: ended })
-  child.send({})
+  // A channel that is closed already would be an event that nobody listens to; `ended` tells of it.
+  child.send({}, () => {})
   const [{ user, system }] = (await told) as [NodeJS.CpuUsage]
   return user + system
 }
@@ -50,10 +50,10 @@ async function start(side: ServerSide, children: ChildProcess[]): Promise<Runnin
   const child = startChild(side.module, side.args)
   children.push(child)
   const end = new AbortController()
-  child.once('exit', code => end.abort(new Error(`ended with ${String(code)}`)))
+  child.once('exit', code => end.abort(new Error(`${side.name} ended with ${String(code)}`)))
   const [{ port, headers: own }] = (await once(child, 'message', { signal: end.signal }).catch(error => {
     const { message } = (end.signal.reason ?? error) as Error
-    throw new Error(`${side.name} ${message} before it listened`)
+    throw new Error(`${message} before it listened`)
   })) as [{ port: number; headers: Record<string, string> }]
   return { child, port, own, ended: end.signal }
 }
@@ -80,14 +80,16 @@ async function sample(
     const { headers, ...asked } = request(index)
     return { ...asked, headers: { ...own, ...headers } }
   })
-  const cpuBefore = await cpuOf(server)
-  const started = performance.now()
-  await load({ port, requests, count, connections, status, signal: ended }).catch(error => {
-    throw new Error(`${name} ${(error as Error).message}`)
-  })
-  const wall = performance.now() - started
-  const cpu = (await cpuOf(server)) - cpuBefore
-  return { cpuMicros: cpu / count, wallMicros: (wall * 1000) / count }
+  try {
+    const cpuBefore = await cpuOf(server)
+    const started = performance.now()
+    await load({ port, requests, count, connections, status, signal: ended })
+    const wall = performance.now() - started
+    const cpu = (await cpuOf(server)) - cpuBefore
+    return { cpuMicros: cpu / count, wallMicros: (wall * 1000) / count }
+  } catch (error) {
+    throw ended.aborted ? ended.reason : new Error(`${name} ${(error as Error).message}`)
+  }
 }
 
 /**

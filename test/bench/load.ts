@@ -71,10 +71,13 @@ export async function load({ port, requests, count, connections, status, signal 
         process.off('exit', kill)
         const last = out.trim().split('\n').at(-1) ?? ''
         if (last === 'done') resolve()
-        else if (error) reject(signal?.aborted ? (signal.reason as Error) : new Error(last || error.message))
+        else if (error) reject(new Error(last || error.message))
         else reject(new Error(`did not answer ${count} requests in ${MOST_SECONDS} s`))
       })
-      const kill = (): void => void client.kill('SIGKILL')
+      const kill = (): void => {
+        client.kill('SIGKILL')
+        rmSync(directory, { recursive: true, force: true })
+      }
       process.once('exit', kill)
     })
   } finally {

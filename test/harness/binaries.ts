@@ -92,6 +92,20 @@ export function postgresBinaries(): Binaries {
   throw new Error('no Postgres for the tests: install Debian package postgresql, or set TEST_POSTGRES_URL')
 }
 
+/** A program of Debian packages that are unpacked into a folder of the cache. */
+function debianProgram(
+  folder: string,
+  program: string,
+  packages: readonly string[],
+): { readonly root: string; readonly bin: string; readonly env: Record<string, string> } | undefined {
+  const directory = cache(folder)
+  const root = join(directory, 'root/usr')
+  const bin = join(root, 'bin')
+  if (!existsSync(join(bin, program))) unpackDebian(directory, packages)
+  const env = { LD_LIBRARY_PATH: join(root, 'lib', libraries) }
+  return existsSync(join(bin, program)) ? { root, bin, env } : undefined
+}
+
 /** Redis: REDIS_BINDIR, the machine's Valkey or Redis, or Debian's package unpacked. */
 export function redisBinaries(): Binaries & { readonly server: string } {
   const given = process.env['REDIS_BINDIR']
@@ -106,12 +120,9 @@ export function redisBinaries(): Binaries & { readonly server: string } {
         server: path.split('/').pop() as string,
       }
   }
-  const directory = cache('redis')
-  const bin = join(directory, 'root/usr/bin')
   const server = 'redis-server'
-  if (!existsSync(join(bin, server))) unpackDebian(directory, ['redis-server', 'redis-tools'])
-  const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries) }
-  if (existsSync(join(bin, server))) return { from: 'Debian package, unpacked', directory: bin, env, server }
+  const debian = debianProgram('redis', server, ['redis-server', 'redis-tools'])
+  if (debian) return { from: 'Debian package, unpacked', directory: debian.bin, env: debian.env, server }
   throw new Error('no Redis for the tests: install Debian package redis-server, or set TEST_REDIS_URL')
 }
 
@@ -119,14 +130,11 @@ export function redisBinaries(): Binaries & { readonly server: string } {
 export function wrkBinary(): { readonly path: string; readonly env: Record<string, string> } {
   const path = onPath('wrk')
   if (path) return { path, env: {} }
-  const directory = cache('wrk')
-  const unpacked = join(directory, 'root/usr/bin/wrk')
-  if (!existsSync(unpacked)) unpackDebian(directory, ['wrk'])
+  const debian = debianProgram('wrk', 'wrk', ['wrk'])
+  if (!debian) throw new Error('no wrk for the benches: install Debian package wrk')
   // Its own Lua modules come with the package of its Lua.
-  const lua = join(directory, 'root/usr/share/luajit-2.1.0-beta3/?.lua')
-  const env = { LD_LIBRARY_PATH: join(directory, 'root/usr/lib', libraries), LUA_PATH: `${lua};;` }
-  if (existsSync(unpacked)) return { path: unpacked, env }
-  throw new Error('no wrk for the benches: install Debian package wrk')
+  const lua = join(debian.root, 'share/luajit-2.1.0-beta3/?.lua')
+  return { path: join(debian.bin, 'wrk'), env: { ...debian.env, LUA_PATH: `${lua};;` } }
 }
 
 /** Node releases that the packages are tried on, besides the one that runs the tests. */

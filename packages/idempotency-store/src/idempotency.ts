@@ -80,7 +80,8 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   }
   const expiry = (): EpochMs => now() + settings.retentionMs
 
-  // Neither `begin` nor `complete` is `async`: a promise more costs much where a host traces its requests (`AsyncLocalStorage`).
+  // `begin` and `complete` are not `async`: a promise more costs much where a host traces its requests
+  // (`AsyncLocalStorage`).
   return {
     begin(facts) {
       try {

@@ -1,7 +1,13 @@
-// A server that ends: before it listens (`start`), or at its tenth request (`load`).
+// A server that ends: before it listens (`start`), at its tenth request (`load`), or once it has answered 200 (`last`).
 import { createServer } from 'node:http'
 import { serve } from '../serve.ts'
 
-if (process.argv[2] === 'start') process.exit(3)
+const [kind] = process.argv.slice(2)
+if (kind === 'start') process.exit(3)
 let requests = 0
-serve(createServer((_, response) => (++requests < 10 ? response.end('ok') : process.exit(4))))
+const server = createServer((_, response) => {
+  if (++requests === 10 && kind === 'load') process.exit(4)
+  if (requests === 200) response.once('finish', () => process.exit(5))
+  response.end('ok')
+})
+serve(server)

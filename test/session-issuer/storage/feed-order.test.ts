@@ -31,10 +31,10 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
 
 /** A client that never takes the feed's lock: what appending by sequence alone would be. */
 function unlocked(db: SqlClient): SqlClient {
-  const skip = (tx: SqlQueries): SqlQueries => ({
+  const withoutLock = (tx: SqlQueries): SqlQueries => ({
     query: async (text, values) => (text.includes('advisory') ? { rows: [] } : tx.query(text, values)),
   })
-  return { ...skip(db), transaction: work => db.transaction(tx => work(skip(tx))) }
+  return { ...withoutLock(db), transaction: work => db.transaction(tx => work(withoutLock(tx))) }
 }
 
 type Revoke = (db: SqlClient, which: 0 | 1) => Promise<unknown>
