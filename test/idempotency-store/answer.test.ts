@@ -6,6 +6,7 @@ import {
   type StoredAnswer,
 } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import fc from 'fast-check'
 import t from 'tap'
 import { answer, write } from './support.ts'
 
@@ -85,9 +86,47 @@ t.test('replays any text byte for byte', async t => {
   }
 })
 
+t.test(
+  'replays any header fields and any body as they were, and stores no text that a store refuses',
+  async t => {
+    const hostile = fc.constantFrom(
+      '',
+      '\n',
+      '\r\n',
+      '\u0000',
+      '\ud800',
+      '\udfff',
+      '{',
+      '"',
+      'é',
+      'name',
+      '201',
+    )
+    const text = fc.array(fc.oneof(hostile, fc.string()), { maxLength: 4 }).map(parts => parts.join(''))
+    const fields = fc.array(fc.tuple(text, text), { maxLength: 3 })
+    await fc.assert(
+      fc.asyncProperty(fields, text, async (headers, body) => {
+        const storage = memoryStorage()
+        const stored: string[] = []
+        const end: typeof storage.end = (key, fence, ending, now) => {
+          if (ending.state === 'done') stored.push(ending.answer)
+          return storage.end(key, fence, ending, now)
+        }
+        const storedHeaders = headers.map(([name]) => name)
+        const given = { status: 201, headers, body }
+        const { again } = await twice(given, { storage: { ...storage, end }, storedHeaders })
+        t.strictSame(again.ok && again.value.state === 'replay' && again.value.answer, given)
+        return stored.length === 1 && stored.every(one => one.isWellFormed() && !one.includes('\0'))
+      }),
+      { numRuns: 300 },
+    )
+  },
+)
+
 t.test('throws a fault on a stored text that is no answer', async t => {
   const texts = ['', '{', 'null', '[]', '{"status":"200","headers":[],"body":""}', '{"status":200,"body":""}']
-  for (const text of [...texts, '{"status":200,"headers":[["a"]],"body":""}']) {
+  const lines = ['200', '200\n', '200\nname\n', '200\nname\nvalue\n', '\n\n', 'two\n\n', '200.5\n\n']
+  for (const text of [...texts, ...lines, '{"status":200,"headers":[["a"]],"body":""}']) {
     const storage = { ...memoryStorage(), begin: async () => ({ state: 'done', answer: text, expiresAt: 1 }) }
     const { begin } = createIdempotency({ storage: storage as never })
     await t.rejects(begin(write()), { name: 'Fault', code: 'ERR_STORE_REPLY' }, text)

@@ -18,6 +18,21 @@ t.test('compares bytes by default', async t => {
   t.equal(await same('raw', '', ''), true)
 })
 
+t.test('tells another method from the same body, and where the method ends and the body begins', async t => {
+  const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0 })
+  await idempotency.begin(write({ method: 'PUT', body: Buffer.from('a b') }))
+  for (const [method, body] of [
+    ['PUT', 'a b'],
+    ['POST', 'a b'],
+    ['PUT a', 'b'],
+    ['PU', 'T a b'],
+  ] as const) {
+    const again = await idempotency.begin(write({ method, body: Buffer.from(body) }))
+    const code = method === 'PUT' ? 'request_in_progress' : 'idempotency_key_reused'
+    t.match(again, { ok: false, code }, `${method} ${body}`)
+  }
+})
+
 t.test('joins bodies that differ in member order, space, escapes and number form, when asked to', async t => {
   const joined: [string, string][] = [
     ['{"a":1,"b":[true,null]}', ' { "b" : [ true , null ] , "a" : 1 }\n'],

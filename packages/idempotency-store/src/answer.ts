@@ -60,27 +60,56 @@ export interface KeepOptions {
 /** The answer as it is replayed: allowed header fields only, and no body that is over the cap. */
 export function keep(answer: StoredAnswer, options: KeepOptions): StoredAnswer {
   const headers = answer.headers.filter(field => options.storedHeaders.has(field[0].toLowerCase()))
-  if (Buffer.byteLength(answer.body) <= options.maxAnswerBytes) {
+  // No character has more than three bytes.
+  const fits =
+    3 * answer.body.length <= options.maxAnswerBytes ||
+    Buffer.byteLength(answer.body) <= options.maxAnswerBytes
+  if (fits) {
     return { status: answer.status, headers, body: answer.body }
   }
   return { status: answer.status, headers, body: '', bodyOmitted: true }
 }
 
-/** Writes an answer as the text that storage keeps. JSON escapes NUL and lone surrogates, which stores refuse. */
+/**
+ * Writes an answer as the text that storage keeps: in lines the status, each field's name and value, an empty one,
+ * and the body. A body is JSON itself as a rule, and JSON would escape all its quotes. What lines cannot hold, and
+ * NUL and lone surrogates, which stores refuse, become JSON all the same.
+ */
 export function encode(answer: StoredAnswer): string {
-  return JSON.stringify(answer)
+  let text = `${answer.status}\n`
+  for (const [name, value] of answer.headers) {
+    if (name === '' || name.includes('\n') || value.includes('\n')) return JSON.stringify(answer)
+    text += `${name}\n${value}\n`
+  }
+  text += `\n${answer.body}`
+  const fits = !answer.bodyOmitted && text.isWellFormed() && !text.includes('\0')
+  return fits ? text : JSON.stringify(answer)
 }
 
 /** Reads it back. Fault: `ERR_STORE_REPLY`. */
 export function decode(text: string): StoredAnswer {
-  let value: unknown
   try {
-    value = JSON.parse(text)
+    const value: unknown = text.startsWith('{') ? JSON.parse(text) : inLines(text)
+    if (isAnswer(value)) return value
   } catch {
-    throw malformedReply('idempotency storage', 'an answer')
+    // Neither lines nor JSON.
   }
-  if (!isAnswer(value)) throw malformedReply('idempotency storage', 'an answer')
-  return value
+  throw malformedReply('idempotency storage', 'an answer')
+}
+
+function inLines(text: string): StoredAnswer {
+  let from = 0
+  const line = (): string => {
+    const to = text.indexOf('\n', from)
+    if (to < 0) throw new RangeError('no line is left')
+    const read = text.slice(from, to)
+    from = to + 1
+    return read
+  }
+  const status = Number(line() || NaN)
+  const headers: [string, string][] = []
+  for (let name = line(); name !== ''; name = line()) headers.push([name, line()])
+  return { status, headers, body: text.slice(from) }
 }
 
 /** Whether a value has the shape of an answer. */

@@ -58,7 +58,7 @@ export function decide<S extends Started, T>(
   giveUpAt: number = mode.settings.timer.now() + mode.settings.waitMs,
 ): Promise<Verdict<T, IdempotencyDenial>> {
   const { runs, answers, settings } = mode
-  const { storageKey: key, fingerprint } = request
+  const { storageKey: key, effectId: fingerprint } = request
   const now = settings.clock.now()
   const held = answers.find(key, now)
   if (held) {

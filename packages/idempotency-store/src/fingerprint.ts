@@ -8,39 +8,26 @@ import canonicalize from 'canonicalize'
  */
 export type FingerprintMode = 'raw' | 'canonical-json'
 
-/** What a fingerprint is taken of. */
+/** What a request sends under its key. */
 export interface Payload {
   readonly method: string
-  readonly operation: string
   readonly body: Uint8Array
 }
 
-/** SHA-256 over method, operation and body, as base64url (43 characters). */
-export function fingerprint({ method, operation, body }: Payload, mode: FingerprintMode): string {
+/**
+ * SHA-256 over the storage key, which names account, operation and idempotency key, the method and the body, as
+ * base64url (43 characters).
+ */
+export function fingerprint(storageKey: string, { method, body }: Payload, mode: FingerprintMode): string {
   const canonical = mode === 'canonical-json' ? canonicalText(body) : undefined
   const form = canonical === undefined ? 'raw' : 'canonical'
-  const head = headOf(method, operation, form)
-  const bytes = canonical === undefined ? body : Buffer.from(canonical)
-  return hash('sha256', Buffer.concat([head, bytes]), 'base64url')
-}
-
-interface Head {
-  readonly method: string
-  readonly form: string
-  readonly bytes: Buffer
-}
-
-const MOST_HEADS = 1000
-const heads = new Map<string, Head>()
-
-/** What comes before the body, kept for the operations of a host: they are few, and each has one method. */
-function headOf(method: string, operation: string, form: string): Buffer {
-  const held = heads.get(operation)
-  if (held?.method === method && held.form === form) return held.bytes
-  const bytes = Buffer.from(JSON.stringify([method, operation, form]))
-  if (!held && heads.size >= MOST_HEADS) heads.clear()
-  heads.set(operation, { method, form, bytes })
-  return bytes
+  const payload = canonical === undefined ? body : Buffer.from(canonical)
+  // A storage key has one length, and the method's is told: what they end with is no part of the body.
+  const head = `${storageKey} ${form} ${method.length} ${method} `
+  const bytes = Buffer.allocUnsafe(3 * head.length + payload.length)
+  const headBytes = bytes.write(head)
+  bytes.set(payload, headBytes)
+  return hash('sha256', bytes.subarray(0, headBytes + payload.length), 'base64url')
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -68,9 +68,9 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const mode = modeOf(settings, storage)
   const now = (): number => settings.clock.now()
   const way: Way<Extract<Begun, { state: 'started' }>, Begin> = {
-    attempt({ storageKey, fingerprint }) {
+    attempt({ storageKey, effectId }) {
       const at = now()
-      return storage.begin(storageKey, fingerprint, at + settings.lockMs, at)
+      return storage.begin(storageKey, effectId, at + settings.lockMs, at)
     },
     started: ({ storageKey, effectId }, { fence }) => ({
       state: 'started',

@@ -2,7 +2,13 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { deny, type IdempotencyDenial } from './codes.ts'
 
 /** Visible ASCII without the quote, backslash and comma; a comma is what two header lines are joined by. */
-const BARE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/
+function isBare(text: string): boolean {
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code < 0x21 || code > 0x7e || code === 0x22 || code === 0x2c || code === 0x5c) return false
+  }
+  return text !== ''
+}
 
 /** An sf-string (RFC 8941 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
@@ -21,12 +27,12 @@ export interface KeyLength {
  */
 export function readKey(header: string | undefined, length: KeyLength): Verdict<string, IdempotencyDenial> {
   const field = 'idempotency-key'
-  const bare = header !== undefined && BARE.test(header)
+  const bare = header !== undefined && isBare(header)
   const text = bare ? header : header?.replace(/^[ \t]+|[ \t]+$/g, '')
   if (text === undefined || text === '') {
     return deny('idempotency_key_required', 'This operation needs an Idempotency-Key header.', { field })
   }
-  const key = bare || BARE.test(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1')
+  const key = bare || isBare(text) ? text : QUOTED.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1')
   if (key === undefined || key.length < length.min || key.length > length.max) {
     const rule = `${length.min} to ${length.max} visible ASCII characters, bare or as one quoted string`
     return deny('idempotency_key_invalid', `Idempotency-Key must be ${rule}.`, { field })

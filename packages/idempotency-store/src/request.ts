@@ -1,6 +1,6 @@
 import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
-import { fingerprint as fingerprintOf } from './fingerprint.ts'
+import { fingerprint } from './fingerprint.ts'
 import { readKey } from './key.ts'
 import type { Settings } from './options.ts'
 
@@ -22,11 +22,11 @@ export interface IdentifiedRequest {
   readonly facts: RequestFacts
   /** Names account, operation and key: 43 characters of base64url. */
   readonly storageKey: string
-  readonly fingerprint: string
   /**
    * Names the effect: the same text for every run of one account, operation, key and payload, for ever and on
    * every host. Give it to whoever makes the effect as their idempotency key or unique id: it also protects
-   * where the store has lost its memory. 43 characters of base64url.
+   * where the store has lost its memory. The record keeps it as the fingerprint of the payload. 43 characters of
+   * base64url.
    */
   readonly effectId: string
 }
@@ -39,9 +39,9 @@ export function identify(
   const key = readKey(facts.key, settings.keyLength)
   if (!key.ok) return key
   const { account, operation } = facts
-  // The lengths tell three texts apart that would read alike, and no such name begins like a fingerprint.
+  // The lengths tell three texts apart that would read alike.
   const name = `${account.length} ${operation.length} ${account} ${operation} ${key.value}`
-  const fingerprint = fingerprintOf(facts, settings.fingerprint)
-  const effectId = keyDigest(`${fingerprint} ${name}`)
-  return allow({ facts, storageKey: keyDigest(name), fingerprint, effectId })
+  const storageKey = keyDigest(name)
+  const effectId = fingerprint(storageKey, facts, settings.fingerprint)
+  return allow({ facts, storageKey, effectId })
 }

@@ -49,14 +49,23 @@ export interface LocalRuns {
 /** Makes an empty register of runs. */
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
-  const open = new Set<LocalRun>()
+  /** Live runs of a key that has another, of another payload. */
+  const others = new Set<LocalRun>()
+  const isOpen = (run: LocalRun): boolean => byKey.get(run.key) === run || others.has(run)
   /** Takes a run out; says who waits for it, the first time. */
   const close = (run: LocalRun): Waited | undefined => {
-    if (byKey.get(run.key) === run) byKey.delete(run.key)
-    return open.delete(run) ? run.waited : undefined
+    const open = byKey.get(run.key) === run ? byKey.delete(run.key) : others.delete(run)
+    return open ? run.waited : undefined
+  }
+  /** Oldest first: runs that nobody ended are dropped, so that they cannot pile up. */
+  const dropOver = (runs: Iterable<LocalRun>, now: EpochMs): void => {
+    for (const old of runs) {
+      if (now < old.leaseUntil) break
+      close(old)?.resolve(undefined)
+    }
   }
   const ended = async (run: LocalRun): Promise<Settled> => {
-    if (!open.has(run)) return undefined
+    if (!isOpen(run)) return undefined
     if (!run.waited) {
       let resolve: Waited['resolve'] = () => {}
       const promise = new Promise<Settled>(done => {
@@ -68,14 +77,15 @@ export function localRuns(): LocalRuns {
   }
   return {
     open(run, now) {
-      // Oldest first: runs that nobody ended are dropped here, so that they cannot pile up.
-      for (const old of open) {
-        if (now < old.leaseUntil) break
-        close(old)?.resolve(undefined)
-      }
-      open.add(run)
+      dropOver(byKey.values(), now)
+      dropOver(others, now)
       const first = byKey.get(run.key)
-      if (!first || now >= first.leaseUntil) byKey.set(run.key, run)
+      if (first && now < first.leaseUntil) {
+        others.add(run)
+        return
+      }
+      if (first) close(first)?.resolve(undefined)
+      byKey.set(run.key, run)
     },
     find(key, now) {
       const run = byKey.get(key)
@@ -85,14 +95,14 @@ export function localRuns(): LocalRuns {
       const first = byKey.get(key)
       if (first?.fence === fence) return first
       // Another payload of the key came first, or the run is not of this process.
-      for (const run of open) if (run.fence === fence && run.key === key) return run
+      for (const run of others) if (run.fence === fence && run.key === key) return run
       return undefined
     },
     end: (run, settled) => close(run)?.resolve(settled),
     fail: (run, error) => close(run)?.resolve(Promise.reject(error)),
     ended,
     async drained() {
-      await Promise.allSettled([...open].map(ended))
+      await Promise.allSettled([...byKey.values(), ...others].map(ended))
     },
   }
 }

@@ -76,13 +76,13 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   // Both are made once: V8 compiles what is made for each run again after each collection.
   const inTransaction = async (
     tx: SqlTransaction,
-    { storageKey, fingerprint, effectId }: IdentifiedRequest,
+    { storageKey, effectId }: IdentifiedRequest,
     handler: Handler,
     rolledBack: RolledBack,
   ): Promise<Attempt<Ran>> => {
     const record = storage(tx)
     const now = settings.clock.now()
-    const begun = await record.begin(storageKey, fingerprint, now + settings.lockMs, now)
+    const begun = await record.begin(storageKey, effectId, now + settings.lockMs, now)
     if (begun.state !== 'started') return begun
     const { fence } = begun
     const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
