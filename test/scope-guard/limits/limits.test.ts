@@ -1,7 +1,8 @@
-import type { LimiterStore, LimitOptions } from '@gatewright/scope-guard'
+import type { Guard, LimiterStore, LimitOptions } from '@gatewright/scope-guard'
+import fc from 'fast-check'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t from 'tap'
-import { bench, field } from '../issuer.ts'
+import { bench, field, session, type Bench } from '../issuer.ts'
 
 const read = { operation: 'cards.list' }
 const money = { operation: 'withdrawals.create', spends: 'withdrawal', limit: 'writes' } as const
@@ -29,6 +30,14 @@ const limit = (name: string, points: number, more: Partial<LimitOptions> = {}): 
   per: 'key',
   ...more,
 })
+
+const NOWHERE = { authorization: undefined }
+
+/** What a caller sees of a decision about limits. */
+function decided(verdict: Awaited<ReturnType<Guard['check']>>) {
+  const { headers, evidence } = verdict.ok ? verdict.value : verdict
+  return { headers, limits: evidence?.limits, code: verdict.ok || verdict.code }
+}
 
 t.test('counts several limits and lists them all in the fields', async t => {
   const limits = [
@@ -102,6 +111,31 @@ t.test('lets at most twice the points pass within one window length, at the edge
   t.equal(await burst(), 5)
   now += 59_998
   t.equal(await burst(), 0)
+})
+
+t.test('counts in memory as the library does by promise, over any calls and windows', async t => {
+  const real = Date.now
+  let now = Date.UTC(2026, 0, 1)
+  Date.now = () => now
+  t.teardown(() => {
+    Date.now = real
+  })
+  const call = fc.tuple(fc.constantFrom('ses_1', 'ses_2'), fc.constantFrom(0, 1, 30_000, 59_999, 60_000))
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(call), async (points, calls) => {
+      const per = { per: 'session' } as const
+      const ours = await bench({ limits: [limit('limit', points, per)] })
+      const store: LimiterStore = settings => new RateLimiterMemory(settings)
+      const theirs = await bench({ limits: [limit('limit', points, { store, ...per })] })
+      for (const [sessionId, afterMs] of calls) {
+        now += afterMs
+        const asked = ({ guard, clock }: Bench) =>
+          guard.authorize(session(clock.now(), { sessionId }), NOWHERE, read)
+        t.strictSame(decided(await asked(ours)), decided(await asked(theirs)))
+      }
+    }),
+    { numRuns: 50 },
+  )
 })
 
 t.test('answers 503 for money while the store is down, never 429', async t => {

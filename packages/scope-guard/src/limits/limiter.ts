@@ -1,11 +1,7 @@
 import { Fault } from '@gatewright/kernel'
-import {
-  RateLimiterMemory,
-  RLWrapperTimeouts,
-  type RateLimiterAbstract,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible'
+import { RLWrapperTimeouts, type RateLimiterAbstract, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { LimitState } from './fields.ts'
+import { MemoryLimiter } from './memory.ts'
 import { checkedLimit, type LimitOptions } from './options.ts'
 
 /** What limits say to one request. */
@@ -26,10 +22,11 @@ export interface Taken extends LimitsTaken {
 export interface Limiter {
   readonly options: LimitOptions
   /**
-   * Takes one point and goes on with `use` in the same step: on every request's path a promise less. `asked` is
-   * handed on to it. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken.
+   * Takes one point and goes on with `use` in the same step: on every request's path a promise less, and none in
+   * memory. `asked` is handed on to it. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been
+   * taken.
    */
-  take<Q, T>(bucket: string, asked: Q, use: (asked: Q, taken: Taken) => T | Promise<T>): Promise<T>
+  take<Q, T>(bucket: string, asked: Q, use: (asked: Q, taken: Taken) => T | Promise<T>): T | Promise<T>
   /**
    * Gives back a point that was asked for at `askedAt` (`performance.now()`), unless its window may have ended: a
    * point given to a new window would be one too many.
@@ -44,46 +41,83 @@ function isResult(value: unknown): value is RateLimiterRes {
   return typeof value === 'object' && value !== null && 'msBeforeNext' in value
 }
 
-function limiterOver(
-  options: LimitOptions,
-  limiter: Pick<RateLimiterAbstract, 'consume' | 'reward'>,
-  marginMs: number,
-): Limiter {
-  const { name } = options
+/** Reads what the library answers about one limit. */
+function reader(name: string): (over: boolean, remaining: number, result: RateLimiterRes) => Taken {
   // Never read. V8 forgets compiled code at a full collection when no object of a shape that it was made for is left.
   const kept: { newest?: RateLimiterRes } = {}
-  const read = (over: boolean, result: RateLimiterRes): Taken => {
-    const { remainingPoints, msBeforeNext } = result
+  return (over, remaining, result) => {
+    const { msBeforeNext } = result
     // A result without numbers would compare as "not over" and let everything pass.
-    if (!Number.isFinite(remainingPoints) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
+    if (!Number.isFinite(remaining) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
       throw new Fault('ERR_STORE_REPLY', `the store of the limit ${name} sent a malformed reply`)
     }
     kept.newest = result
     const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
-    const state = { name, remaining: remainingPoints, resetSeconds }
+    const state = { name, remaining, resetSeconds }
     return { refused: over ? state : undefined, states: [state], state, msBeforeNext }
   }
+}
+
+const giveBackTo =
+  (limiter: Pick<RateLimiterAbstract, 'reward'>, marginMs: number): Limiter['giveBack'] =>
+  async (bucket, { msBeforeNext }, askedAt) => {
+    if (performance.now() - askedAt + marginMs >= msBeforeNext) return
+    await limiter.reward(bucket, 1).catch(() => undefined)
+  }
+
+/** How much later than decided a give-back may take effect, in ms; for a store, beside its own time limit. */
+const MEMORY_MARGIN_MS = 20
+const STORE_MARGIN_MS = 2000
+
+/** A limit that this process counts: it answers at once. */
+function inMemory(options: LimitOptions, points: number): Limiter {
+  const { name, windowSeconds } = options
+  // Each has a map of its own. A prefix would make a new text of each bucket, to be hashed on every request.
+  const limiter = new MemoryLimiter({ keyPrefix: '', points, duration: windowSeconds })
+  const read = reader(name)
+  return {
+    options,
+    take(bucket, asked, use) {
+      const result = limiter.consumeNow(bucket)
+      const remaining = points - result.consumedPoints
+      return use(asked, read(remaining < 0, Math.max(remaining, 0), result))
+    },
+    giveBack: giveBackTo(limiter, MEMORY_MARGIN_MS),
+  }
+}
+
+/** A limit that a shared store counts. */
+function inStore(options: LimitOptions, limiter: RateLimiterAbstract, storeTimeoutMs: number): Limiter {
+  const { name } = options
+  const read = reader(name)
   const refused = (error: unknown): Taken => {
-    if (isResult(error)) return read(true, error)
+    if (isResult(error)) return read(true, error.remainingPoints, error)
     throw new Fault('ERR_STORE_UNAVAILABLE', `the store of the limit ${name} failed`, { cause: error })
   }
+  const timed = new RLWrapperTimeouts({ limiter, timeoutMs: storeTimeoutMs })
   return {
     options,
     // One function for all calls: V8 forgets the compiled code of closures made per call at each full collection.
     async take(bucket, asked, use) {
       let result: RateLimiterRes
       try {
-        result = await limiter.consume(bucket)
+        result = await timed.consume(bucket)
       } catch (error) {
         return use(asked, refused(error))
       }
-      return use(asked, read(false, result))
+      return use(asked, read(false, result.remainingPoints, result))
     },
-    async giveBack(bucket, { msBeforeNext }, askedAt) {
-      if (performance.now() - askedAt + marginMs >= msBeforeNext) return
-      await limiter.reward(bucket, 1).catch(() => undefined)
-    },
+    giveBack: giveBackTo(timed, STORE_MARGIN_MS + storeTimeoutMs),
   }
+}
+
+/** Builds one limit. Throws a `TypeError` for a wrong option. */
+export function createLimiter(given: LimitOptions): Limiter {
+  const options = checkedLimit(given)
+  const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
+  if (!store) return inMemory(options, points)
+  const shared = inStore(options, store({ keyPrefix: name, points, duration: windowSeconds }), storeTimeoutMs)
+  return localPoints === undefined ? shared : { ...shared, local: inMemory(options, localPoints) }
 }
 
 /** For `take` where nothing follows. */
@@ -104,23 +138,4 @@ export async function takeAnyhow(
     if (!local || !(error instanceof Fault)) throw error
     return { by: local, taken: await local.take(bucket, undefined, asItIs) }
   }
-}
-
-/** How much later than decided a give-back may take effect, in ms; for a store, beside its own time limit. */
-const MEMORY_MARGIN_MS = 20
-const STORE_MARGIN_MS = 2000
-
-/** Builds one limit. Throws a `TypeError` for a wrong option. */
-export function createLimiter(given: LimitOptions): Limiter {
-  const options = checkedLimit(given)
-  const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
-  const settings = { keyPrefix: name, points, duration: windowSeconds }
-  // Each has a map of its own. A prefix would make a new text of each bucket, to be hashed on every request.
-  const inMemory = { ...settings, keyPrefix: '' }
-  if (!store) return limiterOver(options, new RateLimiterMemory(inMemory), MEMORY_MARGIN_MS)
-  const timed = new RLWrapperTimeouts({ limiter: store(settings), timeoutMs: storeTimeoutMs })
-  const shared = limiterOver(options, timed, STORE_MARGIN_MS + storeTimeoutMs)
-  if (localPoints === undefined) return shared
-  const memory = new RateLimiterMemory({ ...inMemory, points: localPoints })
-  return { ...shared, local: limiterOver(options, memory, MEMORY_MARGIN_MS) }
 }

@@ -18,13 +18,14 @@ export interface RuleLimits {
   readonly policy: HeaderFields[number]
   /**
    * Takes one point from every bucket at once: with a shared store, one round trip. When one refuses, the others
-   * give theirs back, best effort. Then goes on with `use`. Undefined: nothing to take, and `use` was not called.
+   * give theirs back, best effort. Then goes on with `use`: at once where one limit counts in memory. Undefined:
+   * nothing to take, and `use` was not called.
    * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
-  take<Q extends Asking, T>(
+  take<Q extends Asking, T extends object>(
     asked: Q,
     use: (asked: Q, taken: LimitsTaken) => T | Promise<T>,
-  ): Promise<T> | undefined
+  ): T | Promise<T> | undefined
 }
 
 /** One point to take: from which bucket of which limit. */
@@ -59,7 +60,7 @@ function takeOne<Q, T>(
   rule: Rule,
   asked: Q,
   use: (asked: Q, taken: Taken) => T | Promise<T>,
-): Promise<T> {
+): T | Promise<T> {
   if (!limiter.local || rule.spends !== undefined) return limiter.take(bucket, asked, use)
   return takeAnyhow(limiter, bucket).then(({ taken }) => use(asked, taken))
 }
@@ -70,7 +71,7 @@ function takeOne<Q, T>(
  */
 async function takeAll(claims: readonly Claim[], rule: Rule): Promise<LimitsTaken> {
   const askedAt = performance.now()
-  const settled = await Promise.allSettled(claims.map(claim => takeOne(claim, rule, undefined, asItIs)))
+  const settled = await Promise.allSettled(claims.map(async claim => takeOne(claim, rule, undefined, asItIs)))
   const taken = settled.map(result => (result.status === 'fulfilled' ? result.value : undefined))
   const refused = taken.flatMap(one => (one?.refused ? [one.state] : []))
   const failed = settled.find(result => result.status === 'rejected')
