@@ -144,7 +144,7 @@ async function onPostgres(): Promise<void> {
   }
   await warmUp(() => write(idempotency, freshKey()), bare)
   for (const concurrency of CONCURRENCIES) {
-    const operations = concurrency === 1 ? 400 : 1_500
+    const operations = concurrency === 1 ? 1_200 : 2_000
     const result = await compare(`idempotency-store: begin + complete on Postgres, ${concurrency} at once`, {
       ours: { name: 'begin + complete', run: () => write(idempotency, freshKey()) },
       peers: [{ name: 'the same two statements, bare node-pg, prepared', run: bare, ...CPU_BAR }],
@@ -202,7 +202,7 @@ async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void
           run: index => db.transaction(tx => payIn(tx, freshKey(), index % 1000)),
         },
       ],
-      operations: concurrency === 1 ? 300 : 1_000,
+      operations: concurrency === 1 ? 800 : 1_000,
       concurrency,
     })
     judgeTime(result, 1 / 1.5)

@@ -125,8 +125,17 @@ t.test(
 
 t.test('throws a fault on a stored text that is no answer', async t => {
   const texts = ['', '{', 'null', '[]', '{"status":"200","headers":[],"body":""}', '{"status":200,"body":""}']
-  const lines = ['200', '200\n', '200\nname\n', '200\nname\nvalue\n', '\n\n', 'two\n\n', '200.5\n\n']
-  for (const text of [...texts, ...lines, '{"status":200,"headers":[["a"]],"body":""}']) {
+  const lines = [
+    '200 0',
+    '200 0\n',
+    '200 0\nname\n',
+    '200 0\nname\nvalue\n',
+    '\n\n',
+    'two 0\n\n',
+    '0x1 0\n\n',
+  ]
+  const cut = ['200 3\n\nok', '200 1\n\nok', '200 \n\n', '200\n\n', ' 200 0\n\n', '2e2 0\n\n']
+  for (const text of [...texts, ...lines, ...cut, '{"status":200,"headers":[["a"]],"body":""}']) {
     const storage = { ...memoryStorage(), begin: async () => ({ state: 'done', answer: text, expiresAt: 1 }) }
     const { begin } = createIdempotency({ storage: storage as never })
     await t.rejects(begin(write()), { name: 'Fault', code: 'ERR_STORE_REPLY' }, text)

@@ -25,13 +25,31 @@ t.test('tells another method from the same body, and where the method ends and t
     ['PUT', 'a b'],
     ['POST', 'a b'],
     ['PUT a', 'b'],
-    ['PU', 'T a b'],
   ] as const) {
     const again = await idempotency.begin(write({ method, body: Buffer.from(body) }))
     const code = method === 'PUT' ? 'request_in_progress' : 'idempotency_key_reused'
     t.match(again, { ok: false, code }, `${method} ${body}`)
   }
 })
+
+t.test(
+  'refuses a body that is no bytes, in either form: texts of one length would be one payload',
+  async t => {
+    for (const fingerprint of ['raw', 'canonical-json'] as const) {
+      const { begin } = createIdempotency({ storage: memoryStorage(), fingerprint })
+      for (const body of [
+        '{"to":"alice"}',
+        [{ to: 'alice' }],
+        { to: 'alice' },
+        undefined,
+        new ArrayBuffer(8),
+      ]) {
+        const refusal = { name: 'TypeError', message: /body must be the bytes as received/ }
+        await t.rejects(begin(write({ body: body as never })), refusal)
+      }
+    }
+  },
+)
 
 t.test('joins bodies that differ in member order, space, escapes and number form, when asked to', async t => {
   const joined: [string, string][] = [

@@ -20,6 +20,13 @@ t.test('asks for a key when none, or an empty one, was sent', async t => {
   }
 })
 
+t.test('reads a field of many spaces in one pass', async t => {
+  const { begin } = createIdempotency({ storage: memoryStorage() })
+  const spaces = ' '.repeat(1_000_000)
+  t.match(await begin(write({ key: `key-1${spaces}key-2` })), { code: 'idempotency_key_invalid' })
+  t.match(await begin(write({ key: `${spaces}key-00000001${spaces}` })), { value: { state: 'started' } })
+})
+
 t.test('refuses a key that is too short, too long or of other characters, with no storage call', async t => {
   const storage = {
     begin: () => t.fail('storage was called') as never,

@@ -38,6 +38,31 @@ t.test('gives duplicates of a run in this process its answer, without asking the
   t.equal(seen.begins, 1)
 })
 
+t.test(
+  'lets go of those who wait for a run that is over, also while one of before the clock was set back is live',
+  async t => {
+    const { here, clock } = setUp()
+    const first = await here.begin(write({ key: 'key-of-the-first' }))
+    if (!first.ok || first.value.state !== 'started') throw new Error('not started')
+    clock.advance(-1_000)
+    await start(here)
+    const drained = here.drained()
+    clock.advance(60_500)
+    t.match(await here.begin(write()), { code: 'outcome_unknown' })
+    await here.complete(first.value.claim, answer(201))
+    t.equal(await drained, undefined)
+  },
+)
+
+t.test('lets go of those who wait where the answer is none, and says so to who gave it', async t => {
+  const { here } = setUp()
+  const claim = await start(here)
+  const duplicate = here.begin(write())
+  await t.rejects(here.complete(claim, { ...answer(201), body: undefined as never }), { name: 'TypeError' })
+  t.match(await duplicate, { code: 'request_in_progress' })
+  t.equal(await here.drained(), undefined)
+})
+
 t.test('starts one of the duplicates when the run in this process was released', async t => {
   const { here } = setUp()
   const claim = await start(here)

@@ -71,12 +71,12 @@ export function keep(answer: StoredAnswer, options: KeepOptions): StoredAnswer {
 }
 
 /**
- * Writes an answer as the text that storage keeps: in lines the status, each field's name and value, an empty one,
- * and the body. A body is JSON itself as a rule, and JSON would escape all its quotes. What lines cannot hold, and
+ * Writes an answer as the text that storage keeps: in lines the status and the body's length, each field's name and
+ * value, an empty one, and the body. A body is JSON itself as a rule, and JSON would escape all its quotes. What lines cannot hold, and
  * NUL and lone surrogates, which stores refuse, become JSON all the same.
  */
 export function encode(answer: StoredAnswer): string {
-  let text = `${answer.status}\n`
+  let text = `${answer.status} ${answer.body.length}\n`
   for (const [name, value] of answer.headers) {
     if (name === '' || name.includes('\n') || value.includes('\n')) return JSON.stringify(answer)
     text += `${name}\n${value}\n`
@@ -106,10 +106,12 @@ function inLines(text: string): StoredAnswer {
     from = to + 1
     return read
   }
-  const status = Number(line() || NaN)
+  const [, status, length] = /^(\d{3}) (\d+)$/.exec(line()) ?? []
   const headers: [string, string][] = []
   for (let name = line(); name !== ''; name = line()) headers.push([name, line()])
-  return { status, headers, body: text.slice(from) }
+  const body = text.slice(from)
+  if (body.length !== Number(length)) throw new RangeError('the body was cut')
+  return { status: Number(status), headers, body }
 }
 
 /** Whether a value has the shape of an answer. */

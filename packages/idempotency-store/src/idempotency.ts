@@ -96,6 +96,9 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       try {
         return end(mode, claim, outcomeOf(answer, expiry(), settings))
       } catch (error) {
+        // An answer that is none. Those who wait in this process find out by themselves.
+        const run = mode.runs.claimed(claim.storageKey, claim.fence)
+        if (run) mode.runs.end(run)
         return Promise.reject(error)
       }
     },

@@ -13,6 +13,16 @@ function isBare(text: string): boolean {
 /** An sf-string (RFC 8941 section 3.3.3). */
 const QUOTED = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/
 
+const isBlank = (character: string | undefined): boolean => character === ' ' || character === '\t'
+
+/** Without the spaces around it. (A regular expression would look for the end anew from each space of a long row.) */
+function trimmed(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && isBlank(text[from])) from++
+  while (from < to && isBlank(text[to - 1])) to--
+  return text.slice(from, to)
+}
+
 /** Bounds of a key's length in characters, both included. */
 export interface KeyLength {
   readonly min: number
@@ -28,7 +38,7 @@ export interface KeyLength {
 export function readKey(header: string | undefined, length: KeyLength): Verdict<string, IdempotencyDenial> {
   const field = 'idempotency-key'
   const bare = header !== undefined && isBare(header)
-  const text = bare ? header : header?.replace(/^[ \t]+|[ \t]+$/g, '')
+  const text = bare ? header : header && trimmed(header)
   if (text === undefined || text === '') {
     return deny('idempotency_key_required', 'This operation needs an Idempotency-Key header.', { field })
   }

@@ -1,3 +1,4 @@
+import { isUint8Array } from 'node:util/types'
 import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
 import { fingerprint } from './fingerprint.ts'
@@ -31,11 +32,17 @@ export interface IdentifiedRequest {
   readonly effectId: string
 }
 
-/** Reads the key and names the request. Denials: `idempotency_key_required`, `idempotency_key_invalid`. */
+/**
+ * Reads the key and names the request. Denials: `idempotency_key_required`, `idempotency_key_invalid`. Throws a
+ * `TypeError` for a body that is no bytes: texts of one length would be one payload.
+ */
 export function identify(
   facts: RequestFacts,
   settings: Settings,
 ): Verdict<IdentifiedRequest, IdempotencyDenial> {
+  if (!isUint8Array(facts.body)) {
+    throw new TypeError(`body must be the bytes as received (Uint8Array), not ${typeof facts.body}`)
+  }
   const key = readKey(facts.key, settings.keyLength)
   if (!key.ok) return key
   const { account, operation } = facts

@@ -49,7 +49,7 @@ export interface LocalRuns {
 /** Makes an empty register of runs. */
 export function localRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
-  /** Live runs of a key that has another, of another payload. */
+  /** Runs of a key that had another live one when they began: of another payload. */
   const others = new Set<LocalRun>()
   const isOpen = (run: LocalRun): boolean => byKey.get(run.key) === run || others.has(run)
   /** Takes a run out; says who waits for it, the first time. */

@@ -138,6 +138,28 @@ t.test('counts in memory as the library does by promise, over any calls and wind
   )
 })
 
+t.test('refuses a window that this process cannot count, since no timer lasts that long', async t => {
+  const { make } = store()
+  const windowSeconds = 2_147_484
+  const refusal = { name: 'TypeError', message: /limit perKey: windowSeconds .* 1 to 2147483, not 2147484/ }
+  await t.rejects(bench({ limits: [limit('perKey', 5, { windowSeconds })] }), refusal)
+  await t.rejects(
+    bench({ limits: [limit('perKey', 5, { windowSeconds, store: make, localPoints: 1 })] }),
+    refusal,
+  )
+  await t.resolves(bench({ limits: [limit('perKey', 5, { windowSeconds: 2_592_000, store: make })] }))
+})
+
+t.test('counts in the longest window that a timer lasts', async t => {
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 1, { windowSeconds: 2_147_483 })] })
+  const authorization = await bearer()
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  // Where a timer is too long, Node runs it after one millisecond.
+  const from = performance.now()
+  while (performance.now() - from < 3) await new Promise(resolve => setImmediate(resolve))
+  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
+})
+
 t.test('answers 503 for money while the store is down, never 429', async t => {
   const { state, make } = store()
   const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make, localPoints: 2 })] })

@@ -24,7 +24,8 @@ export type Ending =
 
 /**
  * The record of idempotent writes. A key and a fingerprint are 1 to 64 letters, digits, `-` and `_`, told apart by
- * their case; those of this package are SHA-256 in base64url. Faults of every verb: `ERR_STORE_UNAVAILABLE` and
+ * their case; those of this package are SHA-256 in base64url. An answer is any well-formed text without NUL, control
+ * characters and line ends included. Faults of every verb: `ERR_STORE_UNAVAILABLE` and
  * `ERR_STORE_REPLY` (the step may have taken effect; each verb is safe to repeat), `ERR_STORE_FULL` (it has not).
  */
 export interface IdempotencyStorage {

@@ -11,7 +11,10 @@ const LONG = 'x'.repeat(63)
 const ALIKE = ['', '-', '_', 'K', 'k', 'Kk', 'kK', '0', '00', '1e1', '10']
 
 /** Answers that break careless adapters. */
-const ANSWERS = ['', '{}', '\\', '"', "'", 'é\u0301', 'nil', '\r\n', 'x'.repeat(262_144)]
+const ANSWERS = [
+  ...['', '{}', '\\', '"', "'", 'é\u0301', 'nil', '\r\n', '204 0\n\n', '\n \n', '\u0001\u001f\u007f\u2028'],
+  'x'.repeat(262_144),
+]
 
 /** Who wins when many call at once. */
 export function races(test: Test): void {

@@ -1,4 +1,5 @@
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import type { LimiterSettings } from './options.ts'
 
 /** Where the library's memory limiter counts: takes points and says how the bucket stands, at once. */
 interface Counts {
@@ -11,11 +12,20 @@ interface Counts {
  * docs/decisions/0021-memory-limits-at-once.md.
  */
 export class MemoryLimiter extends RateLimiterMemory {
-  declare protected readonly _memoryStorage: Counts
+  declare protected readonly _memoryStorage: Counts | undefined
+  readonly #counts: Counts
+
+  /** Throws a `TypeError` where the library counts elsewhere, which another version of it may do. */
+  constructor(options: LimiterSettings) {
+    super(options)
+    // oxlint-disable-next-line no-underscore-dangle -- The library's own name.
+    const counts = this._memoryStorage
+    if (typeof counts?.incrby !== 'function') throw new TypeError('install rate-limiter-flexible 11.4.0')
+    this.#counts = counts
+  }
 
   /** Takes a point as `consume(bucket)` does. Of the result only `consumedPoints` and `msBeforeNext` are set. */
   consumeNow(bucket: string): RateLimiterRes {
-    // oxlint-disable-next-line no-underscore-dangle -- The library's own name.
-    return this._memoryStorage.incrby(this.getKey(bucket), 1, this.duration)
+    return this.#counts.incrby(this.getKey(bucket), 1, this.duration)
   }
 }

@@ -22,7 +22,10 @@ export interface LimitOptions {
   readonly name: string
   /** Requests per window, 1 to 1 000 000 000. */
   readonly points: number
-  /** 1 to 2 592 000 (30 days). */
+  /**
+   * 1 to 2 592 000 (30 days); where this process counts, also as a fallback, to 2 147 483 (24 days): a timer of Node
+   * lasts no longer.
+   */
   readonly windowSeconds: number
   /** Whose bucket a request fills. `address`: the client's IPv4 address or IPv6 /64; without one, no limit. */
   readonly per: 'key' | 'session' | 'account' | 'address'
@@ -41,6 +44,9 @@ export interface LimitOptions {
 
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
+/** The library forgets a bucket by a timer, and Node runs a timer of 2^31 ms or more at once. */
+const LONGEST_TIMER_SECONDS = 2_147_483
+
 /** Checks a limit. Throws a `TypeError` that names it, the option and the bound. */
 export function checkedLimit(options: LimitOptions): LimitOptions {
   const { name, points, windowSeconds, storeTimeoutMs = 1000, localPoints = 1 } = options
@@ -49,7 +55,7 @@ export function checkedLimit(options: LimitOptions): LimitOptions {
   }
   const bounds = {
     points: [points, 1_000_000_000],
-    windowSeconds: [windowSeconds, 2_592_000],
+    windowSeconds: [windowSeconds, options.store && !options.localPoints ? 2_592_000 : LONGEST_TIMER_SECONDS],
     storeTimeoutMs: [storeTimeoutMs, 60_000],
     localPoints: [localPoints, 1_000_000_000],
   } as const
