@@ -3,6 +3,7 @@ import { createVerifier } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'
+import { mistyped } from '../harness/addresses.ts'
 import { type Fields, fieldsFor, newWallet, openVerifier, signed, textA, textB } from './wallets.ts'
 
 const wallet = newWallet()
@@ -212,9 +213,6 @@ t.test('answers one 401 for every cause and keeps the cause for the event', asyn
 t.test('names the field of a malformed proof', async t => {
   const { verify, clock } = openVerifier()
   const good = await signed(wallet, fieldsFor(wallet, clock))
-  const flipped = wallet.address.replace(/[a-f]/i, letter =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  )
   const wrong: Record<string, unknown[]> = {
     address: [
       undefined,
@@ -223,7 +221,7 @@ t.test('names the field of a malformed proof', async t => {
       `${wallet.address}0`,
       wallet.address.slice(2),
       `0X${wallet.address.slice(2)}`,
-      flipped,
+      mistyped(wallet.address),
     ],
     signature: [
       undefined,

@@ -1,5 +1,6 @@
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
+import { mistyped } from '../../harness/addresses.ts'
 import {
   bearer,
   bootstrapUser,
@@ -111,10 +112,8 @@ t.test(
       isRefused(t, await bootstrap(missing), 400, 'invalid_request', field)
       isRefused(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
     }
-    // One letter in the other case: always a wrong checksum.
-    const flip = (letter: string): string => (letter < 'a' ? letter.toLowerCase() : letter.toUpperCase())
-    const wrongChecksum = `0x${wallet.address.slice(2).replace(/[a-f]/i, flip)}`
-    isRefused(t, await bootstrap({ ...good, address: wrongChecksum }), 400, 'invalid_request', 'address')
+    const wrong = await bootstrap({ ...good, address: mistyped(wallet.address) })
+    isRefused(t, wrong, 400, 'invalid_request', 'address')
     isRefused(
       t,
       await bootstrap({ ...good, sessionTtlSeconds: 59 }),
