@@ -37,9 +37,10 @@ const PAUSES_MS = [50, 250]
  */
 export async function end<T>(
   { settings, storage, runs }: Mode,
-  { storageKey, fence }: { readonly storageKey: string; readonly fence: number },
+  claim: { readonly storageKey: string; readonly fence: number },
   { ending, kept, won, late }: Outcome<T>,
 ): Promise<T> {
+  const { storageKey, fence } = claim
   let settled: Settled
   try {
     for (let tries = 0; ; tries++) {
@@ -55,7 +56,6 @@ export async function end<T>(
     }
   } finally {
     // Also when the store failed: those who wait then ask it themselves.
-    const run = runs.claimed(storageKey, fence)
-    if (run) runs.end(run, settled)
+    runs.endClaimed(claim, settled)
   }
 }

@@ -97,8 +97,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
         return end(mode, claim, outcomeOf(answer, expiry(), settings))
       } catch (error) {
         // An answer that is none. Those who wait in this process find out by themselves.
-        const run = mode.runs.claimed(claim.storageKey, claim.fence)
-        if (run) mode.runs.end(run)
+        mode.runs.endClaimed(claim)
         return Promise.reject(error)
       }
     },

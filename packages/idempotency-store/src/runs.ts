@@ -34,10 +34,10 @@ export interface LocalRuns {
   open(run: LocalRun, now: EpochMs): void
   /** The live run of a key. */
   find(key: string, now: EpochMs): LocalRun | undefined
-  /** The run that holds a fence. */
-  claimed(key: string, fence: number): LocalRun | undefined
   /** Ends a run and tells those who wait for it. */
   end(run: LocalRun, settled?: Settled): void
+  /** Ends the run that holds a fence, where it is one of this process. */
+  endClaimed(claim: { readonly storageKey: string; readonly fence: number }, settled?: Settled): void
   /** Ends a run whose attempt threw: so do those who wait for it, since a fault is not an answer. */
   fail(run: LocalRun, error: unknown): void
   /** Resolves when the run ends; at once when it has. */
@@ -63,6 +63,13 @@ export function localRuns(): LocalRuns {
       if (now < old.leaseUntil) break
       close(old)?.resolve(undefined)
     }
+  }
+  const claimed = (key: string, fence: number): LocalRun | undefined => {
+    const first = byKey.get(key)
+    if (first?.fence === fence) return first
+    // Another payload of the key came first, or the run is not of this process.
+    for (const run of others) if (run.fence === fence && run.key === key) return run
+    return undefined
   }
   const ended = async (run: LocalRun): Promise<Settled> => {
     if (!isOpen(run)) return undefined
@@ -91,14 +98,11 @@ export function localRuns(): LocalRuns {
       const run = byKey.get(key)
       return run && now < run.leaseUntil ? run : undefined
     },
-    claimed(key, fence) {
-      const first = byKey.get(key)
-      if (first?.fence === fence) return first
-      // Another payload of the key came first, or the run is not of this process.
-      for (const run of others) if (run.fence === fence && run.key === key) return run
-      return undefined
-    },
     end: (run, settled) => close(run)?.resolve(settled),
+    endClaimed({ storageKey, fence }, settled) {
+      const run = claimed(storageKey, fence)
+      if (run) close(run)?.resolve(settled)
+    },
     fail: (run, error) => close(run)?.resolve(Promise.reject(error)),
     ended,
     async drained() {
