@@ -15,6 +15,22 @@ t.test('lets a session pass that holds what the rule asks for', async t => {
   t.match(verdict.value.evidence, { operation: 'cards.list', keyId: 'key_1', sessionId: 'ses_1' })
 })
 
+t.test('decides at once where there is nothing to wait for, and fails by its promise only', async t => {
+  const { guard, bearer } = await bench({
+    limits: [{ name: 'perKey', points: 2, windowSeconds: 60, per: 'key' }],
+  })
+  const authorization = await bearer()
+  const first = guard.check({ authorization }, read)
+  t.type(first, Promise)
+  t.match(await first, { ok: true })
+  t.match(guard.check({ authorization }, read), { ok: true })
+  t.match(guard.check({ authorization }, read), { ok: false, code: 'rate_limited' })
+  t.match(guard.check({ authorization: undefined }, read), { ok: false, code: 'unauthorized' })
+  const wrong = guard.check({ authorization }, { operation: '' })
+  t.type(wrong, Promise)
+  await t.rejects(async () => wrong, TypeError)
+})
+
 t.test('challenges without an error code when no bearer credential is sent', async t => {
   const { guard } = await bench()
   for (const authorization of [undefined, '', 'Basic dXNlcjpwYXNz', 'Bearer', 'DPoP abc']) {
@@ -167,7 +183,7 @@ t.test('throws a fault when a policy cannot be had or read', async t => {
   for (const [name, policies] of Object.entries(sources)) {
     const { guard, bearer } = await bench({ policies })
     const authorization = await bearer({ policyIds: ['p'] })
-    await t.rejects(guard.check({ authorization }, read), { name: 'Fault' }, name)
+    await t.rejects(async () => guard.check({ authorization }, read), { name: 'Fault' }, name)
   }
 })
 
@@ -197,9 +213,10 @@ t.test('throws a fault when a store is silent for longer than storeTimeoutMs', a
 
   const policies = await bench({ policies: never, storeTimeoutMs: 20 })
   const authorization = await policies.bearer({ policyIds: ['p'] })
-  await t.rejects(policies.guard.check({ authorization }, read), fault)
+  await t.rejects(async () => policies.guard.check({ authorization }, read), fault)
   const strict = await bench({ revocation: { mode: 'strict', isLive: never }, storeTimeoutMs: 20 })
-  await t.rejects(strict.guard.check({ authorization: await strict.bearer() }, read), fault)
+  const live = await strict.bearer()
+  await t.rejects(async () => strict.guard.check({ authorization: live }, read), fault)
 })
 
 t.test('throws at construction for a wrong option, and at start-up for a wrong rule', async t => {

@@ -10,7 +10,7 @@ import type { Admitted, Authorised, OpenCall, Route, Stage } from './stages.ts'
 /** What the steps of a route work with. */
 export interface Works {
   readonly settings: Settings
-  readonly check?: (facts: RequestFacts) => Promise<Verdict<AccessLike>>
+  readonly check?: (facts: RequestFacts) => Verdict<AccessLike> | Promise<Verdict<AccessLike>>
   readonly idempotency?: IdempotencyPart
   readonly accountOf: (access: AccessLike) => string
 }

@@ -1,13 +1,5 @@
-import { allow, type EpochMs, type Session, type Verdict } from '@gatewright/kernel'
-import {
-  accessOf,
-  blocked,
-  evidenceOf,
-  rateLimited,
-  wrongSurface,
-  type Access,
-  type Proven,
-} from './access.ts'
+import { allow, type EpochMs, type Session } from '@gatewright/kernel'
+import { accessOf, blocked, evidenceOf, rateLimited, wrongSurface, type Proven } from './access.ts'
 import { challenges } from './challenge.ts'
 import type { GuardDenial, HeaderFields } from './codes.ts'
 import { rateLimitFields } from './limits/fields.ts'
@@ -23,7 +15,7 @@ import { checkedRule, lackingScopes, neededScopes, type Rule } from './rule.ts'
 import { countCall, reserveSpend, settleSpend, simulateSpend } from './spend.ts'
 import type { SpendStorage } from './storage/port.ts'
 import { withinTime } from './timeout.ts'
-import type { Guard } from './verbs.ts'
+import type { Decision, Guard } from './verbs.ts'
 
 const NOTHING_TAKEN: LimitsTaken = { refused: undefined, states: [] }
 const NO_FIELDS: HeaderFields = []
@@ -36,8 +28,6 @@ interface Asked {
   readonly address: string | undefined
   readonly now: EpochMs
 }
-
-type Decision = Verdict<Access, GuardDenial> | Promise<Verdict<Access, GuardDenial>>
 
 /** Makes a guard. Throws a `TypeError` for a wrong option. */
 export function createGuard(options: GuardOptions): Guard {
@@ -133,8 +123,7 @@ export function createGuard(options: GuardOptions): Guard {
         const now = clock.now()
         const found = prove(authorization, address, now)
         if (!(found instanceof Promise)) {
-          const decision = isDenial(found) ? found : decide({ proven: found, rule, limits, address, now })
-          return decision instanceof Promise ? decision : Promise.resolve(decision)
+          return isDenial(found) ? found : decide({ proven: found, rule, limits, address, now })
         }
         return found.then(later =>
           isDenial(later) ? later : decide({ proven: later, rule, limits, address, now: clock.now() }),

@@ -5,15 +5,19 @@ import type { Rule } from './rule.ts'
 import type { Spend, SpendHold } from './spend.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
 
+/** What `check` says: a promise only where there is something to wait for. */
+export type Decision = Verdict<Access, GuardDenial> | Promise<Verdict<Access, GuardDenial>>
+
 /** Decides per request. Made once per process by `createGuard`. */
 export interface Guard {
   /**
    * Whether a request may pass: credential, session, revocation, surface, scope, limits, policy, in this order;
    * the first "no" wins. A cached token with in-process limits costs no I/O. Limits count after the credential
    * is proven. A session is good while `now < expiresAt`. Of simultaneous requests at the last point of a limit
-   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. Decides at once where no
+   * I/O is needed; `await` takes both. It never throws: what it fails with is the promise's.
    */
-  check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
+  check(facts: GuardFacts, rule: Rule): Decision
 
   /**
    * Whether a credential proves a session that still stands, without any rule: nothing is counted. At once where

@@ -120,6 +120,19 @@ function bytesHeld(): number {
   return process.memoryUsage().arrayBuffers
 }
 
+t.test('memory of tokens that left serves those to come', async t => {
+  const { send, verified } = await counting({ cacheEntries: 64 })
+  const before = bytesHeld()
+  for (let n = 0; n < 64; n++) await send(n)
+  const full = bytesHeld() - before
+  for (let n = 64; n < 256; n++) await send(n)
+  t.ok(full > 60_000)
+  t.ok(bytesHeld() - before < full + 100_000)
+  t.equal(verified(), 256)
+  for (let n = 192; n < 256; n++) t.equal(await send(n), true)
+  t.equal(verified(), 256, 'each is still known by its own text')
+})
+
 t.test('drops tokens whose time is over as new ones come', async t => {
   const { send, clock, verified } = await counting({ cacheSeconds: 60, maxTokenBytes: 16_384 })
   const pad = 'x'.repeat(8000)

@@ -161,7 +161,7 @@ t.test('a storm of unknown keys causes one fetch per cool-down', async t => {
   })
   const authorization = `Bearer ${await token(unknown, { ...AUTH0, sub: 'u' })}`
   const all = await Promise.all(
-    Array.from({ length: 50 }, () => guard.check({ authorization }, { operation: 'a.b' })),
+    Array.from({ length: 50 }, async () => guard.check({ authorization }, { operation: 'a.b' })),
   )
   t.ok(all.every(verdict => !verdict.ok && verdict.code === 'unauthorized'))
   t.equal(asked(), 1)
@@ -189,7 +189,7 @@ t.test('answers 503, never 401, when the key set cannot be had', async t => {
       clock: manualClock(Date.now()),
     })
     await t.rejects(
-      guard.check({ authorization }, { operation: 'a.b' }),
+      async () => guard.check({ authorization }, { operation: 'a.b' }),
       { code: 'ERR_KEYS_UNAVAILABLE' },
       name,
     )

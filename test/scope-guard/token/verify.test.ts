@@ -255,7 +255,7 @@ t.test('throws a fault, not a 401, when keys cannot be had or read', async t => 
   ]
   for (const keys of sources) {
     const { send, good, key } = await door({ keys })
-    await t.rejects(send(await sign(key, good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
+    await t.rejects(async () => send(await sign(key, good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
   }
 })
 
@@ -265,7 +265,7 @@ t.test('throws a fault for a key that is too weak to use, published by the sourc
   const { send, good } = await door({ keys: localKeys({ keys: [jwk] }) })
   const input = `${encode({ alg: 'RS256', typ: 'at+jwt', kid: 'weak' })}.${encode(good)}`
   const signature = createSign('RSA-SHA256').update(input).sign(privateKey, 'base64url')
-  await t.rejects(send(`${input}.${signature}`), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
+  await t.rejects(async () => send(`${input}.${signature}`), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
 })
 
 t.test('verifies again after cacheSeconds, so a dropped key stops serving', async t => {
@@ -294,6 +294,9 @@ t.test(
     const open = await door({ keys: thenable('good') })
     t.match(await open.send(await sign(key, open.good)), { ok: true })
     const down = await door({ keys: thenable('bad') })
-    await t.rejects(down.send(await sign(key, down.good)), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' })
+    await t.rejects(async () => down.send(await sign(key, down.good)), {
+      name: 'Fault',
+      code: 'ERR_KEYS_UNAVAILABLE',
+    })
   },
 )

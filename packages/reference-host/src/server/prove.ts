@@ -32,7 +32,7 @@ export function prover(operation: Operation, services: ProveServices): Prove {
 
   const rule = ruleOf(operation)
   guard.prepare(rule)
-  const bySession: Prove = facts => guard.check(guardFacts(facts), rule)
+  const bySession: Prove = async facts => guard.check(guardFacts(facts), rule)
   if (credential === 'user-key-or-session') {
     const byUserKey = byKey('user')
     return facts => (facts.header('x-user-key') === undefined ? bySession(facts) : byUserKey(facts))

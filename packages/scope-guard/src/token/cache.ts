@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { EpochMs } from '@gatewright/kernel'
+import { keptTexts, SLOT_BYTES, type Place } from './texts.ts'
 
 /** What the cache needs to know of what it holds. */
 interface Held {
@@ -15,8 +16,8 @@ export interface TokenCache<T extends Held> {
   set(authorization: string, value: T, now: EpochMs): void
 }
 
-interface Entry<T> {
-  readonly text: Buffer
+interface Entry<T> extends Place {
+  readonly length: number
   readonly value: T
 }
 
@@ -29,11 +30,11 @@ const handleOf = (authorization: string): string => authorization.slice(-12)
 /** Given each time: without, the library makes an empty one. */
 const PEEK = {}
 
-/** A rough size of one entry beside its text, in bytes: session, scope set, map slots, the buffer's own. */
+/** A rough size of one entry beside its text, in bytes: session, scope set, map slots, a buffer's own. */
 const ENTRY_BYTES = 1280
 
-/** How many entries whose time is over a new one drops: more than one, so that they do not pile up. */
-const DROPPED_PER_SET = 2
+/** After so many new entries, up to twice as many leave whose time is over: they do not pile up. */
+const SETS_PER_SWEEP = 16
 
 /**
  * Found by the end of the text, decided by all of it: no two texts are ever taken for each other. The texts lie
@@ -42,14 +43,16 @@ const DROPPED_PER_SET = 2
  * Bounded by entries and by bytes; the least recently used goes first, of those used since it was half full.
  */
 export function tokenCache<T extends Held>(entries: number, bytes: number): TokenCache<T> {
-  const dispose = ({ text }: Entry<T>): void => void text.fill(0)
+  const texts = keptTexts()
+  const dispose = (entry: Entry<T>): void => texts.wipe(entry, entry.length)
   const cache = new LRUCache<string, Entry<T>>({ max: entries, maxSize: bytes, dispose })
-  const dropOld = (now: EpochMs): void => {
-    for (let dropped = 0; dropped < DROPPED_PER_SET; dropped++) {
-      const [oldest] = cache.rkeys()
-      const held = oldest === undefined ? undefined : cache.peek(oldest)
-      if (oldest === undefined || !held || now < held.value.until) return
-      cache.delete(oldest)
+  let sets = 0
+  const sweep = (now: EpochMs): void => {
+    let left = 2 * SETS_PER_SWEEP
+    for (const handle of cache.rkeys()) {
+      const held = cache.peek(handle, PEEK)
+      if (held === undefined || now < held.value.until || left-- === 0) return
+      cache.delete(handle)
     }
   }
   return {
@@ -63,13 +66,17 @@ export function tokenCache<T extends Held>(entries: number, bytes: number): Toke
         cache.delete(handle)
         return undefined
       }
-      return held.text.toString('latin1') === authorization ? held.value : undefined
+      const { start, length } = held
+      if (length !== authorization.length) return undefined
+      const text = held.bytes.toString('latin1', start, start + length)
+      return text === authorization ? held.value : undefined
     },
     set(authorization, value, now) {
-      dropOld(now)
-      const text = Buffer.allocUnsafeSlow(authorization.length)
-      text.write(authorization, 'latin1')
-      cache.set(handleOf(authorization), { text, value }, { size: authorization.length + ENTRY_BYTES })
+      if (++sets % SETS_PER_SWEEP === 0) sweep(now)
+      const { length } = authorization
+      const { bytes: at, start } = texts.keep(authorization)
+      const entry = { bytes: at, start, length, value }
+      cache.set(handleOf(authorization), entry, { size: Math.max(length, SLOT_BYTES) + ENTRY_BYTES })
     },
   }
 }
