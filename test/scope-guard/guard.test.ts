@@ -29,6 +29,9 @@ t.test('decides at once where there is nothing to wait for, and fails by its pro
   const wrong = guard.check({ authorization }, { operation: '' })
   t.type(wrong, Promise)
   await t.rejects(async () => wrong, TypeError)
+  const nothing = guard.check(undefined as never, read)
+  t.type(nothing, Promise)
+  await t.rejects(async () => nothing, TypeError)
 })
 
 t.test('challenges without an error code when no bearer credential is sent', async t => {

@@ -117,8 +117,9 @@ export function createGuard(options: GuardOptions): Guard {
   })
 
   return {
-    check({ authorization, address }, rule) {
+    check(facts, rule) {
       try {
+        const { authorization, address } = facts
         const limits = prepare(rule)
         const now = clock.now()
         const found = prove(authorization, address, now)

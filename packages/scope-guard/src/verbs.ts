@@ -14,8 +14,9 @@ export interface Guard {
    * Whether a request may pass: credential, session, revocation, surface, scope, limits, policy, in this order;
    * the first "no" wins. A cached token with in-process limits costs no I/O. Limits count after the credential
    * is proven. A session is good while `now < expiresAt`. Of simultaneous requests at the last point of a limit
-   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. Decides at once where no
-   * I/O is needed; `await` takes both. It never throws: what it fails with is the promise's.
+   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. Decides at once for
+   * a cached token where no store is asked and at most one limit counts; `await` takes both. It never throws: what it
+   * fails with is the promise's.
    */
   check(facts: GuardFacts, rule: Rule): Decision
 
@@ -28,7 +29,7 @@ export interface Guard {
   /** The same decision as `check` for a session that was proven in another way, such as by its API key itself. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
-  /** Checks a rule at start-up. Throws a `TypeError`; `check` would throw the same at the first request. */
+  /** Checks a rule at start-up. Throws a `TypeError`; `check` would fail with the same at the first request. */
   prepare(rule: Rule): void
 
   /**

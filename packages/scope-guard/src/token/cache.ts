@@ -39,7 +39,7 @@ const SETS_PER_SWEEP = 16
 /**
  * Found by the end of the text, decided by all of it: no two texts are ever taken for each other. The texts lie
  * outside the JavaScript heap, so that a heap snapshot shows their ends only, and are wiped when they leave. An entry
- * whose time is over leaves when it is asked for, or when new ones come.
+ * whose time is over leaves when it is asked for, or as new ones come, several at a time.
  * Bounded by entries and by bytes; the least recently used goes first, of those used since it was half full.
  */
 export function tokenCache<T extends Held>(entries: number, bytes: number): TokenCache<T> {
