@@ -52,7 +52,7 @@ function koa(handler: Middleware, ...before: Middleware[]): Listener {
   return app.callback()
 }
 
-/** A handler behind a guard, as the package's README mounts it on Koa. */
+/** A handler behind a guard, as the package's README mounts it on Koa, without the address: no limit here asks it. */
 const guardedBy = (by: typeof guard, handler: Middleware): Middleware => {
   const go = (ctx: Context, next: Next, verdict: Awaited<ReturnType<typeof by.check>>): unknown => {
     const headers = verdict.ok ? verdict.value.headers : verdict.headers

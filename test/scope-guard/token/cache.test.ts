@@ -1,5 +1,5 @@
 import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { getHeapSnapshot, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'
@@ -120,14 +120,45 @@ function bytesHeld(): number {
   return process.memoryUsage().arrayBuffers
 }
 
+/** Every buffer of its own memory that is made until the test ends. */
+function buffersMade(test: Test): readonly Buffer[] {
+  const made: Buffer[] = []
+  const real = Buffer.allocUnsafeSlow
+  Buffer.allocUnsafeSlow = size => {
+    const buffer = real(size)
+    made.push(buffer)
+    return buffer
+  }
+  test.teardown(() => {
+    Buffer.allocUnsafeSlow = real
+  })
+  return made
+}
+
+t.test('wipes a token when it leaves, whether a newer one takes its room or its time is over', async t => {
+  const { check, tokenOf, clock } = await counting({ cacheEntries: 1, maxTokenBytes: 16_384 })
+  const made = buffersMade(t)
+  const lies = (token: string): boolean => made.some(buffer => buffer.includes(token.slice(-60, -20)))
+  // The long one has a buffer of its own.
+  for (const pad of ['', 'x'.repeat(2000)]) {
+    const [first, second] = [await tokenOf(1, pad), await tokenOf(2, pad)]
+    t.equal(await check(`Bearer ${first}`), true)
+    t.equal(lies(first), true)
+    t.equal(await check(`Bearer ${second}`), true)
+    t.same([first, second].map(lies), [false, true])
+    clock.advance(900_000)
+    t.equal(await check(`Bearer ${second}`), false)
+    t.equal(lies(second), false)
+  }
+})
+
 t.test('memory of tokens that left serves those to come', async t => {
   const { send, verified } = await counting({ cacheEntries: 64 })
-  const before = bytesHeld()
+  const made = buffersMade(t)
   for (let n = 0; n < 64; n++) await send(n)
-  const full = bytesHeld() - before
+  t.equal(made.length, 1, 'one block for 64 tokens')
   for (let n = 64; n < 256; n++) await send(n)
-  t.ok(full > 60_000)
-  t.ok(bytesHeld() - before < full + 100_000)
+  t.equal(made.length, 2, 'a new token lies beside the one that leaves for it')
   t.equal(verified(), 256)
   for (let n = 192; n < 256; n++) t.equal(await send(n), true)
   t.equal(verified(), 256, 'each is still known by its own text')

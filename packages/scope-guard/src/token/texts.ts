@@ -40,6 +40,7 @@ export function keptTexts(): Texts {
     wipe(place, length) {
       const { bytes, start } = place
       bytes.fill(0, start, start + length)
+      // Not what was given, which may hold more than its place.
       if (length <= SLOT_BYTES) free.push({ bytes, start })
     },
   }
