@@ -14,6 +14,11 @@ export interface Spend {
   /** ISO 4217. Caps are in US cents. */
   readonly currency: string
   /**
+   * Other operations that this spend completes, such as the one that asked for a payment which the rule's operation makes:
+   * limits that name any of them bind too, and one that names several counts the spend once.
+   */
+  readonly countsAs?: readonly string[]
+  /**
    * The id of the hold, default random. Give the operation's stable id (such as `effectId`), so that a reservation
    * of unknown outcome can be repeated and a hold found again after a crash.
    */
@@ -79,7 +84,7 @@ async function judge(access: Access, spend: Spend, options: SpendOptions): Promi
   checkedSpend(spend)
   if (rule.spends === undefined)
     throw new TypeError(`rule of "${rule.operation}" does not say that it spends`)
-  const plan = chain.caps(rule.operation, rule.spends)
+  const plan = chain.caps([rule.operation, ...(spend.countsAs ?? [])], rule.spends)
   if (plan.uncountable && !options.storage) return plan.uncountable
   if (!plan.money) return { cents: 0, planned: plan.items(0, options.clock.now()) }
   const cents = await usdCents(spend, options.rates)
@@ -140,7 +145,7 @@ export async function simulateSpend(
 /** A call that moves no money counts against `maxCount` limits only; one that does, counts when it reserves. */
 function judgeCall({ rule, chain }: Access, { storage, clock }: SpendOptions): Judged | Block {
   if (rule.spends !== undefined) return { cents: 0, planned: [] }
-  const plan = chain.caps(rule.operation, undefined)
+  const plan = chain.caps([rule.operation], undefined)
   if (plan.uncountable && !storage) return plan.uncountable
   return { cents: 0, planned: plan.counted ? plan.items(0, clock.now()) : [] }
 }

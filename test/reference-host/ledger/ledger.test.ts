@@ -8,6 +8,7 @@ import {
   type Ledger,
   type Transfer,
 } from '@gatewright/reference-host'
+import type { SpendHold } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { holds } from '../../harness/holds.ts'
@@ -36,9 +37,11 @@ function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>):
 const opener = (dialect: SqlDialect): typeof openPostgres =>
   dialect === 'postgres' ? openPostgres : openSqlite
 
-const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer => ({
-  ...{ id, debit, credit, amountCents, cause: 'test' },
-})
+const transferOf = (debit: string, credit: string, amountCents: number, id = uniqueName()): Transfer =>
+  ({
+    ...{ id, debit, credit, amountCents, cause: 'test' },
+    ...(debit.startsWith('user:') ? { cover: { exempt: 'operator_correction' } } : {}),
+  }) as Transfer
 const fail = (error: unknown): never => {
   throw error
 }
@@ -64,6 +67,30 @@ onBoth('moves nothing that a user does not have, to the cent', async (t, { dbs, 
   t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 500)), 'done')
   t.equal(await move(db, ledger, transferOf(revenue, operator, 501)), 'insufficient', 'nor the house')
 })
+
+onBoth(
+  "refuses to debit a user's account without a hold of that account and amount, whatever the types say",
+  async (t, { dbs, ledgers }) => {
+    const [db, ledger] = [dbs[0]!, ledgers[0]!]
+    await move(db, ledger, transferOf(operator, user('ann'), 500))
+    const hold = (accountId: string, amountCents: number, currency = 'USD'): SpendHold => ({
+      ...{ id: uniqueName(), accountId, amountCents, held: false },
+      requested: { amountCents, currency },
+    })
+    const debit = (cover: SpendHold | undefined, amountCents = 200): Promise<string> =>
+      move(db, ledger, { ...transferOf(user('ann'), revenue, amountCents), cover } as Transfer)
+    await t.rejects(debit(undefined), { name: 'TypeError', message: /needs the hold/ })
+    await t.rejects(debit(hold('bob', 200)), { name: 'TypeError', message: /another account/ })
+    await t.rejects(debit(hold('ann', 199)), { name: 'TypeError', message: /hold is of 199 USD, not 200/ })
+    await t.rejects(debit(hold('ann', 200, 'EUR')), { name: 'TypeError', message: /200 EUR/ })
+    const elsewhere = { ...transferOf(user('ann'), revenue, 1), cover: undefined, debit: 'held:ann:cards' }
+    await t.rejects(move(db, ledger, elsewhere as unknown as Transfer), { message: /needs the hold/ })
+    t.equal(await ledger.balance(db, user('ann')), 500)
+    t.equal(await debit(hold('ann', 200)), 'done')
+    t.equal(await debit(hold('ann', 200), 100), 'done', 'a hold covers less, too')
+    t.equal(await ledger.balance(db, user('ann')), 200)
+  },
+)
 
 onBoth('one id moves money once, and never stands for another transfer', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]

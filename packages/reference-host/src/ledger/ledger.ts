@@ -10,19 +10,33 @@ import {
   type SqlDialect,
   type SqlQueries,
 } from '@gatewright/kernel/sql'
-import { mayOverdraw } from './accounts.ts'
+import type { SpendHold } from '@gatewright/scope-guard'
+import { holdsUserMoney, ledgerAccounts, mayOverdraw, type OwnAccount, type UserAccount } from './accounts.ts'
+
+/**
+ * What allows a debit of a user's account: the hold that was reserved for it under the policies of whoever triggers it, or
+ * the reason why no policy is asked.
+ */
+export type Cover =
+  | SpendHold
+  /** `own_money_back`: to another account of the same user. `operator_correction`: booked by hand. */
+  | { readonly exempt: 'own_money_back' | 'operator_correction' }
+
+/** The account that money leaves, and for a user's account what covers the debit. */
+export type Debit =
+  | { readonly debit: OwnAccount; readonly cover?: undefined }
+  | { readonly debit: UserAccount; readonly cover: Cover }
 
 /** Money that moves: out of `debit`, into `credit`. */
-export interface Transfer {
+export type Transfer = {
   /** Names the event that moves it, such as `payin:payin_1`. One id moves money once, ever. */
   readonly id: string
-  readonly debit: string
   readonly credit: string
   /** Integer US cents, at least 1. */
   readonly amountCents: number
   /** Why, for people: one word. */
   readonly cause: string
-}
+} & Debit
 
 /**
  * What became of a transfer. `repeated`: its id has moved this money before. `conflict`: its id stands for another transfer.
@@ -46,7 +60,9 @@ export interface LedgerReport {
 export interface Ledger {
   /**
    * Moves money in the caller's transaction. Of simultaneous transfers out of one account each sees the ones before it;
-   * of simultaneous transfers with one id one moves. Faults: `ERR_STORE_*`.
+   * of simultaneous transfers with one id one moves. Throws a `TypeError` for a debit of a user's account that no hold of
+   * that account and at least that amount covers: a programming error, and the caller's transaction rolls back. Faults:
+   * `ERR_STORE_*`.
    */
   transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<Transferred>
   /** An account's balance in cents: what was credited less what was debited. 0 for one that never had money. */
@@ -118,6 +134,7 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
       if (!Number.isSafeInteger(amountCents) || amountCents < 1) {
         throw new TypeError(`amountCents must be a safe integer of at least 1, not ${String(amountCents)}`)
       }
+      if (holdsUserMoney(debit)) checkCover(transfer)
       const overdraw = (account: string): number => (mayOverdraw(account) ? 1 : 0)
       await rows(tx, OPEN_ACCOUNTS, [debit, overdraw(debit), credit, overdraw(credit)])
       if (dialect === 'postgres') await rows(tx, LOCK, [debit])
@@ -160,6 +177,20 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         }
       }),
   }
+}
+
+/** Throws unless a debit of a user's account is covered. */
+function checkCover({ id, debit, amountCents, cover }: Transfer): void {
+  const wrong = (what: string): never => {
+    throw new TypeError(`transfer ${id} debits ${debit}: ${what}`)
+  }
+  if (!cover) return wrong('it needs the hold that covers it, or a named exemption')
+  if ('exempt' in cover) return
+  if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold is of another account')
+  // What was asked for, not what counters hold: where no cap applies, nothing is counted.
+  const { amountCents: most, currency } = cover.requested
+  if (currency !== 'USD' || most < amountCents)
+    wrong(`its hold is of ${most} ${currency}, not ${amountCents} USD`)
 }
 
 /** Folds unless another host is at it: two that lock accounts in different orders would wait for each other. */

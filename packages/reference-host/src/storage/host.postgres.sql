@@ -178,3 +178,9 @@ create table {prefix}chain_cursors (
   lease_owner text not null,
   lease_until bigint not null
 );
+
+-- version 3
+alter table {prefix}payins add column operation text collate "C" not null default 'subscriptions.payin';
+
+update {prefix}payins set operation = 'subscriptions.checkout'
+  where effect_id in (select effect_id from {prefix}subscriptions);

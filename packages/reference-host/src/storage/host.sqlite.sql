@@ -179,3 +179,9 @@ create table {prefix}chain_cursors (
   lease_owner text not null,
   lease_until integer not null
 );
+
+-- version 3
+alter table {prefix}payins add column operation text not null default 'subscriptions.payin';
+
+update {prefix}payins set operation = 'subscriptions.checkout'
+  where effect_id in (select effect_id from {prefix}subscriptions);

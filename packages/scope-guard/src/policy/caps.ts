@@ -111,14 +111,14 @@ function planOf(caps: readonly Cap[]): CapPlan {
 /** Compiles the caps of a chain; the plan of each operation is made once. */
 export function compileCaps(
   policies: readonly StoredPolicy[],
-): (operation: string, kind: SpendKind) => CapPlan {
+): (operations: readonly string[], kind: SpendKind) => CapPlan {
   const caps = lowest(policies.flatMap(capsOf))
   const plans = new Map<string, CapPlan>()
-  return (operation, kind) => {
-    const key = `${kind ?? ''} ${operation}`
+  return (operations, kind) => {
+    const key = `${kind ?? ''} ${operations.join(' ')}`
     let plan = plans.get(key)
     if (!plan) {
-      plan = planOf(caps.filter(cap => cap.applies(operation, kind)))
+      plan = planOf(caps.filter(cap => operations.some(operation => cap.applies(operation, kind))))
       plans.set(key, plan)
     }
     return plan

@@ -8,8 +8,8 @@ export interface Chain {
   block(facts: CallFacts): Block | undefined
   /** Whether any policy counts calls, so that operations that move no money may need a counter. */
   readonly countsCalls: boolean
-  /** The caps that bind an operation. */
-  caps(operation: string, kind: SpendKind): CapPlan
+  /** The caps that bind a call which counts as these operations: each cap that applies to any of them, once. */
+  caps(operations: readonly string[], kind: SpendKind): CapPlan
 }
 
 /**

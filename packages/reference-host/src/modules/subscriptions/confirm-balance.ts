@@ -24,20 +24,19 @@ export function confirmBalance({ clock, payins, endings }: ModuleServices): Oper
     body: Type.Object({ payinId: PayinId }),
     answer: Type.Object({ payin: PayinShape }),
     refuses: [404],
-    // The amount has been held since the pay-in was made.
-    spends: false,
-    async write({ caller, body }, { tx }) {
+    spends: true,
+    async write({ caller, body }, { tx, reserve }) {
       const now = clock.now()
       const payin = await lockedPayin(payins, tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin
-      const { status, planId, expiresAt } = payin.value
+      const { status, planId, expiresAt, amountCents, currency, operation } = payin.value
       if (status === 'settled') return answered(payin.value)
       if (planId === null) return refused('fills the balance: it cannot be paid from it')
       if (status === 'confirming') return refused('has a payment under way')
       if (now >= expiresAt) return refused('has expired: ask for a new one')
-      const paid = await endings.paidFromBalance(tx, payin.value, now)
-      if (!paid) return refused('costs more than the balance holds: fund the balance first')
-      return answered(paid)
+      const spend = { amountCents, currency, countsAs: [operation] }
+      const paid = await endings.paidFromBalance(tx, payin.value, () => reserve(spend), now)
+      return paid.ok ? answered(paid.value) : paid
     },
   })
 }

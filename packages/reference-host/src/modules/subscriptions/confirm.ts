@@ -29,7 +29,7 @@ export function confirmPayin(services: ModuleServices): Operation {
     body: Body,
     answer: Type.Object({ payin: PayinShape }),
     refuses: [404],
-    // The amount has been held since the pay-in was made.
+    // Nothing leaves an account here: a payment on a chain comes from outside.
     spends: false,
     ask: call => askChain(services, call),
     async write({ caller, body }, { tx, asked }) {

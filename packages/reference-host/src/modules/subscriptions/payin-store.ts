@@ -54,8 +54,8 @@ const OPEN_MS = 86_400_000
 
 const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subscription_id, plan_id, amount_cents,
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
-    created_at, expires_at, due_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20)
+    created_at, expires_at, due_at, operation)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)
   returning *`
 const RECORD = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7)`
@@ -95,6 +95,7 @@ export function payinStore(dialect: SqlDialect): PayinStore {
           ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
           : [null, null, null, null, 0]),
         ...[payTo ? payTo.units.toString() : null, payTo?.payer ?? null, now, now + OPEN_MS],
+        payin.operation,
       ])
       const made = toPayin(row as SqlRow)
       await rows(tx, RECORD, [made.id, 1, null, made.status, 'created', null, now])

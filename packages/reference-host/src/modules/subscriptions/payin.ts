@@ -21,6 +21,8 @@ export interface PayTo {
 export interface NewPayin {
   readonly accountId: string
   readonly userId: string | null
+  /** The operation that asked for it: limits on that operation bind its payment too. */
+  readonly operation: string
   readonly subscriptionId: string | null
   readonly planId: string | null
   /** Integer US cents, 1 to 100 000 000. */
@@ -79,6 +81,7 @@ export function toPayin(row: SqlRow): Payin {
     position: toInteger(row['position']),
     accountId: toText(row['account_id']),
     userId: textOrNull(row['user_id']),
+    operation: toText(row['operation']),
     subscriptionId: textOrNull(row['subscription_id']),
     planId: textOrNull(row['plan_id']),
     amountCents: toInteger(row['amount_cents']),

@@ -64,7 +64,17 @@ export async function requestPayin(
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
   const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !OWN.has(name)))
-  const payin = { accountId, userId, ...purchase, currency, method, properties, payTo: payTo.value }
+  const { operation } = caller.rule
+  const payin = {
+    accountId,
+    userId,
+    operation,
+    ...purchase,
+    currency,
+    method,
+    properties,
+    payTo: payTo.value,
+  }
   return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, services.clock.now()))
 }
 
