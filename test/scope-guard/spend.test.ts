@@ -141,3 +141,17 @@ t.test('throws for an amount, currency or rule that cannot be spent under', asyn
     /does not say that it spends/,
   )
 })
+
+t.test('a spend that completes another operation counts once under each limit that names either', async t => {
+  const most = (operations: string[]) => ({ operations, maxCents: 100, window: 'total' })
+  const named = [['orders.ask'], ['withdrawals.create'], ['orders.ask', 'withdrawals.*']]
+  for (const operations of named) {
+    const { guard, access } = await spender({ limits: [most(operations)] }, { spend: memoryStorage() })
+    const spend = { amountCents: 60, currency: 'USD', countsAs: ['orders.ask'] }
+    t.match(await guard.reserve(access, spend), { ok: true, value: { held: true } })
+    t.match(await guard.reserve(access, spend), { code: 'policy_blocked', details: { remaining: 40 } })
+  }
+  const other = await spender({ limits: [most(['orders.pay'])] }, { spend: memoryStorage() })
+  const spend = { amountCents: 101, currency: 'USD', countsAs: ['orders.ask'] }
+  t.match(await other.guard.reserve(other.access, spend), { ok: true, value: { held: false } })
+})

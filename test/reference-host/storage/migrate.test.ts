@@ -33,7 +33,16 @@ for (const dialect of ['postgres', 'sqlite'] as const satisfies readonly SqlDial
       t.match(
         kept.map(row => ({ ...row, moves: toInteger(row['moves']) })),
         [
-          { id: 'payin_early', status: 'awaiting_payment', moves: 1, hold: '{"held":true}', chain_id: null },
+          {
+            ...{
+              id: 'payin_early',
+              status: 'awaiting_payment',
+              moves: 1,
+              hold: '{"held":true}',
+              chain_id: null,
+            },
+            operation: 'subscriptions.payin',
+          },
           { id: 'payin_late' },
         ],
       )

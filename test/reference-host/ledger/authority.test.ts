@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { manualClock } from '@gatewright/kernel/testing'
+import fc from 'fast-check'
+import t from 'tap'
+import { holds } from '../../harness/holds.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
+import {
+  CapModel,
+  overspent,
+  type Chain,
+  type Charge,
+  type MoneyPolicy,
+  type Payment,
+} from './authority-model.ts'
+
+/** The runs go over midnight, into another month. */
+const NOON = Date.UTC(2026, 0, 31, 12)
+const clock = manualClock(NOON)
+const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
+t.teardown(() => host.close())
+
+/** The operations that make a pay-in, pay one, or move money in any other way. */
+const ASKING = ['subscriptions.payin', 'subscriptions.checkout'] as const
+const PAYING = 'subscriptions.confirmBalance'
+const PRICES = { basic: 500, pro: 2500 } as const
+
+const cents = fc.constantFrom(0, 499, 500, 1000, 2500, 5000, 7500)
+const policy: fc.Arbitrary<MoneyPolicy> = fc.record(
+  {
+    maxAuthAmountCents: fc.constantFrom(499, 500, 2500, 5000),
+    dailySpendCapCents: cents,
+    limits: fc.array(
+      fc.record({
+        operations: fc.subarray([...ASKING, PAYING], { minLength: 1 }),
+        window: fc.constantFrom('operation', 'day', 'month', 'total'),
+        maxCents: cents,
+      }),
+      { minLength: 1, maxLength: 1 },
+    ),
+  },
+  { requiredKeys: [] },
+)
+const who = fc.nat(2)
+const plan = fc.constantFrom('basic', 'pro')
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('ask'), who, plan, operation: fc.constantFrom(...ASKING) }),
+  fc.record({ kind: fc.constant('pay'), who, n: fc.nat(9) }),
+  fc.record({ kind: fc.constant('pay all at once'), who }),
+  fc.record({ kind: fc.constant('wait'), hours: fc.integer({ min: 1, max: 23 }) }),
+)
+
+interface Caller extends MoneyUser {
+  readonly chain: Chain
+}
+
+/** The owner's root session, a session of a key below it, and a session of that key under one policy more. */
+async function callers(policies: readonly MoneyPolicy[]): Promise<readonly Caller[]> {
+  const links = policies.map(each => ({ policy: each }))
+  const extra = { sessionTtlSeconds: 86_400, policy: policies[0] }
+  const owner = await bootstrapUser(host.send, extra, clock.now())
+  const made = await host.send('/user/v1/keys', {
+    body: { policy: policies[1] },
+    headers: bearer(owner.token),
+  })
+  const headers = { 'x-user-key': made.body['userApiKey'] as string }
+  const mint = async (body: object): Promise<string> => {
+    const minted = await host.send('/user/v1/sessions', { body: { ttlSeconds: 86_400, ...body }, headers })
+    return minted.body['sessionToken'] as string
+  }
+  const tokens = [owner.token, await mint({}), await mint({ policy: policies[2] })]
+  return tokens.map((token, n) => ({ ...moneyUser(host.send, { token }), chain: links.slice(0, n + 1) }))
+}
+
+/** A pay-in that waits for its payment, with what its hold added to the counters of whoever asked for it. */
+interface Open {
+  readonly id: string
+  readonly operation: string
+  readonly cents: number
+  readonly charge: Charge
+}
+
+/** One account under the model. */
+class Account {
+  readonly #caps = new CapModel()
+  readonly #open: Open[] = []
+  readonly payments: Payment[] = []
+
+  async ask(caller: Caller, operation: (typeof ASKING)[number], name: keyof typeof PRICES): Promise<void> {
+    const path = operation === 'subscriptions.checkout' ? '/checkout' : '/payin'
+    const answer = await caller.write(`/subscriptions${path}`, { plan: name, method: 'balance' })
+    const charge = this.#caps.reserve(caller.chain, [operation], PRICES[name], clock.now())
+    assert.equal(answer.status, charge ? 200 : 403, JSON.stringify(answer.body))
+    if (charge) this.#open.push({ id: payinOf(answer).id, operation, cents: PRICES[name], charge })
+  }
+
+  /** Pays one; the asker's hold is released even where it bound the payer too. */
+  async pay(caller: Caller, n: number): Promise<void> {
+    const [payin] = this.#open.splice(n % this.#open.length, 1)
+    if (!payin) return
+    const answer = await caller.write('/subscriptions/payin/confirm-balance', { payinId: payin.id })
+    this.#caps.release(payin.charge)
+    const operations = [PAYING, payin.operation]
+    const charge = this.#caps.reserve(caller.chain, operations, payin.cents, clock.now())
+    assert.equal(answer.status, charge ? 200 : 403, JSON.stringify(answer.body))
+    if (charge) this.#paid(caller, payin)
+    else this.#restore(payin)
+  }
+
+  /** Pays everything that is open in parallel. In which order they pass is not said; how much may is. */
+  async payAll(caller: Caller): Promise<void> {
+    const answers: [Open, Answer][] = await Promise.all(
+      this.#open.map(async payin => [
+        payin,
+        await caller.write('/subscriptions/payin/confirm-balance', { payinId: payin.id }),
+      ]),
+    )
+    for (const [payin, { status }] of answers.filter(([, answer]) => answer.status === 200)) {
+      assert.equal(status, 200)
+      this.#caps.release(payin.charge)
+      this.#open.splice(this.#open.indexOf(payin), 1)
+    }
+    for (const [payin] of answers.filter(([, answer]) => answer.status === 200)) {
+      const operations = [PAYING, payin.operation]
+      const charge = this.#caps.reserve(caller.chain, operations, payin.cents, clock.now())
+      assert.ok(charge, 'together they fit under every cap')
+      this.#paid(caller, payin)
+    }
+  }
+
+  #paid({ chain }: Caller, { operation, cents: amount }: Open): void {
+    this.payments.push({ chain, operations: [PAYING, operation], cents: amount, at: clock.now() })
+  }
+
+  /** What a refusal rolls back. */
+  #restore(payin: Open): void {
+    this.#caps.restore(payin.charge)
+    this.#open.push(payin)
+  }
+}
+
+t.test('the steps below know every financial write of the host', async t => {
+  const { body } = await host.send('/openapi.json')
+  const paths = Object.values(body['paths'] as Record<string, Record<string, object>>)
+  const writes = paths
+    .flatMap(item => Object.values(item) as { operationId: string; deprecated?: boolean; parameters?: [] }[])
+    .filter(({ parameters = [] }) => JSON.stringify(parameters).toLowerCase().includes('idempotency-key'))
+  const ids = writes.filter(({ deprecated }) => !deprecated).map(({ operationId }) => operationId)
+  const inward = ['deposits.create', 'subscriptions.confirm']
+  const known = [...ASKING, PAYING, ...inward].map(id => id.replace('.', '_'))
+  t.same(ids.toSorted(), known.toSorted(), 'a new one needs a step, or moves money in only')
+})
+
+t.test(
+  'what leaves an account is bounded by the whole chain of the session that triggered it, on its day',
+  async t => {
+    const property = fc.asyncProperty(
+      fc.tuple(policy, policy, policy),
+      fc.array(step, { minLength: 5, maxLength: 25 }),
+      async (policies, steps) => {
+        clock.set(NOON)
+        const all = await callers(policies)
+        await all[0]?.fund(1_000_000)
+        const account = new Account()
+        for (const each of steps) {
+          const caller = all['who' in each ? each.who : 0] as Caller
+          if (each.kind === 'ask') await account.ask(caller, each.operation, each.plan)
+          else if (each.kind === 'pay') await account.pay(caller, each.n)
+          else if (each.kind === 'wait')
+            clock.set(Math.min(clock.now() + each.hours * 3_600_000, NOON + 86_399_000))
+          else await account.payAll(caller)
+        }
+        assert.deepEqual(overspent(account.payments), [])
+        const left = account.payments.reduce((sum, { cents: amount }) => sum + amount, 0)
+        assert.equal(await all[0]?.balance(), 1_000_000 - left)
+      },
+    )
+    await holds(t, property, { numRuns: 40 })
+  },
+)
