@@ -1,6 +1,7 @@
 import t from 'tap'
 import { concatHex, encodeAbiParameters, type Hex } from 'viem'
-import { compileSolidity, startEvm, transact } from '../harness/evm.ts'
+import { contractsOf } from '../harness/contracts.ts'
+import { startEvm, transact } from '../harness/evm.ts'
 import { newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
 
 const chain = await startEvm()
@@ -8,7 +9,7 @@ const host = await startTestHost({ RPC_URLS: `${chain.chainId}=${chain.url}` })
 t.teardown(() => host.close())
 t.teardown(() => chain.stop())
 const owner = newWallet()
-const code = compileSolidity('test/signature-verifier/contracts/Wallets.sol')['OwnedWallet'] as Hex
+const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')['OwnedWallet'] as Hex
 const data = concatHex([code, encodeAbiParameters([{ type: 'address' }], [owner.address])])
 const { contractAddress } = await transact(chain.url, { data })
 
