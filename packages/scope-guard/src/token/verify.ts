@@ -9,6 +9,7 @@ import {
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
 import { isCanonicalCompact } from './compact.ts'
+import { algorithmName } from './key-rules.ts'
 import type { PinnedKeys } from './keys.ts'
 
 /** Reads a verified token's claims as a session; undefined when they do not describe one. */
@@ -93,7 +94,8 @@ export function tokenVerifier(
     const found = keys(header.kid)
     const pinned = found instanceof Promise ? await found : found
     if (!pinned) return challenges.invalid('unknown key')
-    if (header.alg !== pinned.algorithm) return challenges.invalid('algorithm is not the one of the key')
+    if (algorithmName(header.alg) !== pinned.algorithm)
+      return challenges.invalid('algorithm is not the one of the key')
     const now = clock.now()
     try {
       const { payload } = await jwtVerify(token, pinned.key, {
