@@ -1,4 +1,4 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, runQueued, type REFUSED } from '@gatewright/kernel'
 import {
   bytesToHex,
   concatHex,
@@ -7,8 +7,7 @@ import {
   isErc6492Signature,
   parseErc6492Signature,
 } from 'viem/utils'
-import { checkedGate, checkedInteger } from './check.ts'
-import { runThrough, type REFUSED } from './gate.ts'
+import { checkedQueue, checkedInteger } from './check.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 
 type Hex = `0x${string}`
@@ -88,7 +87,7 @@ const GAS = '0xb71b00'
 export function contractWallets(options: ContractWalletOptions): ContractWallets {
   const timeoutMs = checkedInteger('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const { atOnce = 16, waiting, waitingPerClass } = options
-  const gate = checkedGate('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
+  const queue = checkedQueue('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
   const chains = checkedChains(options.chains)
   return {
     has: chainId => chains.has(chainId),
@@ -107,7 +106,7 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
       const limit = timeLimit(timeoutMs)
       try {
         return await limit.race(() =>
-          runThrough(gate, addressClass, () => limit.race(() => ask(chain, data)), undefined),
+          runQueued(queue, addressClass, () => limit.race(() => ask(chain, data)), undefined),
         )
       } finally {
         limit.stop()

@@ -1,5 +1,5 @@
+import { REFUSED, runQueued } from '@gatewright/kernel'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from './codes.ts'
-import { REFUSED, runThrough } from './gate.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Statement } from './proof.ts'
 import { isSignedBy, personalHash } from './recover.ts'
@@ -31,7 +31,7 @@ export function findSigner(question: Question): Signer | ProofDenial | Promise<S
   const ecdsa = readEcdsa(statement.signature)
   // What is no ECDSA signature at all costs no recovery.
   if (!ecdsa) return contractSigner(question)
-  const text = runThrough(options.recoveryGate, addressClass, signedByKey, { question, ecdsa })
+  const text = runQueued(options.recoveryQueue, addressClass, signedByKey, { question, ecdsa })
   return text instanceof Promise ? text.then(found => signerOf(question, found)) : signerOf(question, text)
 }
 
