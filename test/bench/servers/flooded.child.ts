@@ -75,8 +75,8 @@ function flood(given: Flood): void {
   const started = performance.now()
   const timer = setInterval(() => {
     const due = Math.min(seconds, (performance.now() - started) / 1000) * perSecond
-    while (sent < due) send()
-    if (sent >= seconds * perSecond) clearInterval(timer)
+    for (let missing = Math.floor(due) - sent; missing > 0; missing--) send()
+    if (sent >= Math.floor(seconds * perSecond)) clearInterval(timer)
   }, 10)
   process.once('disconnect', () => process.exit())
   process.on('message', () => void process.send?.(answers))
