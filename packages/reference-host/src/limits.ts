@@ -1,6 +1,12 @@
 import type { HeaderField } from '@gatewright/http'
 import { allow, type Verdict } from '@gatewright/kernel'
-import { createRateLimit, type GuardOptions, type LimiterStore } from '@gatewright/scope-guard'
+import {
+  createFailureLimit,
+  createRateLimit,
+  type FailureLimit,
+  type GuardOptions,
+  type LimiterStore,
+} from '@gatewright/scope-guard'
 import type { Config } from './config/config.ts'
 
 /** Limits on operations that no session guards. Each takes one request of a bucket. */
@@ -9,8 +15,8 @@ export interface EntryLimits {
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after it is proven. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
-  /** By client address, after an API key did not prove itself. No key's own budget is touched. */
-  failedKey(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** What API keys that do not prove themselves may cost, by client address. No key's own budget is touched. */
+  readonly failedKeys: FailureLimit
 }
 
 interface LimitedBackend {
@@ -43,9 +49,15 @@ export function guardLimits(
 
 /** The limits before and beside sessions. While a shared store is down, each process counts for itself. */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
-  if (rateLimits === 'off') return { bootstrap: free, mint: free, failedKey: free }
-  const limit = (option: keyof typeof rateLimits, name: string = option): EntryLimits['mint'] => {
-    const points = rateLimits[option]
+  if (rateLimits === 'off') {
+    return {
+      bootstrap: free,
+      mint: free,
+      failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', 'off'),
+    }
+  }
+  const limit = (name: keyof typeof rateLimits): EntryLimits['mint'] => {
+    const points = rateLimits[name]
     const fallback = backend.limiter ? { localPoints: points } : {}
     const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(backend), ...fallback })
     return take
@@ -53,7 +65,10 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
     mint: limit('mintsPerKeyPerMinute'),
-    // The guard counts failed tokens under the option's own name.
-    failedKey: limit('failedCredentialsPerAddressPerMinute', 'failedKeysPerAddressPerMinute'),
+    // The guard counts failed tokens apart.
+    failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
+      points: rateLimits.failedCredentialsPerAddressPerMinute,
+      ...shared(backend),
+    }),
   }
 }

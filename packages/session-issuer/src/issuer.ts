@@ -1,7 +1,7 @@
-import type { Session, Surface, Verdict } from '@gatewright/kernel'
+import type { Denial, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 import { createAccounts, ended } from './account.ts'
-import { createAuthenticator } from './authenticate.ts'
+import { createAuthenticator, type AroundRead } from './authenticate.ts'
 import type { Caller } from './authority.ts'
 import { MAX_TTL_SECONDS } from './bounds.ts'
 import { createKeyChanger, type KeyChange } from './change-key.ts'
@@ -42,8 +42,15 @@ export interface Maintenance {
 export interface Issuer {
   /** Makes a key; its text is shown once and stored only as a keyed digest. */
   createKey(request: KeyRequest): Promise<Verdict<CreatedKey, IssuerDenial>>
-  /** Is this text a live key of this surface? Junk is refused with no storage call. */
-  authenticateKey(text: unknown, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>>
+  /**
+   * Is this text a live key of this surface? Junk is refused with no storage call. A key that is not known costs one
+   * read, which `around` may put off or refuse; without it the read is made at once.
+   */
+  authenticateKey<D extends Denial = never>(
+    text: unknown,
+    surface: Surface,
+    around?: AroundRead<D>,
+  ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /** The keys a caller may see: all of its account for a root, its own and those below it for others. */
   listKeys(caller: ApiKey | Session): Promise<Verdict<readonly ListedKey[], IssuerDenial>>
   /** Changes scopes or policy. The sessions of every key that changes end. */

@@ -1,8 +1,7 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, runQueued, type REFUSED } from '@gatewright/kernel'
 import { bytesToHex, concatHex, encodeAbiParameters, isAddress } from 'viem/utils'
-import { checkedGate, checkedInteger } from './check.ts'
+import { checkedQueue, checkedInteger } from './check.ts'
 import type { UnwrappedSignature } from './erc6492.ts'
-import { runThrough, type REFUSED } from './gate.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 
 type Hex = `0x${string}`
@@ -83,7 +82,7 @@ const GAS = '0xb71b00'
 export function contractWallets(options: ContractWalletOptions): ContractWallets {
   const timeoutMs = checkedInteger('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const { atOnce = 16, waiting, waitingPerClass } = options
-  const gate = checkedGate('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
+  const queue = checkedQueue('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
   const chains = checkedChains(options.chains)
   return {
     has: chainId => chains.has(chainId),
@@ -96,7 +95,7 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
       const limit = timeLimit(timeoutMs)
       try {
         return await limit.race(() =>
-          runThrough(gate, addressClass, () => limit.race(() => ask(chain, data)), undefined),
+          runQueued(queue, addressClass, () => limit.race(() => ask(chain, data)), undefined),
         )
       } finally {
         limit.stop()

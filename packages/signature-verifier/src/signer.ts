@@ -1,6 +1,6 @@
+import { REFUSED, runQueued } from '@gatewright/kernel'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from './codes.ts'
 import { unwrapSignature, type UnwrappedSignature } from './erc6492.ts'
-import { REFUSED, runThrough } from './gate.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Statement } from './proof.ts'
 import { isSignedBy, personalHash } from './recover.ts'
@@ -35,7 +35,7 @@ export function findSigner(question: Question): Signer | ProofDenial | Promise<S
   const ecdsa = readEcdsa(unwrapped.signature)
   // What is no ECDSA signature at all costs no recovery.
   if (!ecdsa) return contractSigner(question, unwrapped)
-  const text = runThrough(options.recoveryGate, addressClass, signedByKey, { question, ecdsa })
+  const text = runQueued(options.recoveryQueue, addressClass, signedByKey, { question, ecdsa })
   if (text instanceof Promise) return text.then(found => signerOf(question, unwrapped, found))
   return signerOf(question, unwrapped, text)
 }
@@ -108,7 +108,7 @@ async function beginsWithKeySignature(
     isSignedBy(statement.address, options, hash, { compact, yParity: 1 })
   for (const compact of leadingSignatures(signature)) {
     // Two recoveries a turn at most, as for every other proof.
-    const found = await runThrough(options.recoveryGate, addressClass, signedWithEitherParity, compact)
+    const found = await runQueued(options.recoveryQueue, addressClass, signedWithEitherParity, compact)
     if (found) return found
   }
   return false

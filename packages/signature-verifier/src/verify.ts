@@ -1,4 +1,4 @@
-import { allow, GRACE_MS, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, GRACE_MS, isClassFull, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
 import {
   invalidRequest,
@@ -7,7 +7,6 @@ import {
   RETRY_AFTER_SECONDS,
   type ProofDenial,
 } from './codes.ts'
-import { isFull } from './gate.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
 import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
 import { findSigner } from './signer.ts'
@@ -93,7 +92,7 @@ async function verify(
   const mistimed = checkTimes(statement, started, options)
   if (mistimed) return mistimed
   // Before anything is hashed: what a flood sends beyond its share costs no more than reading it.
-  if (isFull(options.recoveryGate, context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isClassFull(options.recoveryQueue, context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
   const misspelt = checkChecksum(statement, options.keccak256)
   if (misspelt) return misspelt
   const texts = textsOf(options, statement, started)

@@ -17,7 +17,9 @@ ${rows.join('\n')}
 
 \`RATE_LIMITS\` takes ${Object.keys(DEFAULT_LIMITS)
     .map(name => `\`${name}\``)
-    .join(', ')}. Windows are fixed: around the edge of two windows up to twice a limit can pass.
+    .join(
+      ', ',
+    )}. Windows are fixed: around the edge of two windows up to twice a limit can pass. \`failedCredentialsPerAddressPerMinute\` refuses nothing by itself: over it, tokens and keys of that address that are not known yet wait in a bounded lane, and only what overflows the lane gets 429.
 
 \`PAYIN_RECEIVERS\` is an array of objects, one for each token that is taken:
 

@@ -1,4 +1,3 @@
-import { addressClass } from '@gatewright/http'
 import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
 import type { RequestFacts } from '@gatewright/http/koa'
 import type { Guard, GuardFacts, Rule } from '@gatewright/scope-guard'
@@ -40,17 +39,20 @@ export function prover(operation: Operation, services: ProveServices): Prove {
   return directUserKey && surface === 'user' ? orDirectKey(bySession, rule, services) : bySession
 }
 
-/** Authenticates a key; one that does not prove itself is charged to the client's address. */
+/**
+ * Authenticates a key; one that does not prove itself is charged to the client's address. Keys that are not known, of
+ * an address that failed too often, are read few at a time, and only what overflows their queue gets 429.
+ */
 async function provenKey(
   { issuer, limits }: ProveServices,
   { address }: RequestFacts,
   text: string | undefined,
   side: Surface,
 ): Promise<Verdict<ApiKey>> {
-  const key = await issuer.authenticateKey(text, side)
-  if (key.ok || text === undefined) return key
-  const budget = await limits.failedKey(addressClass(address))
-  return budget.ok ? key : budget
+  const { admit, charge } = limits.failedKeys
+  const key = await issuer.authenticateKey(text, side, read => admit(address, read))
+  if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
+  return key
 }
 
 function validatedOnly(prove: Prove, { validated }: ProveServices): Prove {
