@@ -1,4 +1,4 @@
-import { Fault, type Clock, type EpochMs, type Session } from '@gatewright/kernel'
+import { Fault, isStorableText, type Clock, type EpochMs, type Session } from '@gatewright/kernel'
 import {
   decodeProtectedHeader,
   errors,
@@ -79,6 +79,8 @@ export function tokenVerifier(
   const sessionOf = (payload: JWTPayload, now: EpochMs): Session | GuardDenial => {
     const session = readSession(payload)
     if (!session) return challenges.invalid('claims do not describe a session')
+    if (![session.accountId, session.sessionId, session.keyId].every(isStorableText))
+      return challenges.invalid('an id with a NUL or a lone surrogate')
     if (session.issuedAt > now + clockToleranceSeconds * 1000)
       return challenges.invalid('issued in the future')
     return now < session.expiresAt ? session : challenges.expired()
