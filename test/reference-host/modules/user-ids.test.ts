@@ -74,6 +74,6 @@ t.test('a partner user id that is accepted always names one account, and another
       assert.equal(accounts[0], accounts[2])
       if (one !== other && accounts[0] !== undefined) assert.notEqual(accounts[0], accounts[1])
     }),
-    { numRuns: 80 },
+    { numRuns: 40 },
   )
 })

@@ -50,8 +50,9 @@ const httpsRequired = deny('https_required', 'this API is served over HTTPS only
 export type Perform = (incoming: Incoming) => Promise<Performed>
 
 /**
- * Compiles an operation's rule once. Order of a request: credential, scopes, limit and policy; then path and query; then the body is read
- * and checked; then the handler, or for a financial write the idempotency record, the spend and the rows in one transaction.
+ * Compiles an operation's rule once. Order of a request: credential, scopes, limit and policy; then path and query are
+ * checked; then the body is read and checked; then the handler, or for a financial write the idempotency record, the spend and
+ * the rows in one transaction.
  */
 export function compile(operation: Operation, services: PerformServices): Perform {
   const prove = prover(operation, services)
