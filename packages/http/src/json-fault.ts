@@ -29,12 +29,16 @@ export function jsonFault(root: unknown): JsonFault | undefined {
     const { value, level } = next
     if (level > MAX_LEVELS) {
       const message = `the body must have at most ${MAX_LEVELS} levels of objects and arrays within one another`
-      return { field: next.field, message }
+      return { field: shown(next.field), message }
     }
-    const inArray = Array.isArray(value)
-    for (const [name, member] of Object.entries(value) as [string, unknown][]) {
-      if (!inArray && !isStorableText(name)) return unstorable(next.field)
-      const field = level === 1 && !inArray ? shown(name) : next.field
+    const names = Array.isArray(value) ? undefined : Object.keys(value)
+    // Arrays are read in place: a list of their indexes would cost more than the parser did.
+    const members: readonly unknown[] = names === undefined ? (value as unknown[]) : Object.values(value)
+    for (let index = 0; index < members.length; index++) {
+      const name = names?.[index]
+      if (name !== undefined && !isStorableText(name)) return unstorable(next.field)
+      const member = members[index]
+      const field = level === 1 && name !== undefined ? name : next.field
       if (typeof member === 'string' && !isStorableText(member)) return unstorable(field)
       if (isObject(member)) open.push({ value: member, level: level + 1, field })
     }
@@ -48,5 +52,5 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 const shown = (name: string): string => (/^[\w.-]{1,64}$/.test(name) ? name : 'body')
 
 function unstorable(field: string): JsonFault {
-  return { field, message: 'texts and member names must be well-formed Unicode without U+0000' }
+  return { field: shown(field), message: 'texts and member names must be well-formed Unicode without U+0000' }
 }
