@@ -30,6 +30,16 @@ t.test('a parent that has changed, ended, or is of another account or surface ma
   t.match(await issuer.createKey({ ...USER, scopes: [], parent: session }), { code: 'unauthorized' })
 })
 
+t.test('the account and the user of a key must be texts that every store keeps as they are', async t => {
+  const { issuer } = setUp()
+  for (const bad of ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0']) {
+    for (const owner of [{ accountId: bad }, { userId: bad }]) {
+      const refused = { code: 'invalid_request', status: 400, field: Object.keys(owner)[0] }
+      t.match(await issuer.createKey({ ...USER, scopes: [], ...owner }), refused)
+    }
+  }
+})
+
 t.test('keys and policies stand at most so deep', async t => {
   const { issuer } = setUp()
   let { key } = await newKey(issuer, [])

@@ -13,6 +13,7 @@ export {
 } from './feed.ts'
 export { warnMemoryStorage } from './memory.ts'
 export { missingScopes, scopeCatalogue } from './scope.ts'
+export { isStorableText } from './text.ts'
 export { allow, denier } from './verdict.ts'
 export type { Session, SessionClaims, Surface } from './claims.ts'
 export type { Clock, EpochMs } from './clock.ts'

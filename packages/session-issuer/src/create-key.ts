@@ -1,4 +1,4 @@
-import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
+import { isStorableText, type EpochMs, type Session, type Surface, type Verdict } from '@gatewright/kernel'
 import { ended, together, type Accounts, type Decision } from './account.ts'
 import { isRoot, isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
 import { MAX_DEPTH, MAX_POLICIES } from './bounds.ts'
@@ -48,6 +48,9 @@ export function createKeyMaker(
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
     const { parent } = request
+    const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
+    if (bad)
+      return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
     const drawn = { ...texts.draw(request.surface), policyId: `pol_${randomBase62(16)}` }
     // The policies of a session end with it; a key that stands under them keeps copies.
     const borrowed =

@@ -1,5 +1,6 @@
 import {
   allow,
+  isStorableText,
   SESSION_TOKEN_TYPE,
   toClaims,
   type EpochMs,
@@ -104,12 +105,18 @@ function check(by: ApiKey | Session, request: SessionRequest): IssuerDenial | un
       },
     )
   }
-  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH) {
-    return deny('invalid_request', `label must be at most ${MAX_LABEL_LENGTH} characters`, { field: 'label' })
+  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH || !isStorableText(label)) {
+    const message = `label must be at most ${MAX_LABEL_LENGTH} characters, well-formed and without U+0000`
+    return deny('invalid_request', message, { field: 'label' })
   }
   const partnerKey = by.surface === 'partner' && !isSession(by)
   if (partnerKey !== (subject !== undefined)) {
     return deny('invalid_request', 'a user must be named with a partner key, and only then', {
+      field: 'userId',
+    })
+  }
+  if (subject && ![subject.accountId, subject.userId ?? ''].every(isStorableText)) {
+    return deny('invalid_request', 'the user must be named in well-formed Unicode without U+0000', {
       field: 'userId',
     })
   }

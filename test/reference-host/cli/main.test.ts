@@ -38,6 +38,11 @@ t.test('explains itself, and what it was given wrong', async t => {
     code: 1,
     output: /unknown scope/,
   })
+  const spoofed = await gatewright('partner-keys', 'create', 'Acme\u001b[2K')
+  t.match(spoofed, {
+    code: 1,
+    output: /NAME must be in normal form C \(NFC\) and have no control characters/,
+  })
 })
 
 t.test('prints the operation matrix', async t => {

@@ -26,3 +26,18 @@ t.test('refuses two operations of one name or of one path', async t => {
   t.throws(refused({}, { paths: ['/other'] }), /cards.list is listed twice/)
   t.throws(refused({}, { id: 'cards.get', paths: ['/cards/{cardId}'] }), /cards.get has the path of another/)
 })
+
+t.test('refuses a body with a text that does not say what it may hold, at any depth', async t => {
+  const body = (properties: object): object => ({ body: { type: 'object', properties } })
+  const any = { type: 'string', maxLength: 120 }
+  t.throws(refused(body({ note: any })), /operation cards.list takes any text as note/)
+  t.throws(
+    refused(body({ list: { type: 'array', items: { anyOf: [any, { type: 'null' }] } } })),
+    /text as list/,
+  )
+  t.throws(refused(body({ object: { type: 'object', properties: { inner: any } } })), /text as inner/)
+  t.doesNotThrow(refused(body({ id: { type: 'string', pattern: '^[!-~]{1,120}$' }, of: { enum: ['a'] } })))
+  t.doesNotThrow(
+    refused(body({ name: { type: 'string', format: 'name' }, metadata: { type: 'object', properties: {} } })),
+  )
+})

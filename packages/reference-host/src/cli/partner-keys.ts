@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import { partnerScopes } from '../product/scopes.ts'
+import { isName } from '../server/text.ts'
 import { Misuse, tableLines, type Command, type Outcome } from './command.ts'
 
 /** Commands on partners and their keys. */
@@ -12,6 +13,8 @@ export const partnerKeyCommands: readonly Command[] = [
     options: { scopes: 'comma-separated ceiling of scopes; default: all partner scopes' },
     summary: 'Make a partner and its first key, shown once',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
+      if (!isName(name))
+        throw new Misuse('NAME must be in normal form C (NFC) and have no control characters')
       const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
       const unknown = scopes.find(scope => !partnerScopes.has(scope))
       if (unknown !== undefined) throw new Misuse(`unknown scope "${unknown}"`)

@@ -26,6 +26,7 @@ export function answers(operation: Operation): Json {
   }
   add(operation.body !== undefined, 400, 413, 415)
   add(operation.surface !== 'public', 400)
+  add(operation.paths[0].includes('{'), 404)
   add(operation.credential !== 'none', 401, 403, 429)
   // A bootstrap proves a wallet instead of a credential.
   add(operation.surface !== 'public' && operation.credential === 'none', 401, 403, 429)

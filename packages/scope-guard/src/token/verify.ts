@@ -1,4 +1,4 @@
-import { Fault, type Clock, type Session } from '@gatewright/kernel'
+import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
 import { compactVerify, errors } from 'jose'
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
@@ -117,6 +117,9 @@ export function tokenVerifier(
       const now = clock.now()
       const session = readSession(claims)
       if (!session) return challenges.invalid('claims do not describe a session')
+      if (![session.accountId, session.sessionId, session.keyId].every(isStorableText)) {
+        return challenges.invalid('an id with a NUL or a lone surrogate')
+      }
       if (session.issuedAt > now + clockToleranceSeconds * 1000) {
         return challenges.invalid('issued in the future')
       }

@@ -3,7 +3,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import Type from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../server/operation.ts'
-import { checkedPolicy, grantable, keyFields, keyShape } from '../credentials.ts'
+import { checkedPolicy, grantable, keyFields, keyShape, requestedScopes } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 import { keyItem, keyItemShape, keyPaths } from './fields.ts'
 
@@ -16,7 +16,7 @@ const NewKey = Type.Object({
   ignoredScopes: Type.Optional(Type.Array(Type.String())),
 })
 const Rights = {
-  scopes: Type.Optional(Type.Array(Type.String())),
+  scopes: Type.Optional(requestedScopes),
   policy: Type.Optional(Type.Unknown()),
 }
 const common = { surface: 'user', credential: 'session', topLevel: true } as const

@@ -4,6 +4,7 @@ import Type, { type Static } from 'typebox'
 import { unitsOf, type PayinReceiver } from '../../chain/receivers.ts'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import type { Call, Effect } from '../../server/operation.ts'
+import { idText } from '../../server/text.ts'
 import type { ModuleServices } from '../services.ts'
 import type { Payin, PayTo } from './payin.ts'
 
@@ -11,7 +12,7 @@ import type { Payin, PayTo } from './payin.ts'
 export const payinTerms = {
   currency: Type.Optional(Type.Enum(['USD'])),
   method: Type.Optional(Type.Enum(['onchain', 'balance'])),
-  asset: Type.Optional(Type.String({ pattern: '^[!-~]{1,40}$' })),
+  asset: Type.Optional(idText(40)),
   chainId: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })]),
   ),
