@@ -37,6 +37,7 @@ for (const [name, open] of Object.entries(BACKENDS)) {
     const hosts = Array.from({ length: 4 }, (_, index) =>
       createIssuer({
         ...{ issuer: 'x', audience: 'x', environment: 'sandbox', peppers: [PEPPER], maxLiveKeys: 10 },
+        maxKeysBelow: 8,
         ...{ signingKeys, ...(stores[index % stores.length] as Stores) },
         keyCacheMs: 0,
       }),
@@ -51,6 +52,25 @@ for (const [name, open] of Object.entries(BACKENDS)) {
       t.equal(texts.length, 10)
       for (const text of texts) t.equal(await works(text), true)
     })
+
+    await t.test(
+      '50 roots and keys below made at once pass neither cap, and a root gets its slot',
+      async t => {
+        const accountId = uniqueName()
+        const { key } = await newKey(host(0), [], { accountId })
+        for (let n = 0; n < 6; n++) await newKey(host(0), [], { accountId, parent: key })
+        const made = await race(50, index => {
+          const parent = index % 5 === 0 ? {} : { parent: key }
+          return host(index).createKey({ ...USER, accountId, scopes: [], ...parent })
+        })
+        const { keys } = await (stores[0] as Stores).keys.load(accountId)
+        const live = keys.filter(one => one.revokedAt === null)
+        t.equal(live.length, 10)
+        t.ok(live.filter(one => one.ancestry.length > 0).length <= 8)
+        const roots = made.filter((_, index) => index % 5 === 0)
+        t.equal(roots.filter(({ ok }) => ok).length, 9, 'all slots are roots that were just made')
+      },
+    )
 
     await t.test('of 10 rotations at once one successor lives', async t => {
       const accountId = uniqueName()

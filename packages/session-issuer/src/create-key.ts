@@ -1,14 +1,15 @@
 import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
-import { ended, together, type Accounts, type Decision } from './account.ts'
-import { isRoot, isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
+import { together, type Accounts, type Decision } from './account.ts'
+import { isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
 import { MAX_DEPTH, MAX_POLICIES } from './bounds.ts'
 import { deny, type IssuerDenial } from './codes.ts'
-import { isLive, toApiKey } from './key.ts'
+import { toApiKey } from './key.ts'
+import { makeRoom } from './key-caps.ts'
 import type { KeyTexts } from './key-text.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import { randomBase62 } from './random.ts'
-import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from './storage/port.ts'
+import type { ApiKey, KeyPolicyRecord, KeyRecord, PolicyRecord } from './storage/port.ts'
 
 /** What a new key is to be. */
 export interface KeyRequest {
@@ -33,13 +34,7 @@ export interface CreatedKey {
   readonly text: string
 }
 
-/** A user's root key that was used or made within this span is never retired to make room, in ms (24 h). */
-const SPARED_MS = 86_400_000
-
-/**
- * Makes the verb that creates keys. At the cap on live keys a new root of the user surface retires the root that
- * has been unused for longest; anything else is refused.
- */
+/** Makes the verb that creates keys. At the cap on live keys only a new root of the user surface retires others. */
 export function createKeyMaker(
   options: CheckedOptions,
   texts: KeyTexts,
@@ -67,14 +62,10 @@ export function createKeyMaker(
       if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
         return deny('policy_blocked', 'keys and policies stand too deep', { details: { rule: 'max_depth' } })
       }
-      const room = makeRoom(keys, record, options.maxLiveKeys, now)
-      if (!room) {
-        return deny('policy_blocked', 'the account has as many live keys as it may', {
-          details: { rule: 'max_live_keys', limit: options.maxLiveKeys },
-        })
-      }
+      const room = makeRoom(keys, record, options, now)
+      if (!room.ok) return room
       const policies = ownPolicies(record, request, drawn.policyId, borrowed)
-      const write = together({ keys: [record], policies, feed: [] }, room)
+      const write = together({ keys: [record], policies, feed: [] }, room.write)
       return { ok: true, value: { key: toApiKey(record), text: drawn.text }, write }
     })
   }
@@ -122,35 +113,4 @@ function draw(
     revokedAt: null,
     lastUsedAt: null,
   }
-}
-
-/** What has to end so that one more key fits; undefined when nothing may. A lineage counts once. */
-function makeRoom(
-  keys: readonly KeyRecord[],
-  record: KeyRecord,
-  maxLiveKeys: number,
-  now: EpochMs,
-): KeyWrite | undefined {
-  const live = keys.filter(key => isLive(key, now))
-  const nothing: KeyWrite = { keys: [], policies: [], feed: [] }
-  if (new Set(live.map(key => key.lineageId)).size < maxLiveKeys) return nothing
-  if (record.surface !== 'user' || !isRoot(record)) return undefined
-  const lastUse = (root: KeyRecord): EpochMs =>
-    Math.max(
-      ...live
-        .filter(key => key.lineageId === root.lineageId || key.ancestry.includes(root.lineageId))
-        .map(key => Math.max(key.lastUsedAt ?? key.createdAt, key.createdAt)),
-    )
-  const [idlest] = live
-    .filter(isRoot)
-    .map(root => ({ root, usedAt: lastUse(root) }))
-    .filter(({ usedAt }) => usedAt <= now - SPARED_MS)
-    .sort((a, b) => a.usedAt - b.usedAt)
-  if (!idlest) return undefined
-  const lineage = live.filter(key => key.lineageId === idlest.root.lineageId)
-  return ended(
-    keys,
-    lineage.map(key => key.id),
-    now,
-  )
 }

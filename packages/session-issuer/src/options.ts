@@ -24,6 +24,8 @@ export interface IssuerOptions {
   readonly clock?: Clock
   /** Most live keys of one account, 1 to 1000; a key and its successors count once. Default 50. */
   readonly maxLiveKeys?: number
+  /** Most live keys below any one key, at any depth, 1 to 1000; a key and its successors count once. Default 20. */
+  readonly maxKeysBelow?: number
   /** What verifiers may cache the JWKS document for, in seconds, 10 to 86 400. Default 300. */
   readonly jwksMaxAgeSeconds?: number
   /** How long a host trusts the signing keys it has loaded, in ms, 100 to 60 000. Default 5000. */
@@ -72,6 +74,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     algorithm: options.algorithm ?? 'EdDSA',
     clock: options.clock ?? systemClock,
     maxLiveKeys: integer('maxLiveKeys', options.maxLiveKeys ?? 50, 1, 1000),
+    maxKeysBelow: integer('maxKeysBelow', options.maxKeysBelow ?? 20, 1, 1000),
     jwksMaxAgeSeconds: integer('jwksMaxAgeSeconds', options.jwksMaxAgeSeconds ?? 300, 10, 86_400),
     signingKeyRefreshMs: integer('signingKeyRefreshMs', options.signingKeyRefreshMs ?? 5000, 100, 60_000),
     clockSkewMs: integer('clockSkewMs', options.clockSkewMs ?? 5000, 0, 60_000),
