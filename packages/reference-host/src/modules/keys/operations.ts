@@ -109,6 +109,7 @@ function rotateKey({ issuer }: ModuleServices): Operation {
     method: 'POST',
     paths: keyPaths('/{keyId}/rotate'),
     credential: 'user-key-or-session',
+    limit: 'mint',
     scopes: ['keys.write'],
     body: Type.Object({ overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })) }),
     answer: NewKey,
