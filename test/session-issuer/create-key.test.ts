@@ -154,7 +154,7 @@ t.test('at the cap the root unused for longest gives its keys first, then itself
   t.equal(await works(issuer, younger), true)
 })
 
-t.test('a fresh proof gets its key whatever a delegate does, and no cap is passed', async t => {
+t.test('a fresh proof gets its key whatever a delegate does, and no cap is passed', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ by: fc.nat(), hours: fc.nat({ max: 30 }), uses: fc.boolean() }), {

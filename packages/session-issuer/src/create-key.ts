@@ -1,11 +1,13 @@
 import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
 import { together, type Accounts, type Decision } from './account.ts'
+import { actorOf, notesOn } from './audit.ts'
 import { isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
 import { MAX_DEPTH, MAX_POLICIES } from './bounds.ts'
 import { deny, type IssuerDenial } from './codes.ts'
 import { toApiKey } from './key.ts'
 import { makeRoom } from './key-caps.ts'
 import type { KeyTexts } from './key-text.ts'
+import { makerOf, sessionPath } from './makers.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import { randomBase62 } from './random.ts'
@@ -24,6 +26,8 @@ export interface KeyRequest {
   readonly policy?: unknown
   /** The key or session that creates it. Absent: a root, as bootstrap and the operator make them. */
   readonly parent?: ApiKey | Session
+  /** Who makes a root, for its audit row. Default `operator`. */
+  readonly rootBy?: 'wallet' | 'operator'
   /** The key is good while `now < expiresAt`; never later than its parent's end. */
   readonly expiresAt?: EpochMs
 }
@@ -42,23 +46,27 @@ export function createKeyMaker(
   accounts: Accounts,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
-    const { parent } = request
+    const { parent, rootBy = 'operator' } = request
     const drawn = { ...texts.draw(request.surface), policyId: `pol_${randomBase62(16)}` }
     // The policies of a session end with it; a key that stands under them keeps copies.
     const borrowed =
       parent && isSession(parent) && parent.policyIds.length > 0
         ? await options.sessions.policies(parent.policyIds)
         : []
-    return accounts(request.accountId, (keys, now): Decision<CreatedKey> => {
+    return accounts(request.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
       const standing = parent && standingOf(parent, keys, now)
       if (parent && !standing) return stale
+      const path = parent ? await sessionPath(parent, options.sessions, now) : []
+      if (!path) return stale
       if (standing && standing.key.surface !== request.surface) return stale
       const refusal = standing && scopesWithin(request.scopes, standing.scopes)
       if (refusal) return refusal
       const policyIds = chainOf(request, standing, drawn.policyId)
       const digest = peppers.digest(drawn.text)
       const display = texts.display(request.surface, drawn.id)
-      const record = draw(request, standing, { id: drawn.id, prefix: display, policyIds, ...digest }, now)
+      const createdBy = standing ? makerOf(standing, path) : null
+      const identity = { id: drawn.id, prefix: display, policyIds, createdBy, ...digest }
+      const record = draw(request, standing, identity, now)
       if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
         return deny('policy_blocked', 'keys and policies stand too deep', { details: { rule: 'max_depth' } })
       }
@@ -66,7 +74,9 @@ export function createKeyMaker(
       if (!room.ok) return room
       const policies = ownPolicies(record, request, drawn.policyId, borrowed)
       const write = together({ keys: [record], policies, feed: [] }, room.write)
-      return { ok: true, value: { key: toApiKey(record), text: drawn.text }, write }
+      const notes = [...notesOn('key.create', [record]), ...notesOn('key.retire', room.write.keys)]
+      const noted = { ...write, by: actorOf(parent ?? rootBy), notes }
+      return { ok: true, value: { key: toApiKey(record), text: drawn.text }, write: noted }
     })
   }
 }
@@ -90,7 +100,7 @@ function ownPolicies(
 function draw(
   request: KeyRequest,
   standing: Standing | undefined,
-  drawn: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'digest' | 'pepperId'>,
+  drawn: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'createdBy' | 'digest' | 'pepperId'>,
   now: EpochMs,
 ): KeyRecord {
   const above = standing?.key
@@ -106,6 +116,7 @@ function draw(
     lineageId: drawn.id,
     ancestry: above ? [...above.ancestry, above.lineageId] : [],
     parentId: above?.id ?? null,
+    rotatedBy: null,
     successorId: null,
     version: 1,
     createdAt: now,

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
 import { checkedKeyPrefix, type Environment } from './key-text.ts'
 import type { Pepper } from './peppers.ts'
+import type { AuditStorage } from './storage/audit-port.ts'
 import type { KeyStorage, SessionStorage } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'
 
@@ -18,6 +19,8 @@ export interface IssuerOptions {
   readonly peppers: readonly Pepper[]
   readonly keys: KeyStorage
   readonly sessions: SessionStorage
+  /** Where the audit rows are that `keys` and `sessions` write: of the same store. */
+  readonly audit: AuditStorage
   readonly signingKeys: SigningKeyStorage
   /** Algorithm of new signing keys. Default `EdDSA`. */
   readonly algorithm?: SigningAlgorithm
@@ -41,6 +44,8 @@ export interface IssuerOptions {
   readonly keyCacheSize?: number
   /** How long a key is kept after its end, to be listed as revoked, in ms, from 25 h. Default 7 days. */
   readonly endedKeyRetentionMs?: number
+  /** How long an audit row is kept, in days, 1 to 3650. Default 90. */
+  readonly auditRetentionDays?: number
   /** Age at which `maintain` has the signing key succeeded, in days, 1 to 400. Default 30. */
   readonly signingKeyDays?: number
   /** How long uses of keys are gathered before they are written, in ms, 100 to 600 000. Default 10 000. */
@@ -63,7 +68,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
   if (options.algorithm !== undefined && options.algorithm !== 'EdDSA' && options.algorithm !== 'ES256') {
     throw new TypeError('algorithm must be "EdDSA" or "ES256"')
   }
-  for (const name of ['keys', 'sessions', 'signingKeys'] as const) {
+  for (const name of ['keys', 'sessions', 'audit', 'signingKeys'] as const) {
     if (typeof options[name] !== 'object') {
       throw new TypeError(`${name} must be a storage, not ${typeof options[name]}`)
     }
@@ -86,6 +91,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
       25 * 3_600_000,
       Number.MAX_SAFE_INTEGER,
     ),
+    auditRetentionDays: integer('auditRetentionDays', options.auditRetentionDays ?? 90, 1, 3650),
     signingKeyDays: integer('signingKeyDays', options.signingKeyDays ?? 30, 1, 400),
     lastUsedFlushMs: integer('lastUsedFlushMs', options.lastUsedFlushMs ?? 10_000, 100, 600_000),
   }
