@@ -213,7 +213,7 @@ t.test('catches audit rows that are written apart from what they are about, or n
   const none = await brokenAudit(({ keys }) => ({
     keys: {
       ...keys,
-      commit: (account, revision, { audit: _, ...write }) => keys.commit(account, revision, write),
+      commit: (account, revision, { audit: _audit, ...write }) => keys.commit(account, revision, write),
     },
   }))
   t.equal(none.length, 4)
