@@ -14,8 +14,8 @@ import { payinStore } from './modules/subscriptions/payin-store.ts'
 import { subscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import { userStore } from './modules/users/store.ts'
 import { aliasTable } from './product/aliases.ts'
-import { entryLimits, guardLimits } from './limits.ts'
-import { isDirectKey } from './server/prove.ts'
+import { entryLimits, guardLimits, keyUseLimits } from './limits.ts'
+import { isKeySession } from './server/key-session.ts'
 import * as token from './tokens.ts'
 
 /** The application's container: typed tokens over typedi. A token is bound once and made on its first `get`. */
@@ -107,10 +107,23 @@ export function createContainer(): Container {
         mode: 'feed',
         feed: backend.feed,
         // A key that was presented directly has just been looked up; there is no session row to ask for.
-        isLive: async session => isDirectKey(session) || issuer.isCurrent(session),
+        isLive: async session => isKeySession(session) || issuer.isCurrent(session),
       },
       spend: backend.spend(backend.sql),
       ...guardLimits(config, backend),
+    })
+  })
+  bind(token.KEY_GUARD, get => {
+    const config = get(token.CONFIG)
+    const backend = get(token.BACKEND)
+    // It reads no tokens, and the keys that it judges have just been looked up: there is no revocation to follow.
+    return createGuard({
+      ...{ issuer: audience(config), audience: audience(config), clock: get(token.CLOCK) },
+      keys: get(token.ISSUER).verificationKey,
+      policies: get(token.ISSUER).policies,
+      spend: backend.spend(backend.sql),
+      limits: keyUseLimits(config, backend),
+      failedCredentials: 'off',
     })
   })
   bind(token.LIMITS, get => entryLimits(get(token.CONFIG), get(token.BACKEND)))

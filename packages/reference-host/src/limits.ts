@@ -6,6 +6,7 @@ import {
   type FailureLimit,
   type GuardOptions,
   type LimiterStore,
+  type LimitOptions,
 } from '@gatewright/scope-guard'
 import type { Config } from './config/config.ts'
 
@@ -45,6 +46,18 @@ export function guardLimits(
     ],
     failedCredentials: { points: failedCredentialsPerAddressPerMinute, ...shared(backend) },
   }
+}
+
+/**
+ * The limit on uses of an API key where no session is asked for, in buckets of their own: an owner whose sessions have
+ * used up `guardedPerKeyPerMinute` can still mint. While a shared store is down, each process counts for itself.
+ */
+export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): readonly LimitOptions[] {
+  if (rateLimits === 'off') return []
+  const points = rateLimits.guardedPerKeyPerMinute
+  const fallback = backend.limiter ? { localPoints: points } : {}
+  const name = 'usesPerKeyPerMinute'
+  return [{ name, points, windowSeconds: 60, per: 'key', ...shared(backend), ...fallback }]
 }
 
 /** The limits before and beside sessions. While a shared store is down, each process counts for itself. */

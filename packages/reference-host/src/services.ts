@@ -24,6 +24,7 @@ export function appServices(
     verifier: container.get(token.VERIFIER),
     issuer: container.get(token.ISSUER),
     guard: container.get(token.GUARD),
+    keyGuard: container.get(token.KEY_GUARD),
     limits: container.get(token.LIMITS),
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),

@@ -8,6 +8,7 @@ import {
   type Verdict,
 } from '@gatewright/kernel'
 import { CompactSign } from 'jose'
+import { actorOf, entryMaker, noteOn } from './audit.ts'
 import { isSession, scopesWithin } from './authority.ts'
 import {
   DEFAULT_TTL_SECONDS,
@@ -56,6 +57,7 @@ export function createSessionIssuer(
   ring: KeyRing,
 ): (by: ApiKey | Session, request?: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
   const { sessions, clock } = options
+  const entryOf = entryMaker(options.auditRetentionDays)
   return async (by, request = {}) => {
     const refusal = check(by, request)
     if (refusal) return refusal
@@ -86,7 +88,9 @@ export function createSessionIssuer(
     const record: SessionRecord = { ...session, ancestry, label: request.label ?? null, revokedAt: null }
     const own =
       request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
-    if (!(await sessions.insert(record, own))) {
+    const note = noteOn('session.create', session.sessionId, policyIds)
+    const audit = entryOf(session.accountId, actorOf(by), note, now)
+    if (!(await sessions.insert(record, own, audit))) {
       return deny('unauthorized', 'the credential is not valid', { reason: 'the parent session was revoked' })
     }
     return allow({ token, session })

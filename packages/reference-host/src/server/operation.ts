@@ -4,6 +4,7 @@ import type { Access, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox'
 import type { CanonicalFacts } from './exchange.ts'
+import { isKeySession } from './key-session.ts'
 
 /** What a request must prove; only the credential named here is read. */
 export interface Callers {
@@ -118,7 +119,8 @@ export function ledgerWrite<S extends TObject, A = undefined>(rule: LedgerOperat
   return rule
 }
 
-/** Who calls, as the issuer takes it: the key, or the session. */
+/** Who calls, as the issuer takes it: the key, also where it stands in for a session, or the session. */
 export function callerOf(caller: ApiKey | Access): ApiKey | Session {
-  return 'session' in caller ? caller.session : caller
+  if (!('session' in caller)) return caller
+  return isKeySession(caller.session) ? caller.session.key : caller.session
 }

@@ -117,8 +117,9 @@ async function enter(
 ): Promise<Verdict<readonly HeaderField[]>> {
   if (limit === 'bootstrap') return limits.bootstrap(addressClass(address))
   if (caller === undefined) return allow([])
-  const keyId = 'session' in caller ? caller.session.keyId : caller.id
-  const minted = limit === 'mint' ? await limits.mint(keyId) : allow([])
+  // By lineage: a key that rotates itself gets no fresh bucket.
+  const key = 'session' in caller ? caller.session.keyId : caller.lineageId
+  const minted = limit === 'mint' ? await limits.mint(key) : allow([])
   if (!minted.ok || !('session' in caller)) return minted
   return allow(joinLimits(caller.headers, minted.value))
 }

@@ -81,6 +81,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       )
       const created = await issuer.createKey({
         surface: 'user',
+        rootBy: 'wallet',
         accountId: user.accountId,
         userId: user.id,
         walletAddress: address,
