@@ -1,4 +1,5 @@
 import { trustedProxies } from '@gatewright/http'
+import { transactionLookups } from './chain/lookups.ts'
 import type { Container } from './container.ts'
 import type { PartnerStore } from './modules/partners/store.ts'
 import type { ModuleServices } from './modules/services.ts'
@@ -32,7 +33,7 @@ export function appServices(
     subscriptions: container.get(token.SUBSCRIPTIONS),
     endings: container.get(token.ENDINGS),
     ledger: container.get(token.LEDGER),
-    chains: container.get(token.READERS),
+    lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
     ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, metrics, serviceName, directUserKey, requireHttps },
     trusted: trustedProxies(trustProxy),

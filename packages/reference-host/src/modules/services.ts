@@ -3,7 +3,7 @@ import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Verifier } from '@gatewright/signature-verifier'
-import type { ChainReader } from '../chain/reader.ts'
+import type { TransactionLookups } from '../chain/lookups.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CardStore } from './cards/store.ts'
@@ -30,5 +30,5 @@ export interface ModuleServices {
   readonly db: SqlClient
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]
-  readonly chains: ReadonlyMap<number, ChainReader>
+  readonly lookups: TransactionLookups
 }
