@@ -30,6 +30,7 @@ export function appServices(
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
+    ownAddresses: container.get(token.OWN_ADDRESSES),
     subscriptions: container.get(token.SUBSCRIPTIONS),
     endings: container.get(token.ENDINGS),
     ledger: container.get(token.LEDGER),

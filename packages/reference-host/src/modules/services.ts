@@ -8,6 +8,7 @@ import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CardStore } from './cards/store.ts'
 import type { PayinEndings } from './subscriptions/endings.ts'
+import type { OwnAddresses } from './subscriptions/own-address.ts'
 import type { PayinStore } from './subscriptions/payin-store.ts'
 import type { Plan } from './subscriptions/plans.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
@@ -23,6 +24,7 @@ export interface ModuleServices {
   readonly users: UserStore
   readonly cards: CardStore
   readonly payins: PayinStore
+  readonly ownAddresses: OwnAddresses
   readonly subscriptions: SubscriptionStore
   readonly endings: PayinEndings
   readonly ledger: Ledger
