@@ -14,6 +14,7 @@ import { ownAddresses } from './modules/subscriptions/own-address.ts'
 import { payinStore } from './modules/subscriptions/payin-store.ts'
 import { subscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import { userStore } from './modules/users/store.ts'
+import { createMetrics } from './observability/metrics.ts'
 import { aliasTable } from './product/aliases.ts'
 import { entryLimits, guardLimits } from './limits.ts'
 import { isDirectKey } from './server/prove.ts'
@@ -49,6 +50,7 @@ export function createContainer(): Container {
   const { bind } = container
   bind(token.CLOCK, () => systemClock)
   bind(token.ALIASES, () => createAliases(aliasTable))
+  bind(token.METRICS, () => createMetrics())
   bind(token.USERS, get => userStore(get(token.BACKEND).sql))
   bind(token.PARTNERS, get => partnerStore(get(token.BACKEND).sql))
   bind(token.CARDS, get => cardStore(get(token.BACKEND).sql))

@@ -4,7 +4,6 @@ import type { Container } from './container.ts'
 import type { PartnerStore } from './modules/partners/store.ts'
 import type { ModuleServices } from './modules/services.ts'
 import type { SystemServices } from './modules/system/operations.ts'
-import { createMetrics } from './observability/metrics.ts'
 import type { AppServices } from './server/app.ts'
 import type { Observe } from './server/decision.ts'
 import * as token from './tokens.ts'
@@ -17,7 +16,7 @@ export function appServices(
   const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
     container.get(token.CONFIG)
   const { checks, spend, sql } = container.get(token.BACKEND)
-  const metrics = createMetrics()
+  const metrics = container.get(token.METRICS)
   return {
     clock: container.get(token.CLOCK),
     environment,

@@ -16,6 +16,7 @@ import type { OwnAddresses } from './modules/subscriptions/own-address.ts'
 import type { PayinStore } from './modules/subscriptions/payin-store.ts'
 import type { SubscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import type { UserStore } from './modules/users/store.ts'
+import type { Metrics } from './observability/metrics.ts'
 import type { Backend } from './storage/backend.ts'
 import type { Secrets } from './storage/secrets.ts'
 
@@ -42,6 +43,7 @@ export const ALIASES: Key<Aliases> = new Key('aliases')
 export const VERIFIER: Key<Verifier> = new Key('verifier')
 export const ISSUER: Key<Issuer> = new Key('issuer')
 export const GUARD: Key<Guard> = new Key('guard')
+export const METRICS: Key<Metrics> = new Key('metrics')
 export const LIMITS: Key<EntryLimits> = new Key('limits')
 export const IDEMPOTENCY: Key<TransactionalIdempotency> = new Key('idempotency')
 export const USERS: Key<UserStore> = new Key('users')

@@ -13,12 +13,14 @@ import { Misuse, tableLines, type Args, type Command } from './command.ts'
 import { credentialCommands } from './credentials.ts'
 import { hostCommands } from './host-commands.ts'
 import { ledgerCommands } from './ledger.ts'
+import { payinCommands } from './payins.ts'
 import { partnerKeyCommands } from './partner-keys.ts'
 
 const COMMANDS: readonly Command[] = [
   ...partnerKeyCommands,
   ...credentialCommands,
   ...ledgerCommands,
+  ...payinCommands,
   ...aliasCommands,
   ...hostCommands,
 ]

@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import {
-  rows,
-  toInteger,
-  toText,
-  type SqlDialect,
-  type SqlQueries,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { rows, toInteger, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
