@@ -102,13 +102,13 @@ t.test('among a million pay-ins, everything goes by an index', async t => {
   t.ok(readyMs < 3000, `ready after ${readyMs} ms`)
   t.comment(`measured ready after ${readyMs} ms`)
 
+  // One that is configured no more, and served nobody.
+  const withdrawn = 'insert into gw_deposit_addresses (chain_id, address, token) values ($1, $2, $3)'
+  await pool.query(withdrawn, [evm.chainId, `0x${'e'.repeat(40)}`, chain.usdc.address])
   const explained = explainQueries(text => OURS.test(text) && !/^\s*(create|alter|drop|vacuum)/.test(text), 3)
   t.teardown(() => explained.stop())
   // Behind the other host's lease of the chain.
   clock.set(Date.now() + 60_000)
-  // One that is configured no more, and served nobody.
-  const withdrawn = 'insert into gw_deposit_addresses (chain_id, address, token) values ($1, $2, $3)'
-  await pool.query(withdrawn, [evm.chainId, `0x${'e'.repeat(40)}`, chain.usdc.address])
   const host = await startTestHost(env, clock)
   t.teardown(() => host.close())
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': made.key } })
