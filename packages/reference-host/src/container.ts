@@ -10,9 +10,11 @@ import { cardStore } from './modules/cards/store.ts'
 import { partnerStore } from './modules/partners/store.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { payinEndings } from './modules/subscriptions/endings.ts'
+import { ownAddresses } from './modules/subscriptions/own-address.ts'
 import { payinStore } from './modules/subscriptions/payin-store.ts'
 import { subscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import { userStore } from './modules/users/store.ts'
+import { createMetrics } from './observability/metrics.ts'
 import { aliasTable } from './product/aliases.ts'
 import { entryLimits, guardLimits, keyUseLimits } from './limits.ts'
 import { isKeySession } from './server/key-session.ts'
@@ -48,9 +50,11 @@ export function createContainer(): Container {
   const { bind } = container
   bind(token.CLOCK, () => systemClock)
   bind(token.ALIASES, () => createAliases(aliasTable))
+  bind(token.METRICS, () => createMetrics())
   bind(token.USERS, get => userStore(get(token.BACKEND).sql))
   bind(token.PARTNERS, get => partnerStore(get(token.BACKEND).sql))
   bind(token.CARDS, get => cardStore(get(token.BACKEND).sql))
+  bind(token.OWN_ADDRESSES, get => ownAddresses(get(token.CONFIG).payinReceivers, get(token.BACKEND).dialect))
   bind(token.PAYINS, get => payinStore(get(token.BACKEND).dialect))
   bind(token.SUBSCRIPTIONS, get => subscriptionStore(get(token.BACKEND).dialect))
   bind(token.LEDGER, get => createLedger(get(token.BACKEND).sql, get(token.BACKEND).dialect))

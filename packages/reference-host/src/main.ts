@@ -3,6 +3,7 @@ import { Fault } from '@gatewright/kernel'
 import { readConfig, type Config } from './config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { createLogger, describe, logDecision } from './observability/log.ts'
+import { OperatorWarning } from './observability/warning.ts'
 import { curlLines } from './sandbox.ts'
 import { DataDirInUse } from './storage/embedded.ts'
 
@@ -15,7 +16,10 @@ async function run(config: Config): Promise<void> {
   try {
     const host = await startHost(config, {
       observe: decision => logDecision(logger, decision),
-      report: error => logger.error({ failure: describe(error) }, 'maintenance failed'),
+      report: error => {
+        if (error instanceof OperatorWarning) logger.warn(error.message)
+        else logger.error({ failure: describe(error) }, 'maintenance failed')
+      },
     })
     console.log(`${config.serviceName} listens on ${host.url}`)
     if (config.environment === 'sandbox') greetSandbox(host)

@@ -14,6 +14,7 @@ import { Misuse, tableLines, type Args, type Command } from './command.ts'
 import { credentialCommands } from './credentials.ts'
 import { hostCommands } from './host-commands.ts'
 import { ledgerCommands } from './ledger.ts'
+import { payinCommands } from './payins.ts'
 import { partnerKeyCommands } from './partner-keys.ts'
 
 const COMMANDS: readonly Command[] = [
@@ -21,6 +22,7 @@ const COMMANDS: readonly Command[] = [
   ...credentialCommands,
   ...auditCommands,
   ...ledgerCommands,
+  ...payinCommands,
   ...aliasCommands,
   ...hostCommands,
 ]

@@ -31,6 +31,7 @@ ${rows.join('\n')}
 | \`decimals\` | Of the token, 2 to 36 |
 | \`receiver\` | The address that all accounts pay to; the sender tells whose payment it is |
 | \`depositAddresses\` | Optional addresses that each serve one payment, ever, so that anybody may send it. Each is listed once, and is no receiver and no token |
+| \`xpub\` | Optional, in place of \`depositAddresses\`: an extended public key (BIP-32) that an address is derived from for each payment that needs one. Of depth 3 (\`m/44'/60'/account'\`; its addresses are \`0/index\`) or 4 (\`m/44'/60'/account'/0\`). [subscriptions.md](subscriptions.md#deposit-addresses) says what to know |
 | \`confirmations\` | Optional, 1 to 10000, default 12: how many blocks must hold a payment, its own included |
 
 \`[{"chainId":8453,"asset":"USDC","token":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","decimals":6,"receiver":"0x..."}]\`; addresses in mixed case must have
