@@ -17,6 +17,8 @@ export interface Config {
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
+  /** Algorithm of the signing keys that are made from now on. */
+  readonly signingAlgorithm: Values['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
@@ -67,6 +69,7 @@ function toConfig(values: Values, env: Env): Config {
     dataDir: values.DATA_DIR,
     keyPeppers: values.KEY_PEPPERS,
     signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,
+    signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
     trustProxy: values.TRUST_PROXY,

@@ -90,6 +90,12 @@ export const variables = {
     'generated in a sandbox',
     '32 bytes as 64 hex digits or base64; encrypts signing keys at rest',
   ),
+  SIGNING_ALGORITHM: variable(
+    oneOf('EdDSA', 'ES256'),
+    'EdDSA',
+    '`EdDSA`',
+    '`EdDSA` (Ed25519) or `ES256` (P-256), for consumers whose libraries lack EdDSA. Signing keys made from now on; those that exist go on to their end',
+  ),
   TRUST_PROXY: variable<readonly string[]>(
     listOf(proxy),
     [],
