@@ -61,6 +61,7 @@ t.test('takes every variable as given', async t => {
       bootstrapPerAddressPerMinute: 30,
       failedCredentialsPerAddressPerMinute: 60,
       mintsPerKeyPerMinute: 60,
+      documentsPerAddressPerMinute: 600,
     },
     databaseUrl: undefined,
     trustProxy: [],

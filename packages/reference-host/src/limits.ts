@@ -7,6 +7,8 @@ import type { Config } from './config/config.ts'
 export interface EntryLimits {
   /** By client address, before a wallet's proof is looked at. */
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By document and client address. */
+  document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after it is proven. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
   /** By client address, after an API key did not prove itself. No key's own budget is touched. */
@@ -43,15 +45,21 @@ export function guardLimits(
 
 /** The limits before and beside sessions. While a shared store is down, each process counts for itself. */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
-  if (rateLimits === 'off') return { bootstrap: free, mint: free, failedKey: free }
-  const limit = (option: keyof typeof rateLimits, name: string = option): EntryLimits['mint'] => {
+  if (rateLimits === 'off') return { bootstrap: free, document: free, mint: free, failedKey: free }
+  const limit = (
+    option: keyof typeof rateLimits,
+    name: string = option,
+    at: LimitedBackend = backend,
+  ): EntryLimits['mint'] => {
     const points = rateLimits[option]
-    const fallback = backend.limiter ? { localPoints: points } : {}
-    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(backend), ...fallback })
+    const fallback = at.limiter ? { localPoints: points } : {}
+    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(at), ...fallback })
     return take
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
+    // A document costs less than a question to a store, and readiness must be told while the store is down.
+    document: limit('documentsPerAddressPerMinute', 'documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
     // The guard counts failed tokens under the option's own name.
     failedKey: limit('failedCredentialsPerAddressPerMinute', 'failedKeysPerAddressPerMinute'),

@@ -18,6 +18,7 @@ ${rows.join('\n')}
 \`RATE_LIMITS\` takes ${Object.keys(DEFAULT_LIMITS)
     .map(name => `\`${name}\``)
     .join(', ')}. Windows are fixed: around the edge of two windows up to twice a limit can pass.
+\`documentsPerAddressPerMinute\` is counted for each of \`/openapi.json\`, \`/metrics\`, \`/readyz\` and \`/.well-known/jwks.json\` by itself, in each process; \`/healthz\` has no limit.
 
 \`PAYIN_RECEIVERS\` is an array of objects, one for each token that is taken:
 
