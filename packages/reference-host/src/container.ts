@@ -93,6 +93,7 @@ export function createContainer(): Container {
       audience: audience(config),
       environment: config.environment,
       peppers: get(token.SECRETS).keyPeppers,
+      algorithm: config.signingAlgorithm,
       clock: get(token.CLOCK),
       ...get(token.BACKEND).issuer,
     })

@@ -14,6 +14,8 @@ import type { Config } from './config/config.ts'
 export interface EntryLimits {
   /** By client address, before a wallet's proof is looked at. */
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By document and client address. */
+  document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after it is proven. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
   /** What API keys that do not prove themselves may cost, by client address. No key's own budget is touched. */
@@ -63,20 +65,19 @@ export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): r
 /** The limits before and beside sessions. While a shared store is down, each process counts for itself. */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
   if (rateLimits === 'off') {
-    return {
-      bootstrap: free,
-      mint: free,
-      failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', 'off'),
-    }
+    const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
+    return { bootstrap: free, document: free, mint: free, failedKeys }
   }
-  const limit = (name: keyof typeof rateLimits): EntryLimits['mint'] => {
+  const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
     const points = rateLimits[name]
-    const fallback = backend.limiter ? { localPoints: points } : {}
-    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(backend), ...fallback })
+    const fallback = at.limiter ? { localPoints: points } : {}
+    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(at), ...fallback })
     return take
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
+    // A document costs less than a question to a store, and readiness must be told while the store is down.
+    document: limit('documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
     // The guard counts failed tokens apart.
     failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {

@@ -38,8 +38,8 @@ export const credentialCommands: readonly Command[] = [
     summary: 'List the keys that sign sessions, and where each stands',
     async run({ issuer }) {
       const keys = await issuer.listSigningKeys()
-      const rows = keys.map(key => [key.kid, key.state])
-      return { data: keys, lines: tableLines([['KID', 'STATE'], ...rows]) }
+      const rows = keys.map(key => [key.kid, key.algorithm, key.state])
+      return { data: keys, lines: tableLines([['KID', 'ALGORITHM', 'STATE'], ...rows]) }
     },
   },
   {

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { readConfig } from '../config/config.ts'
 import { createContainer } from '../container.ts'
-import { DataDirInUse } from '../storage/embedded.ts'
+import { DataDirUnusable } from '../storage/data-dir.ts'
 import { openStores } from '../storage/open.ts'
 import * as token from '../tokens.ts'
 import { aliasCommands } from './aliases.ts'
@@ -118,7 +118,7 @@ async function main(): Promise<void> {
 await main().catch((error: unknown) => {
   const { message, code, cause } = error as NodeJS.ErrnoException
   const expected =
-    error instanceof Misuse || error instanceof DataDirInUse || code?.startsWith('ERR_PARSE_ARGS')
+    error instanceof Misuse || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
   if (expected) console.error(message)
   else if (error instanceof Fault)
     console.error(`${message}: ${cause instanceof Error ? cause.message : code}`)

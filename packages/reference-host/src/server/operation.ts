@@ -69,8 +69,11 @@ interface Rule<C extends Credential, S extends TObject> {
   /** Canonical paths with `{name}` parameters; the first is the one documents show. */
   readonly paths: readonly [string, ...string[]]
   readonly credential: C
-  /** A limit on an operation that no session guards: by client address, or by the key that was proven. */
-  readonly limit?: 'bootstrap' | 'mint'
+  /**
+   * A limit on an operation that no session guards: by client address, or by the key that was proven. One that anybody may
+   * call must name its limit, and `none` where it is to have none.
+   */
+  readonly limit?: 'bootstrap' | 'document' | 'mint' | 'none'
   /** Scopes a session needs, all of them. Sessions only. */
   readonly scopes?: readonly string[]
   /** Query parameters, for the API description; the handler reads them. */

@@ -110,12 +110,13 @@ function joinLimits(one: readonly HeaderField[], other: readonly HeaderField[]):
 
 /** The limits beside those of the guard; a guarded request brings its fields along. */
 async function enter(
-  { limit }: Operation,
+  { id, limit }: Operation,
   { address }: CanonicalFacts,
   caller: Callers[keyof Callers],
   { limits }: PerformServices,
 ): Promise<Verdict<readonly HeaderField[]>> {
   if (limit === 'bootstrap') return limits.bootstrap(addressClass(address))
+  if (limit === 'document') return limits.document(`${id} ${addressClass(address)}`)
   if (caller === undefined) return allow([])
   // By lineage: a key that rotates itself gets no fresh bucket.
   const key = 'session' in caller ? caller.session.keyId : caller.lineageId
