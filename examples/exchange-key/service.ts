@@ -61,6 +61,7 @@ async function answer(issuer: Issuer, request: IncomingMessage): Promise<Answer>
   }
   const found = await issuer.authenticateKey(request.headers['x-user-key'], 'user')
   if (!found.ok) return refused(found)
+  // No key of this service has a policy. Where keys have some, ask a guard's `authorize` before any use of the key.
   if (request.url === '/sessions') return mint(issuer, found.value, request)
   if (request.url === '/keys/rotate') {
     const rotated = await issuer.rotateKey(found.value, found.value.id, { overlapSeconds: 60 })

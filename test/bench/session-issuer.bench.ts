@@ -20,7 +20,7 @@ const USER = {
 } as const
 const SCOPES = ['cards.read', 'cards.write', 'subscriptions.read', 'subscriptions.write', 'users.read']
 
-type Stores = Pick<IssuerOptions, 'keys' | 'sessions'>
+type Stores = Pick<IssuerOptions, 'keys' | 'sessions' | 'audit'>
 
 async function set(stores: Stores, algorithm: 'EdDSA' | 'ES256' = 'EdDSA') {
   const { privateKey } = await generateKeyPair(algorithm, { extractable: true })

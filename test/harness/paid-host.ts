@@ -54,8 +54,18 @@ export interface PayinChain {
   pay(from: number, to: string, units: bigint, token?: Erc20, at?: number): Promise<string>
 }
 
-/** Deploys two tokens and configures a host to be paid in them: two confirmations, the second by deposit addresses too. */
-export async function payinChain({ url, chainId }: Evm, clock: ManualClock): Promise<PayinChain> {
+/** One entry of `PAYIN_RECEIVERS`. */
+export type ReceiverEntry = Readonly<Record<string, unknown>>
+
+/**
+ * Deploys two tokens and configures a host to be paid in them: two confirmations, the second by deposit addresses too.
+ * `extra` is added to the second one's entry.
+ */
+export async function payinChain(
+  { url, chainId }: Evm,
+  clock: ManualClock,
+  extra: ReceiverEntry = {},
+): Promise<PayinChain> {
   const [usdc, eurc] = [await deployErc20(url), await deployErc20(url, 18)]
   const receiver = await accountOf(url, 19)
   const depositAddresses = [await accountOf(url, 17), await accountOf(url, 18)]
@@ -66,7 +76,7 @@ export async function payinChain({ url, chainId }: Evm, clock: ManualClock): Pro
   const shared = { chainId, receiver, confirmations: 2 }
   const receivers = [
     { ...shared, asset: 'USDC', token: usdc.address, decimals: 6 },
-    { ...shared, asset: 'EURC', token: eurc.address, decimals: 18, depositAddresses },
+    { ...shared, asset: 'EURC', token: eurc.address, decimals: 18, depositAddresses, ...extra },
   ]
   clock.set((await newestBlockTime(url)) + 1000)
   return {
@@ -97,13 +107,19 @@ export interface PaidHost extends PayinChain {
   close(): Promise<void>
 }
 
-/** Starts the chain, the host, and what is between them. */
-export async function startPaidHost(): Promise<PaidHost> {
+/** Starts the chain, the host, and what is between them. `extra` changes the second receiver, `env` the rest. */
+export async function startPaidHost(
+  extra?: ReceiverEntry,
+  env: Record<string, string> = {},
+): Promise<PaidHost> {
   const chain = await startEvm()
   const clock = manualClock()
-  const tokens = await payinChain(chain, clock)
+  const tokens = await payinChain(chain, clock, extra)
   const front = await rpcFront(chain.url)
-  const host = await startTestHost({ ...tokens.env, RPC_URLS: `${chain.chainId}=${front.url}` }, clock)
+  const host = await startTestHost(
+    { ...tokens.env, ...env, RPC_URLS: `${chain.chainId}=${front.url}` },
+    clock,
+  )
   let accounts = 0
   return {
     ...{ ...tokens, chain, clock, front, host },

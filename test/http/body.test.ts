@@ -81,3 +81,64 @@ t.test('reads one JSON object in UTF-8, and nothing at all as an empty one', asy
   }
   t.match(parseJsonObject(Buffer.from([0x22, 0xff, 0x22]), 'application/json'), { code: 'invalid_request' })
 })
+
+const json = (text: string): ReturnType<typeof parseJsonObject> =>
+  parseJsonObject(Buffer.from(text), 'application/json')
+const nested = (levels: number, [open, close]: readonly [string, string]): string =>
+  `{"a":${open.repeat(levels - 1)}1${close.repeat(levels - 1)}}`
+
+t.test('refuses JSON nested deeper than 32 levels, the object itself counted', async t => {
+  for (const pair of [
+    ['[', ']'],
+    ['{"b":', '}'],
+    ['[{"b":', '}]'],
+  ] as const) {
+    const each = pair[0].startsWith('[{') ? 2 : 1
+    t.match(json(nested(1 + 30 / each, pair)), { ok: true }, pair[0])
+    t.match(json(nested(1 + 32 / each, pair)), { ok: false, code: 'invalid_request', field: 'a' }, pair[0])
+  }
+  t.match(json(nested(32, ['[', ']'])), { ok: true })
+  t.match(json(nested(33, ['[', ']'])), { ok: false, code: 'invalid_request', field: 'a' })
+  t.match(json(nested(100_000, ['[', ']'])), { ok: false, code: 'invalid_request', field: 'a' })
+  t.match(json(`{"a":${JSON.stringify('['.repeat(1000))}}`), { ok: true }, 'brackets within a text')
+  const wide = JSON.stringify({ a: Array.from({ length: 10_000 }, (_, n) => [n]) })
+  t.match(json(wide), { ok: true }, 'many beside one another')
+})
+
+t.test(
+  'refuses NUL and lone surrogates in texts and member names, at any depth, and names the member',
+  async t => {
+    const badTexts = ['\\u0000', '\\ud83d', '\\uD83D!', '\\ude00', '\\ude00\\ud83d', 'a\\ud83d\\ud83d\\ude00']
+    for (const bad of badTexts) {
+      const refused = { ok: false, status: 400, code: 'invalid_request' }
+      t.match(json(`{"note":"${bad}"}`), { ...refused, field: 'note' }, bad)
+      t.match(json(`{"note":[1,{"x":["${bad}"]}]}`), { ...refused, field: 'note' }, bad)
+      t.match(json(`{"note":{"${bad}":1}}`), { ...refused, field: 'note' }, bad)
+      t.match(json(`{"${bad}":1}`), { ...refused, field: 'body' }, bad)
+    }
+    const long = 'k'.repeat(10_000)
+    t.match(json(`{"${long}":"\\u0000"}`), { ok: false, field: 'body' }, 'an answer repeats no long name')
+    for (const good of [
+      '\\ud83d\\ude00',
+      '\\ufffd',
+      '\\u0001',
+      '\\ufeff',
+      '\\u202e',
+      'e\\u0301',
+      '\\\\ud83d',
+      '😀',
+    ]) {
+      const text = `{"note":["${good}"],"${good}":1}`
+      t.same(json(text), { ok: true, value: JSON.parse(text) }, good)
+    }
+  },
+)
+
+t.test('keeps a member named __proto__ as data, and of a member given twice the last', async t => {
+  const parsed = json('{"__proto__":{"admin":true},"a":1,"a":2}')
+  t.ok(parsed.ok)
+  if (!parsed.ok) return
+  t.same(Object.keys(parsed.value), ['__proto__', 'a'])
+  t.equal(parsed.value['admin'], undefined)
+  t.equal(parsed.value['a'], 2)
+})

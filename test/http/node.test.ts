@@ -103,6 +103,20 @@ t.test("'parsed' takes two spellings of one value for one payload, as it says", 
   t.equal(runs.length, 1)
 })
 
+t.test(
+  "'parsed' refuses a body nested so deep that it cannot be written again, and nothing runs",
+  async t => {
+    const place = await ground()
+    const { app, runs } = counted(place, 'parsed', express.json())
+    const url = await listen(t, app)
+    for (const levels of [33, 20_000]) {
+      const body = `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+      t.equal((await post(url, place.headers, body)).status, 400, `${levels} levels`)
+    }
+    t.same(runs, [])
+  },
+)
+
 t.test("Koa: 'kept' reads the rawBody that a parser left, 'parsed' the parsed body", async t => {
   for (const body of ['kept', 'parsed'] as const) {
     const { api, route, headers } = await ground()

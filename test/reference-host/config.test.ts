@@ -1,11 +1,16 @@
+import { trustedProxies } from '@gatewright/http'
 import { readConfig } from '@gatewright/reference-host'
+import fc from 'fast-check'
 import t from 'tap'
 
 t.test('has a default for everything in the sandbox', async t => {
   const config = readConfig({})
   t.match(config, {
     ok: true,
-    value: { host: '127.0.0.1', port: 3000, serviceName: 'Gatewright Sandbox', environment: 'sandbox' },
+    value: {
+      ...{ host: '127.0.0.1', port: 3000, serviceName: 'Gatewright Sandbox', environment: 'sandbox' },
+      signingAlgorithm: 'EdDSA',
+    },
   })
 })
 
@@ -27,6 +32,7 @@ t.test('takes every variable as given', async t => {
     DATA_DIR: '/srv/acme',
     KEY_PEPPERS: `new:${'a'.repeat(32)}, old:${'b'.repeat(40)}`,
     SIGNING_KEY_ENCRYPTION_KEY: key.toString('base64'),
+    SIGNING_ALGORITHM: 'ES256',
     RPC_URLS: '8453=https://rpc.example.com',
     PAYIN_RECEIVERS: JSON.stringify([RECEIVER]),
     CHAIN_POLL_SECONDS: '300',
@@ -55,6 +61,7 @@ t.test('takes every variable as given', async t => {
       bootstrapPerAddressPerMinute: 30,
       failedCredentialsPerAddressPerMinute: 60,
       mintsPerKeyPerMinute: 60,
+      documentsPerAddressPerMinute: 600,
     },
     databaseUrl: undefined,
     trustProxy: [],
@@ -71,6 +78,7 @@ t.test('takes every variable as given', async t => {
     requireHttps: false,
     redis: undefined,
     directUserKey: false,
+    signingAlgorithm: 'ES256',
     logLevel: 'info',
   })
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })
@@ -86,6 +94,7 @@ t.test('reports every problem at once, each by its variable, and no secret', asy
     REDIS_URL: 'hunter2',
     KEY_PEPPERS: 'id:hunter2',
     SIGNING_KEY_ENCRYPTION_KEY: 'hunter2',
+    SIGNING_ALGORITHM: 'RS256',
     REQUIRE_HTTPS: 'yes',
     RPC_URLS: 'https://rpc.example.com',
     PLANS_FILE: '/nowhere/plans.json',
@@ -120,7 +129,10 @@ t.test('wants an endpoint for every chain that payments are taken on', async t =
   const PAYIN_RECEIVERS = JSON.stringify(given)
   t.same(readConfig({ PAYIN_RECEIVERS, RPC_URLS: '1=https://rpc.example.com' }), {
     ok: false,
-    problems: [8453, 10].map(chain => `PAYIN_RECEIVERS names chain ${chain}, which RPC_URLS does not`),
+    problems: [8453, 10].map(
+      chain =>
+        `PAYIN_RECEIVERS names chain ${chain}, which RPC_URLS does not: add ${chain}=https://... to RPC_URLS`,
+    ),
   })
   const RPC_URLS = '10=https://rpc.example.com,8453=https://rpc.example.com'
   t.ok(readConfig({ PAYIN_RECEIVERS, RPC_URLS }).ok)
@@ -141,6 +153,7 @@ t.test('wants the secrets that hosts on one database share, and one kind of Redi
 
 const LIVE = {
   GATEWRIGHT_ENV: 'live',
+  SERVICE_NAME: 'Acme',
   DATABASE_URL: 'postgres://db/x',
   KEY_PEPPERS: `p:${'s'.repeat(32)}`,
   SIGNING_KEY_ENCRYPTION_KEY: 'ab'.repeat(32),
@@ -149,9 +162,9 @@ const LIVE = {
 }
 
 t.test(
-  'starts live with everything it needs, under another service name and with HTTPS required',
+  'starts live with everything it needs, under the service name given and with HTTPS required',
   async t => {
-    t.match(readConfig(LIVE), { ok: true, value: { serviceName: 'Gatewright', requireHttps: true } })
+    t.match(readConfig(LIVE), { ok: true, value: { serviceName: 'Acme', requireHttps: true } })
   },
 )
 
@@ -164,6 +177,19 @@ for (const [name, value] of [
   ['PUBLIC_URL', 'http://api.example.com'],
   ['REQUIRE_HTTPS', 'off'],
   ['RATE_LIMITS', 'off'],
+  ['SERVICE_NAME', undefined],
+  ['SERVICE_NAME', ''],
+  ['SERVICE_NAME', 'Gatewright'],
+  ['SERVICE_NAME', 'Gatewright Sandbox'],
+  ['TRUST_PROXY', '0.0.0.0/0'],
+  ['TRUST_PROXY', '::/0'],
+  ['TRUST_PROXY', '10.1.2.3/00'],
+  ['TRUST_PROXY', '10.0.0.0/8, ::/0'],
+  ['TRUST_PROXY', '0.0.0.0/1,128.0.0.0/1'],
+  ['TRUST_PROXY', '::/1,8000::/1'],
+  ['RPC_URLS', '1=http://rpc.example.com'],
+  ['RPC_URLS', '1=https://rpc.example.com,10=http://10.0.0.5:8545'],
+  ['RPC_URLS', '1=http://127.0.0.1.example.com'],
 ] as const) {
   t.test(`refuses live with ${name} ${value ?? 'unset'}, and says which`, async t => {
     const config = readConfig({ ...LIVE, [name]: value })
@@ -171,3 +197,68 @@ for (const [name, value] of [
     t.ok(!config.ok && config.problems.some(problem => problem.startsWith(`${name} must`)))
   })
 }
+
+t.test(
+  'starts live with plain http to nodes on loopback, or on a network that is declared private',
+  async t => {
+    for (const url of [
+      'http://127.0.0.1:8545',
+      'http://127.9.9.9',
+      'http://localhost:8545',
+      'http://[::1]:8545',
+    ]) {
+      t.ok(readConfig({ ...LIVE, RPC_URLS: `1=${url}` }).ok, url)
+    }
+    const RPC_URLS = '1=http://10.0.0.5:8545'
+    t.ok(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'on' }).ok)
+    t.notOk(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'off' }).ok)
+    t.ok(readConfig({ RPC_URLS }).ok, 'a sandbox asks for nothing')
+  },
+)
+
+t.test('lists all that live refuses at once, each with what to do, and no part of an RPC url', async t => {
+  const config = readConfig({
+    GATEWRIGHT_ENV: 'live',
+    TRUST_PROXY: '::/0',
+    RPC_URLS: '1=https://ok.example/hunter2,10=http://ann:hunter2@rpc.example/v3/hunter2',
+    LOG_LEVEL: 'loud',
+  })
+  const problems = config.ok ? [] : config.problems
+  const refused = ['DATABASE_URL', 'KEY_PEPPERS', 'PUBLIC_URL', 'RPC_URLS', 'SERVICE_NAME']
+  const names = new Set(problems.map(problem => problem.split(' ')[0]))
+  t.same(names, new Set([...refused, 'LOG_LEVEL', 'SIGNING_KEY_ENCRYPTION_KEY', 'TRUST_PROXY']))
+  t.match(problems.join('\n'), /RPC_URLS must use https for chain 10: .*set RPC_PRIVATE_NETWORK=on/)
+  t.match(problems.join('\n'), /TRUST_PROXY must not trust ::\/0: .*name the addresses/)
+  for (const name of refused) t.match(problems.join('\n'), new RegExp(`^${name} must .*: `, 'm'))
+  t.notMatch(problems.join('\n'), /hunter2|rpc\.example|ann/)
+})
+
+t.test(
+  'property: live trusts no block that holds an address and one that differs in a leading bit',
+  async () => {
+    const ipv4 = fc.tuple(fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }), fc.nat(32), fc.nat(7))
+    fc.assert(
+      fc.property(ipv4, ([parts, bits, flipped]) => {
+        const address = parts.join('.')
+        const block = `${address}/${bits}`
+        const other = [(parts[0] as number) ^ (128 >> flipped), ...parts.slice(1)].join('.')
+        const trusted = trustedProxies([block])
+        const wide = trusted(address) && trusted(other)
+        return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
+      }),
+      { numRuns: 1000 },
+    )
+    const ipv6 = fc.tuple(fc.array(fc.nat(65_535), { minLength: 8, maxLength: 8 }), fc.nat(128), fc.nat(6))
+    fc.assert(
+      fc.property(ipv6, ([parts, bits, flipped]) => {
+        const text = (groups: readonly number[]): string => groups.map(group => group.toString(16)).join(':')
+        const block = `${text(parts)}/${bits}`
+        const trusted = trustedProxies([block])
+        const other = text([(parts[0] as number) ^ (32_768 >> flipped), ...parts.slice(1)])
+        const wide = trusted(text(parts)) && trusted(other)
+        return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
+      }),
+      { numRuns: 1000 },
+    )
+  },
+)

@@ -1,6 +1,8 @@
 import t from 'tap'
 import { concatHex, encodeAbiParameters, type Hex } from 'viem'
+import { serializeErc6492Signature } from 'viem/utils'
 import { contractsOf } from '../harness/contracts.ts'
+import { delegate } from '../harness/delegate.ts'
 import { startEvm, transact } from '../harness/evm.ts'
 import { newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
 
@@ -9,19 +11,55 @@ const host = await startTestHost({ RPC_URLS: `${chain.chainId}=${chain.url}` })
 t.teardown(() => host.close())
 t.teardown(() => chain.stop())
 const owner = newWallet()
-const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')['OwnedWallet'] as Hex
-const data = concatHex([code, encodeAbiParameters([{ type: 'address' }], [owner.address])])
+const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')
+const data = concatHex([
+  code['OwnedWallet'] as Hex,
+  encodeAbiParameters([{ type: 'address' }], [owner.address]),
+])
 const { contractAddress } = await transact(chain.url, { data })
 
-/** Bootstraps the contract wallet with template B, which names the chain. */
-async function bootstrap(signer = owner): Promise<Answer> {
-  const statement = { ...statementOf(contractAddress), connector: 'safe', chainId: String(chain.chainId) }
+/** A statement of template B, which names the chain, and its text. */
+function statementB(address: string) {
+  const statement = { ...statementOf(address), connector: 'safe', chainId: String(chain.chainId) }
   const lines = templateA(statement).replace(' Bootstrap', ' Consumer Agent Bootstrap')
   const message = `${lines}\nConnector: safe\nChain ID: ${chain.chainId}\nWallet Label: unknown`
+  return { statement, message }
+}
+
+/** Bootstraps the contract wallet. */
+async function bootstrap(signer = owner): Promise<Answer> {
+  const { statement, message } = statementB(contractAddress)
   return host.send('/user/v1/bootstrap', {
     body: { ...statement, signature: await signer.signMessage({ message }) },
   })
 }
+
+t.test(
+  'gives one key for one statement of an account with code, in whatever encoding (EIP-7702)',
+  async t => {
+    const account = newWallet()
+    const deployed = await transact(chain.url, { data: code['DelegatedWallet'] as Hex })
+    await delegate(chain, account, deployed.contractAddress)
+    const users = new Set<unknown>()
+    for (const wrappedFirst of [false, true]) {
+      const { statement, message } = statementB(account.address)
+      const plain = await account.signMessage({ message })
+      const factory = { address: deployed.contractAddress, data: '0x' } as const
+      const wrapped = serializeErc6492Signature({ ...factory, signature: plain })
+      const encodings = wrappedFirst ? [wrapped, plain] : [plain, wrapped]
+      const answers = await Promise.all(
+        [...encodings, `${plain}00`].map(signature =>
+          host.send('/user/v1/bootstrap', { body: { ...statement, signature } }),
+        ),
+      )
+      const given = answers.filter(({ status }) => status === 200)
+      t.equal(given.length, 1)
+      t.equal(answers.filter(({ status }) => status === 401).length, 2)
+      users.add(given[0]?.body['userId'])
+    }
+    t.equal(users.size, 1, 'and one user')
+  },
+)
 
 t.test(
   'gives a contract wallet of a configured chain one user, and answers 503 while the chain is down',

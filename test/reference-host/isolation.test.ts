@@ -2,21 +2,71 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type RequestOptions } from '../harness/host.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
 import { runNode } from '../harness/node.ts'
 
 interface Described {
   readonly deprecated?: boolean
-  readonly security: Record<string, unknown>[]
+  readonly security: readonly Record<string, unknown>[]
+  readonly requestBody?: {
+    readonly content: {
+      'application/json': { schema: { properties: object }; example?: Record<string, unknown> }
+    }
+  }
 }
-const host = await startTestHost()
+const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 const description = (await host.send('/openapi.json')).body
 const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>).flatMap(
-  ([path, item]) => Object.entries(item).map(([method, { security }]) => ({ path, method, security })),
+  ([path, item]) =>
+    Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
 )
-const schemesOf = ({ security }: { security: Record<string, unknown>[] }): string[] =>
-  security.flatMap(Object.keys)
+type Operation = (typeof operations)[number]
+const guardedBy = (scheme: string): Operation[] =>
+  operations.filter(({ security }) => security.flatMap(Object.keys).includes(scheme))
+
+/** A caller's token, its ids by the collection or body member that they belong to, and its texts. */
+interface World {
+  readonly token: string
+  readonly ids: Readonly<Record<string, string>>
+  readonly texts: readonly string[]
+}
+
+/** What an operation is asked: a target, and a body where it takes one. */
+interface Asked {
+  readonly path: string
+  readonly body?: Record<string, unknown>
+  /** Whether it names something by an id. */
+  readonly byId: boolean
+}
+
+/** Members of a body that are ids of something that an account has. */
+const idMembers = ({ requestBody }: Operation): string[] =>
+  Object.keys(requestBody?.content['application/json'].schema.properties ?? {}).filter(
+    name => name.endsWith('Id') && name !== 'chainId',
+  )
+
+/**
+ * Every way to ask an operation for what somebody else has: each of its ids in the path and in each id member of the body. Throws
+ * for a collection or member of which no id is known here: whoever adds an operation adds an id to the worlds below.
+ */
+function asking(operation: Operation, ids: World['ids']): Asked[] {
+  const { path, requestBody } = operation
+  const example = requestBody?.content['application/json'].example ?? {}
+  const body = requestBody ? { body: example } : {}
+  const collections = [...path.matchAll(/([\w-]+)\/\{\w+\}/g)].map(([, collection]) => collection as string)
+  for (const name of [...collections, ...idMembers(operation)]) {
+    if (ids[name] === undefined) throw new Error(`${path}: no id of another caller is known for "${name}"`)
+  }
+  const values = Object.values(ids)
+  if (collections.length > 0) {
+    return values.map(id => ({ path: path.replaceAll(/\{\w+\}/g, id), ...body, byId: true }))
+  }
+  const named = idMembers(operation).flatMap(name =>
+    values.map(id => ({ path, body: { ...example, [name]: id }, byId: true })),
+  )
+  return named.length > 0 ? named : [{ path, ...body, byId: false }]
+}
 
 /** Everything that belongs to one caller and that another must never see: ids, key texts, tokens, addresses. */
 function ownTexts(answers: readonly Answer[]): string[] {
@@ -24,42 +74,63 @@ function ownTexts(answers: readonly Answer[]): string[] {
   return [...new Set(found)].filter(text => /\d/.test(text) && !/^"\d{4}-\d\d-\d\dT/.test(text))
 }
 
-/** A user with a key below the bootstrap key, a second session and a pay-in, and what showed up on the way. */
-async function userWorld(): Promise<{ token: string; ids: Record<string, string>; texts: string[] }> {
+/** A user with a key below the bootstrap key, a second session, a subscription and pay-ins, and what showed up on the way. */
+async function userWorld(): Promise<World> {
   const user = await bootstrapUser(host.send)
-  const send = (path: string, options: RequestOptions = {}): Promise<Answer> =>
-    host.send(path, { ...options, headers: { ...bearer(user.token), ...options.headers } })
-  const key = await send('/user/v1/keys', { body: {} })
-  const session = await send('/user/v1/sessions', { body: {} })
-  const payin = await send('/user/v1/subscriptions/payin', {
-    body: { amountCents: 1 },
-    headers: { 'idempotency-key': 'same-for-everybody' },
-  })
-  const ids = { keyId: key.body['userKeyId'] as string, sessionId: session.body['sessionId'] as string }
-  return { token: user.token, ids, texts: ownTexts([key, session, payin]) }
+  const send = (path: string, body: object): Promise<Answer> =>
+    host.send(path, { body, headers: { ...bearer(user.token), 'idempotency-key': 'same-for-everybody' } })
+  const key = await send('/user/v1/keys', {})
+  const session = await send('/user/v1/sessions', {})
+  const payin = await send('/user/v1/subscriptions/payin', { amountCents: 1 })
+  const bought = await send('/user/v1/subscriptions/checkout', { plan: 'basic' })
+  const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
+  const keyId = key.body['userKeyId'] as string
+  const ids = {
+    ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
+    sessions: session.body['sessionId'] as string,
+    ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
+    subscriptionId: idOf(bought, 'subscription'),
+  }
+  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought]) }
 }
 
 t.test('no user operation shows or changes what belongs to another user: its id is 404', async t => {
   const [ann, bob] = [await userWorld(), await userWorld()]
-  const guarded = operations.filter(operation => schemesOf(operation).includes('UserSessionBearer'))
-  t.ok(guarded.length >= 20, 'the table was read')
-  for (const { path, method } of guarded) {
-    const target = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => ann.ids[name] ?? 'unknown')
-    const answer = await host.send(target, {
-      method: method.toUpperCase(),
-      headers: { ...bearer(bob.token), 'idempotency-key': 'same-for-everybody' },
-      ...(method === 'get' || method === 'delete' ? {} : { body: { amountCents: 1, scopes: ['keys.read'] } }),
-    })
-    const text = JSON.stringify(answer.body)
-    const leaked = ann.texts.filter(own => text.includes(own))
-    t.same(leaked, [], `${method} ${path}`)
-    if (path.includes('{')) t.equal(answer.status, 404, `${method} ${path}`)
+  const mine = async (): Promise<unknown[]> => {
+    const paths = ['keys', 'sessions', 'balances', 'subscriptions', 'subscriptions/payins']
+    const get = (path: string): Promise<Answer> =>
+      host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
+    return (await Promise.all(paths.map(get))).map(({ body }) => body.data)
   }
-  const after = await host.send('/user/v1/keys', { headers: bearer(ann.token) })
-  const keys = after.body['keys'] as { id: string; revokedAt: string | null }[]
-  t.equal(keys.find(({ id }) => id === ann.ids['keyId'])?.revokedAt, null, 'nothing was changed')
-  const sessions = await host.send('/user/v1/sessions', { headers: bearer(ann.token) })
-  t.ok(JSON.stringify(sessions.body).includes(ann.ids['sessionId'] as string), 'nothing was ended')
+  const shared = ann.texts.filter(text => bob.texts.includes(text))
+  t.same(shared, [], 'the same idempotency key made things of their own')
+  const before = await mine()
+  const guarded = guardedBy('UserSessionBearer')
+  t.ok(guarded.length >= 20, 'the table was read')
+  for (const operation of guarded) {
+    const { method } = operation
+    const send = ({ path, body }: Asked, key: string): Promise<Answer> =>
+      host.send(path, {
+        ...{ method, headers: { ...bearer(bob.token), 'idempotency-key': key } },
+        ...(body && method !== 'GET' ? { body } : {}),
+      })
+    const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
+    const [never] = asking(operation, unknown)
+    const refusal = await send(never as Asked, 'never-existed')
+    for (const [n, asked] of asking(operation, ann.ids).entries()) {
+      const answer = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
+      const where = `${method} ${asked.path}`
+      const text = JSON.stringify(answer.body)
+      t.same(
+        ann.texts.filter(own => text.includes(own)),
+        [],
+        where,
+      )
+      if (asked.byId)
+        t.same([answer.status, answer.body], [404, refusal.body], `${where}: as if it never was`)
+    }
+  }
+  t.same(await mine(), before, 'nothing was changed')
 })
 
 t.test('no partner operation shows what belongs to another partner, even under the same user id', async t => {
@@ -69,24 +140,42 @@ t.test('no partner operation shows what belongs to another partner, even under t
   const both = await startTestHost({ DATA_DIR: dataDir })
   t.teardown(() => both.close())
 
-  const world = async (partnerKey: string): Promise<string[]> => {
+  const world = async (partnerKey: string): Promise<World> => {
     const headers = { 'x-partner-key': partnerKey }
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
-    const session = await both.send('/partner/v1/sessions', {
-      body: { userId, scopes: ['cards.read'] },
-      headers,
-    })
+    const body = { userId, scopes: ['cards.read'] }
+    const session = await both.send('/partner/v1/sessions', { body, headers })
     const token = session.body.data['sessionToken'] as string
     const cards = await both.send('/partner/v1/cards?limit=100', { headers: bearer(token) })
-    return ownTexts([session, cards]).filter(text => !text.includes(userId) && !text.startsWith('"per'))
+    const [card] = cards.body.data['cards'] as { cardId: string }[]
+    const texts = ownTexts([session, cards]).filter(
+      text => !text.includes(userId) && !text.startsWith('"per'),
+    )
+    return { token, ids: { cards: card?.cardId as string }, texts }
   }
   const [one, two] = [await world(keys[0]), await world(keys[1])]
-  t.ok(one.length >= 26, 'the cards and the session were seen')
+  t.ok(one.texts.length >= 26, 'the cards and the session were seen')
   t.same(
-    one.filter(text => two.includes(text)),
+    one.texts.filter(text => two.texts.includes(text)),
     [],
   )
+  const guarded = guardedBy('PartnerSessionBearer')
+  t.ok(guarded.length >= 1, 'the table was read')
+  for (const operation of guarded) {
+    for (const { path, body, byId } of asking(operation, one.ids)) {
+      const { method } = operation
+      const headers = { ...bearer(two.token), 'idempotency-key': 'same-for-everybody' }
+      const answer = await both.send(path, { method, headers, ...(body && method !== 'GET' ? { body } : {}) })
+      const text = JSON.stringify(answer.body)
+      t.same(
+        one.texts.filter(own => text.includes(own)),
+        [],
+        `${method} ${path}`,
+      )
+      if (byId) t.equal(answer.status, 404, `${method} ${path}`)
+    }
+  }
 })
 
 /** Makes a partner as the operator does, and returns its key. */

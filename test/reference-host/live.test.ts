@@ -7,6 +7,7 @@ const stores = await hostStoresEnv('postgres')
 const env = {
   ...stores.env,
   GATEWRIGHT_ENV: 'live',
+  SERVICE_NAME: 'Acme',
   TRUST_PROXY: '127.0.0.0/8',
   PUBLIC_URL: 'https://api.example.com',
 }
@@ -27,7 +28,7 @@ const gatewright = async (...args: string[]): Promise<Record<string, string>> =>
 async function signedLive(extra: Record<string, unknown> = {}): Promise<Record<string, unknown>> {
   const wallet = newWallet()
   const statement = statementOf(wallet.address)
-  const signature = await wallet.signMessage({ message: templateA(statement, 'Gatewright') })
+  const signature = await wallet.signMessage({ message: templateA(statement, 'Acme') })
   return { ...statement, signature, ...extra }
 }
 
@@ -38,7 +39,7 @@ t.test('refuses what did not come by HTTPS, health and metrics aside', async t =
   t.equal((await request(host.url, '/user/v1/bootstrap', { body: {}, headers: https })).status, 400)
 })
 
-t.test('wants statements under the live service name, and prints no sandbox key', async t => {
+t.test('wants statements under its own service name, and prints no sandbox key', async t => {
   t.notMatch(host.output(), /gw_/)
   const sandbox = await signedBootstrap(newWallet())
   t.match(await request(host.url, '/user/v1/bootstrap', { body: sandbox, headers: https }), { status: 401 })
@@ -75,4 +76,19 @@ t.test('accepts a partner key only after the operator validated it', async t => 
   t.equal((await resolve(made['key'] as string)).status, 200)
   const sandboxKey = (made['key'] as string).replace('gw_live', 'gw_sandbox')
   t.match(await resolve(sandboxKey), { status: 401, body: { error: 'unauthorized' } })
+})
+
+t.test('ends before it opens a store, and says all that is to be changed', async t => {
+  const open = {
+    SERVICE_NAME: '',
+    TRUST_PROXY: '0.0.0.0/0',
+    RPC_URLS: '1=http://rpc.example/hunter2-hunter2',
+  }
+  const output = await spawnHost('unused', { ...env, ...open }).then(
+    started => started.stop('SIGKILL').then(() => 'it started'),
+    (error: Error) => error.message,
+  )
+  t.match(output, /exit 1[^]*RPC_PRIVATE_NETWORK=on/)
+  for (const name of ['SERVICE_NAME', 'TRUST_PROXY', 'RPC_URLS']) t.match(output, `\n  ${name} must`)
+  t.notMatch(output, /hunter2/)
 })

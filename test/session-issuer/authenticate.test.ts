@@ -175,3 +175,23 @@ t.test('a digest of a scheme that this version does not know is refused, not gue
     t.equal((await issuer.authenticateKey(text, 'user')).ok, false)
   }
 })
+
+t.test('hands the read of a key that is not known to the host, and junk and known keys not', async t => {
+  const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
+  const { text } = await newKey(issuer, [])
+  seen.calls.length = 0
+  const full = { ok: false, code: 'rate_limited', status: 429, message: 'full' } as const
+  let asked = 0
+  const refuse = async (): Promise<typeof full> => {
+    asked++
+    return full
+  }
+  t.match(await issuer.authenticateKey(text, 'user', refuse), full)
+  t.same(seen.calls, [], 'refused without a read')
+  t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
+  t.match(await issuer.authenticateKey(text, 'user', refuse), { ok: true }, 'proven before, so never put off')
+  t.match(await issuer.authenticateKey('junk', 'user', refuse), { code: 'unauthorized' })
+  t.equal(asked, 1)
+  const wrong = await newKey(createIssuer(setUp().options), [])
+  t.match(await issuer.authenticateKey(wrong.text, 'user', refuse), full)
+})

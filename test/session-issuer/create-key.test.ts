@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict'
 import { race } from '@gatewright/kernel/testing'
-import { keyPattern } from '@gatewright/session-issuer'
+import { keyPattern, type CreatedKey, type Issuer, type KeyRecord } from '@gatewright/session-issuer'
+import fc from 'fast-check'
 import t from 'tap'
 import { DAY, must, newKey, newSession, setUp, USER } from './fixtures.ts'
 
@@ -28,6 +30,16 @@ t.test('a parent that has changed, ended, or is of another account or surface ma
   }
   clock.advance(DAY)
   t.match(await issuer.createKey({ ...USER, scopes: [], parent: session }), { code: 'unauthorized' })
+})
+
+t.test('the account and the user of a key must be texts that every store keeps as they are', async t => {
+  const { issuer } = setUp()
+  for (const bad of ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0']) {
+    for (const owner of [{ accountId: bad }, { userId: bad }]) {
+      const refused = { code: 'invalid_request', status: 400, field: Object.keys(owner)[0] }
+      t.match(await issuer.createKey({ ...USER, scopes: [], ...owner }), refused)
+    }
+  }
 })
 
 t.test('keys and policies stand at most so deep', async t => {
@@ -59,14 +71,138 @@ t.test('at the cap a new root retires the root unused for longest, with its sess
   t.equal((await issuer.authenticateKey(busy.text, 'user')).ok, true)
 })
 
-t.test('a root is spared while a key below it is in use', async t => {
-  const { issuer, clock } = setUp({ maxLiveKeys: 2 })
-  const root = await newKey(issuer, ['a.read'])
-  const child = await newKey(issuer, ['a.read'], { parent: root.key })
-  clock.advance(3 * DAY)
-  must(await issuer.authenticateKey(child.text, 'user'))
-  t.match(await issuer.createKey({ ...USER, scopes: [] }), { details: { rule: 'max_live_keys' } })
+const works = async (issuer: Issuer, key: CreatedKey): Promise<boolean> =>
+  (await issuer.authenticateKey(key.text, 'user')).ok
+
+t.test(
+  'a key has at most its quota of live keys below it, at any depth, and says which limit binds',
+  async t => {
+    const { issuer } = setUp({ maxKeysBelow: 3 })
+    const root = await newKey(issuer, [])
+    const delegate = await newKey(issuer, [], { parent: root.key })
+    for (let n = 0; n < 2; n++) await newKey(issuer, [], { parent: delegate.key })
+    const quota = { rule: 'max_live_keys', limit: 3, limitOf: 'subtree' }
+    for (const parent of [root.key, delegate.key, await newSession(issuer, delegate.key)]) {
+      const refused = await issuer.createKey({ ...USER, scopes: [], parent })
+      t.match(refused, { code: 'policy_blocked', status: 403, details: quota })
+    }
+    t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true, 'the wallet still gets a root')
+    must(await issuer.revokeKey(root.key, delegate.key.id))
+    await newKey(issuer, [], { parent: root.key })
+  },
+)
+
+t.test('a key and its successors count once against the quota', async t => {
+  const { issuer } = setUp({ maxKeysBelow: 1 })
+  const root = await newKey(issuer, [])
+  const child = await newKey(issuer, [], { parent: root.key })
+  must(await issuer.rotateKey(child.key, child.key.id, { overlapSeconds: 60 }))
+  t.match(await issuer.createKey({ ...USER, scopes: [], parent: root.key }), {
+    details: { limitOf: 'subtree' },
+  })
 })
+
+t.test('by default a key has 20 live keys below it, and an account 50', async t => {
+  const { issuer } = setUp()
+  for (const limit of [20, 20]) {
+    const root = await newKey(issuer, [])
+    for (let n = 0; n < limit; n++) await newKey(issuer, [], { parent: root.key })
+    t.match(await issuer.createKey({ ...USER, scopes: [], parent: root.key }), { details: { limit } })
+  }
+  for (let n = 0; n < 8; n++) await newKey(issuer, [])
+  const third = await newKey(issuer, [])
+  t.match(await issuer.createKey({ ...USER, scopes: [], parent: third.key }), {
+    code: 'policy_blocked',
+    details: { rule: 'max_live_keys', limit: 50, limitOf: 'account' },
+  })
+})
+
+t.test('keys below a root make room for a new root, however lately they were used', async t => {
+  const { issuer, clock } = setUp({ maxLiveKeys: 4 })
+  const root = await newKey(issuer, ['a.read'])
+  const idle = await newKey(issuer, ['a.read'], { parent: root.key })
+  const leaf = await newKey(issuer, ['a.read'], { parent: idle.key })
+  const busy = await newKey(issuer, ['a.read'], { parent: root.key })
+  clock.advance(1000)
+  must(await issuer.authenticateKey(busy.text, 'user'))
+  const session = await newSession(issuer, leaf.key)
+  await newKey(issuer, [])
+  t.same(await Promise.all([root, idle, leaf, busy].map(key => works(issuer, key))), [
+    true,
+    true,
+    false,
+    true,
+  ])
+  t.equal(await issuer.isCurrent(session), false)
+  await newKey(issuer, [])
+  await newKey(issuer, [])
+  t.same(await Promise.all([root, idle, leaf, busy].map(key => works(issuer, key))), [
+    true,
+    false,
+    false,
+    false,
+  ])
+  t.match(
+    await issuer.createKey({ ...USER, scopes: [] }),
+    { details: { limitOf: 'account' } },
+    'four fresh roots',
+  )
+})
+
+t.test('at the cap the root unused for longest gives its keys first, then itself', async t => {
+  const { issuer, clock } = setUp({ maxLiveKeys: 4 })
+  const old = await newKey(issuer, [])
+  const younger = await newKey(issuer, [])
+  const below = await newKey(issuer, [], { parent: old.key })
+  const other = await newKey(issuer, [], { parent: younger.key })
+  clock.advance(2 * DAY)
+  must(await issuer.authenticateKey(younger.text, 'user'))
+  for (const gone of [below, old, other]) {
+    await newKey(issuer, [])
+    t.equal(await works(issuer, gone), false)
+  }
+  t.equal(await works(issuer, younger), true)
+})
+
+t.test('a fresh proof gets its key whatever a delegate does, and no cap is passed', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ by: fc.nat(), hours: fc.nat({ max: 30 }), uses: fc.boolean() }), {
+        maxLength: 40,
+      }),
+      async steps => {
+        const { issuer, clock, options } = setUp({ maxLiveKeys: 8, maxKeysBelow: 4 })
+        const texts = [(await newKey(issuer, [])).text]
+        const live = async (): Promise<readonly KeyRecord[]> =>
+          (await options.keys.load(USER.accountId)).keys.filter(key => key.revokedAt === null)
+        for (const { by, hours, uses } of steps) {
+          clock.advance(hours * 3_600_000)
+          const parent = await issuer.authenticateKey(texts[by % texts.length], 'user')
+          if (!parent.ok) continue
+          await issuer.flush()
+          if (uses) continue
+          const made = await issuer.createKey({ ...USER, scopes: [], parent: parent.value })
+          if (made.ok) texts.push(made.value.text)
+          const before = await live()
+          const fresh = before.filter(key => key.ancestry.length === 0 && lastUse(key) > clock.now() - DAY)
+          const root = await issuer.createKey({ ...USER, scopes: [] })
+          assert.equal(root.ok, fresh.length < 8, 'refused only where every slot is a root used lately')
+          if (root.ok) texts.push(root.value.text)
+          const after = await live()
+          assert.ok(
+            fresh.every(key => after.some(({ id }) => id === key.id)),
+            'a root used lately stays',
+          )
+          assert.ok(after.length <= 8)
+          for (const { id } of after) assert.ok(after.filter(key => key.ancestry.includes(id)).length <= 4)
+        }
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
+
+const lastUse = ({ lastUsedAt, createdAt }: KeyRecord): number => Math.max(lastUsedAt ?? 0, createdAt)
 
 t.test('nothing is retired for a key that is no root, nor for a partner', async t => {
   const { issuer, clock } = setUp({ maxLiveKeys: 1 })

@@ -97,6 +97,23 @@ t.test('a partner key mints for a named user only, and nothing else names one', 
   t.match(await issuer.issueSession(partner.key, long), { code: 'invalid_request', field: 'label' })
 })
 
+t.test('a label and the ids of a subject must be texts that every store keeps as they are', async t => {
+  const { issuer } = setUp()
+  const partner = await newKey(issuer, ['a.read'], { surface: 'partner', accountId: 'partner' })
+  for (const bad of ['u\ud83d', 'u\ude00\ud83d', 'u\0']) {
+    const labelled = await issuer.issueSession(partner.key, { subject: SUBJECT, label: bad })
+    t.match(labelled, { code: 'invalid_request', field: 'label' })
+    for (const subject of [
+      { ...SUBJECT, accountId: bad },
+      { ...SUBJECT, userId: bad },
+    ]) {
+      const refused = { code: 'invalid_request', field: 'userId' }
+      t.match(await issuer.issueSession(partner.key, { subject }), refused)
+    }
+  }
+  t.equal((await newSession(issuer, partner.key, { subject: SUBJECT, label: 'u\ufffd' })).userId, 'u')
+})
+
 t.test('a token of more than 4 KiB is refused and nothing is stored', async t => {
   const { issuer, options, clock } = setUp()
   const scopes = Array.from({ length: 200 }, (_, n) => `scope-number-${n}.read`)

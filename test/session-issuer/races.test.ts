@@ -9,7 +9,7 @@ import t from 'tap'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../harness/stores.ts'
 import { memorySigningKeys, must, newKey, newSession, PEPPER, USER } from './fixtures.ts'
 
-type Stores = Pick<IssuerOptions, 'keys' | 'sessions'> & Partial<Pick<IssuerOptions, 'signingKeys'>>
+type Stores = Pick<IssuerOptions, 'keys' | 'sessions' | 'audit'> & Partial<Pick<IssuerOptions, 'signingKeys'>>
 
 const BACKENDS: Record<string, () => Promise<{ stores: Stores[]; close(): Promise<void> }>> = {
   Postgres: async () => {
@@ -37,6 +37,7 @@ for (const [name, open] of Object.entries(BACKENDS)) {
     const hosts = Array.from({ length: 4 }, (_, index) =>
       createIssuer({
         ...{ issuer: 'x', audience: 'x', environment: 'sandbox', peppers: [PEPPER], maxLiveKeys: 10 },
+        maxKeysBelow: 8,
         ...{ signingKeys, ...(stores[index % stores.length] as Stores) },
         keyCacheMs: 0,
       }),
@@ -51,6 +52,25 @@ for (const [name, open] of Object.entries(BACKENDS)) {
       t.equal(texts.length, 10)
       for (const text of texts) t.equal(await works(text), true)
     })
+
+    await t.test(
+      '50 roots and keys below made at once pass neither cap, and a root gets its slot',
+      async t => {
+        const accountId = uniqueName()
+        const { key } = await newKey(host(0), [], { accountId })
+        for (let n = 0; n < 6; n++) await newKey(host(0), [], { accountId, parent: key })
+        const made = await race(50, index => {
+          const parent = index % 5 === 0 ? {} : { parent: key }
+          return host(index).createKey({ ...USER, accountId, scopes: [], ...parent })
+        })
+        const { keys } = await (stores[0] as Stores).keys.load(accountId)
+        const live = keys.filter(one => one.revokedAt === null)
+        t.equal(live.length, 10)
+        t.ok(live.filter(one => one.ancestry.length > 0).length <= 8)
+        const roots = made.filter((_, index) => index % 5 === 0)
+        t.equal(roots.filter(({ ok }) => ok).length, 9, 'all slots are roots that were just made')
+      },
+    )
 
     await t.test('of 10 rotations at once one successor lives', async t => {
       const accountId = uniqueName()
@@ -88,6 +108,25 @@ for (const [name, open] of Object.entries(BACKENDS)) {
       })
       for (const session of all) if (session) t.equal(await host(0).isCurrent(session), false)
       t.equal(await host(0).isCurrent(parent), false)
+    })
+
+    await t.test('no key made by a session escapes while the session is ended with its keys', async t => {
+      const accountId = uniqueName()
+      const { key } = await newKey(host(0), ['a.read'], { accountId })
+      const session = await newSession(host(0), key)
+      await newKey(host(0), [], { accountId, parent: session })
+      const made = await race(9, async index => {
+        if (index !== 4) return host(index).createKey({ ...USER, accountId, scopes: [], parent: session })
+        must(await host(index).endSessionWithKeys(key, session.sessionId))
+        return undefined
+      })
+      for (const verdict of made) if (verdict?.ok) t.equal(await works(verdict.value.text), false)
+      const { keys } = await (stores[0] as Stores).keys.load(accountId)
+      const live = keys.filter(one => one.revokedAt === null)
+      t.same(
+        live.map(one => one.id),
+        [key.id],
+      )
     })
 
     await t.test('uses on several hosts keep the latest', async t => {

@@ -67,6 +67,21 @@ t.test('a wrong signature uses no challenge up', async t => {
   t.match(await opened.verify(proof), { ok: true })
 })
 
+t.test(
+  'one statement is one success over hosts that want a challenge for it and hosts that do not',
+  async t => {
+    for (const strictFirst of [true, false]) {
+      const nonces = memoryStorage()
+      const strict = openVerifier({ domain, challenges, nonces })
+      const plain = openVerifier({ domain, nonces })
+      const proof = await proofWith(strict, await nonceFor(strict, wallet.address))
+      const [first, second] = strictFirst ? [strict, plain] : [plain, strict]
+      t.match(await first.verify(proof), { ok: true })
+      t.match(await second.verify(proof), { ok: false, status: 401, reason: 'nonce used before' })
+    }
+  },
+)
+
 t.test('refuses to hand out more than there is room for', async t => {
   const opened = openVerifier({ domain, challenges, nonces: memoryStorage({ capacity: 2 }) })
   await nonceFor(opened)

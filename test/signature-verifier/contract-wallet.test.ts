@@ -108,35 +108,43 @@ t.test('refuses a contract wallet whose owner did not sign, with the one 401', a
   t.match(await opened.verify({ ...fields, signature: await sign(owner, fields) }), { ok: true })
 })
 
-t.test('one address on two chains is two principals, each with its own owner and nonces', async t => {
-  // The first contract of account 7 has one address on every chain.
-  const [one, two] = [chain, await startEvm(31_338)]
-  t.teardown(() => two.stop())
-  const owners = [newWallet(), newWallet()] as const
-  const chains: ContractWalletOptions['chains'] = Object.fromEntries(
-    [one, two].map(({ chainId, url }) => [chainId, { rpc: createPublicClient({ transport: http(url) }) }]),
-  )
-  const addresses = await Promise.all(
-    [one, two].map(async ({ url }, index) => {
-      const data = concatHex([
-        code['OwnedWallet'] as Hex,
-        encodeAbiParameters([{ type: 'address' }], [owners[index]!.address]),
-      ])
-      return (await transact(url, { data }, 7)).contractAddress
-    }),
-  )
-  const address = addresses[0] as Hex
-  t.equal(addresses[1], address)
-  const opened = contractVerifier({ chains })
-  const nonce = 'one-nonce-1'
-  for (const [index, { chainId }] of [one, two].entries()) {
-    const fields = statement(opened, address, { chainId, nonce })
-    const other = owners[1 - index] as Wallet
-    t.match(await opened.verify({ ...fields, signature: await sign(other, fields) }), { status: 401 })
-    const verdict = await opened.verify({ ...fields, signature: await sign(owners[index]!, fields) })
-    t.match(verdict, { ok: true, value: { principal: `eip155:${chainId}:${address}` } })
-  }
-})
+t.test(
+  'one address on two chains is two principals with owners of their own, and one use of a nonce',
+  async t => {
+    // The first contract of account 7 has one address on every chain.
+    const [one, two] = [chain, await startEvm(31_338)]
+    t.teardown(() => two.stop())
+    const owners = [newWallet(), newWallet()] as const
+    const chains: ContractWalletOptions['chains'] = Object.fromEntries(
+      [one, two].map(({ chainId, url }) => [chainId, { rpc: createPublicClient({ transport: http(url) }) }]),
+    )
+    const addresses = await Promise.all(
+      [one, two].map(async ({ url }, index) => {
+        const data = concatHex([
+          code['OwnedWallet'] as Hex,
+          encodeAbiParameters([{ type: 'address' }], [owners[index]!.address]),
+        ])
+        return (await transact(url, { data }, 7)).contractAddress
+      }),
+    )
+    const address = addresses[0] as Hex
+    t.equal(addresses[1], address)
+    const opened = contractVerifier({ chains })
+    for (const [index, { chainId }] of [one, two].entries()) {
+      const fields = statement(opened, address, { chainId })
+      const other = owners[1 - index] as Wallet
+      t.match(await opened.verify({ ...fields, signature: await sign(other, fields) }), { status: 401 })
+      const verdict = await opened.verify({ ...fields, signature: await sign(owners[index]!, fields) })
+      t.match(verdict, { ok: true, value: { principal: `eip155:${chainId}:${address}` } })
+      const elsewhere = statement(opened, address, {
+        chainId: [two, one][index]!.chainId,
+        nonce: fields.nonce,
+      })
+      const again = await opened.verify({ ...elsewhere, signature: await sign(other, elsewhere) })
+      t.match(again, { ok: false, reason: 'nonce used before' }, 'a nonce is of the address, on all chains')
+    }
+  },
+)
 
 t.test('asks anew every time: an owner who is replaced proves nothing any more', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])

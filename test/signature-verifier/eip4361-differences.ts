@@ -32,7 +32,10 @@ const DIFFERENCES: readonly [string, (text: string) => boolean][] = [
   ],
   [
     'a domain without characters or with user information',
-    text => !/^(?:[a-z+.-]+:\/\/)?(?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::\d{1,5})? wants/i.test(text),
+    text =>
+      !/^(?:[a-z+.-]+:\/\/)?(?:(?:[\w.~!$&'()*+,;=-]|%[0-9a-f]{2})+|\[[0-9a-f:.]+\])(?::\d{1,5})? wants/i.test(
+        text,
+      ),
   ],
   [
     'an address without its checksum',
@@ -59,8 +62,38 @@ const DIFFERENCES: readonly [string, (text: string) => boolean][] = [
   ],
 ]
 const statementOf = (text: string): string => text.split('\n')[3] ?? ''
-const isUri = (uri: string): boolean =>
-  /^[a-z][a-z0-9+.-]*:(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9a-f]{2})*$/i.test(uri)
+
+/**
+ * Whether a text is a URI (RFC 3986), by another way than the parser's: split as its appendix B does, then part by part.
+ */
+export function isUri(text: string): boolean {
+  const [, scheme, , authority, path = '', , query = '', , fragment = ''] =
+    /^(?:([^:/?#]+):)?(\/\/([^/?#]*))?([^?#]*)(\?([^#]*))?(#(.*))?$/s.exec(text) ?? []
+  const isOf = (part: string, characters: string): boolean =>
+    /^[^%]*(?:%[0-9a-f]{2}[^%]*)*$/i.test(part) &&
+    [...part].every(
+      character => /[a-z0-9]/i.test(character) || `-._~!$&'()*+,;=%${characters}`.includes(character),
+    )
+  return (
+    /^[a-z][a-z0-9+.-]*$/i.test(scheme ?? '') &&
+    (authority === undefined || isAuthority(authority, isOf)) &&
+    isOf(path, ':@/') &&
+    isOf(query, ':@/?') &&
+    isOf(fragment, ':@/?')
+  )
+}
+
+function isAuthority(authority: string, isOf: (part: string, characters: string) => boolean): boolean {
+  const at = authority.indexOf('@')
+  const rest = authority.slice(at + 1)
+  const [, literal, name = '', port = ''] = /^(?:\[(.*)\]|([^:]*))(?::(.*))?$/s.exec(rest) ?? [undefined, '']
+  const isHost = literal === undefined ? isOf(name, '') : isIpLiteral(literal)
+  return isHost && (at < 0 || isOf(authority.slice(0, at), ':')) && /^\d*$/.test(port)
+}
+
+const isIpLiteral = (text: string): boolean =>
+  /^v[0-9a-f]+\.[\w.~!$&'()*+,;=:-]+$/i.test(text) ||
+  (/^[0-9a-f:.]+$/i.test(text) && URL.canParse(`http://[${text}]/`))
 const isDate = (date: string): boolean =>
   /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/.test(date) &&
   !Number.isNaN(Date.parse(date)) &&
@@ -86,6 +119,10 @@ const PIECES = [
   '\u00a0',
   '0',
   '%',
+  '#',
+  '[',
+  ']',
+  '@',
   '"',
   ':',
   '- ',

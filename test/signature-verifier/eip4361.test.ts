@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
 import { eip4361Message } from './arbitraries.ts'
-import { compareWithViem } from './eip4361-differences.ts'
+import { compareWithViem, isUri } from './eip4361-differences.ts'
 
 const MESSAGE: Eip4361Message = {
   domain: 'app.example.com',
@@ -110,6 +110,26 @@ t.test('refuses every bent spelling of a good message', async t => {
     ['day that is not there', TEXT.replace('2026-01-01T00:05:00Z', '2026-02-30T00:05:00Z')],
     ['relative URI', TEXT.replace('URI: https://app.example.com/login', 'URI: /login')],
     ['broken escape', TEXT.replace('URI: https://app.example.com/login', 'URI: https://a.example/%zz')],
+    ['two fragments', TEXT.replace('/login', '/login#one#two')],
+    ['a fragment within a fragment of a resource', TEXT.replace('com/a', 'com/a#one?two#three')],
+    ['brackets in the path', TEXT.replace('/login', '/[login]')],
+    ['brackets in the query', TEXT.replace('/login', '/login?a[]=1')],
+    ['brackets in the fragment', TEXT.replace('/login', '/login#[1]')],
+    ['a bracket in a resource', TEXT.replace('com/a', 'com/]')],
+    [
+      'brackets around a name',
+      TEXT.replace('URI: https://app.example.com', 'URI: https://[app.example.com]'),
+    ],
+    ['text before an IP literal', TEXT.replace('URI: https://app.example.com', 'URI: https://app[::1]')],
+    ['text behind an IP literal', TEXT.replace('URI: https://app.example.com', 'URI: https://[::1]app')],
+    ['an IP literal without end', TEXT.replace('URI: https://app.example.com', 'URI: https://[::1')],
+    ['no address in the literal', TEXT.replace('URI: https://app.example.com', 'URI: https://[::::]')],
+    ['an empty literal', TEXT.replace('URI: https://app.example.com', 'URI: https://[]')],
+    ['an IP literal with a zone', TEXT.replace('URI: https://app.example.com', 'URI: https://[fe80::1%25a]')],
+    ['letters as port', TEXT.replace('URI: https://app.example.com', 'URI: https://app.example.com:http')],
+    ['two ats before the host', TEXT.replace('URI: https://app', 'URI: https://a@b@app')],
+    ['no address in the literal of the domain', TEXT.replace('app.example.com wants', '[1:2] wants')],
+    ['a broken escape in the domain', TEXT.replace('app.example.com wants', 'app%zz wants')],
     ['user information', TEXT.replace('app.example.com wants', 'app.example.com@evil.example wants')],
     ['empty resource', `${TEXT}\n- `],
     ['resource without dash', `${TEXT}\nhttps://example.com`],
@@ -118,6 +138,55 @@ t.test('refuses every bent spelling of a good message', async t => {
     t.not(text, TEXT, `${name}: the case changes something`)
     t.equal(parseEip4361(text), undefined, name)
   }
+})
+
+t.test('reads IP literals as host of URI, resource and domain', async t => {
+  for (const host of ['[::1]', '[2001:DB8::1]:8443', '[::ffff:192.0.2.1]', '[v1.fe80::a+en1]']) {
+    const message = {
+      ...MESSAGE,
+      domain: host,
+      uri: `https://${host}/a?b#c`,
+      resources: [`ftp://me@${host}`],
+    }
+    t.same(parseEip4361(renderEip4361(message)), message)
+  }
+})
+
+t.test('law: reads a URI where RFC 3986 has one, and nowhere else', async t => {
+  const piece = fc.constantFrom(
+    ...[
+      'a',
+      '1',
+      ':',
+      '/',
+      '//',
+      '?',
+      '#',
+      '[',
+      ']',
+      '@',
+      '%',
+      '%2f',
+      '.',
+      'v1.',
+      '[::1]',
+      '[v1.a]',
+      '!',
+      'x:',
+    ],
+  )
+  const start = fc.constantFrom('', 'a:', 'https://', 'https://a', 'https://[::1]')
+  let good = 0
+  fc.assert(
+    fc.property(start, fc.array(piece, { maxLength: 8 }), (scheme, pieces) => {
+      const uri = scheme + pieces.join('')
+      const isRead = parseEip4361(renderEip4361({ ...MESSAGE, uri })) !== undefined
+      if (isRead) good++
+      return isRead === isUri(uri)
+    }),
+    { numRuns: 5000 },
+  )
+  t.ok(good > 500, `${good} of 5000 are URIs`)
 })
 
 t.test('differs from the chain library only in known ways, and reads the same where both accept', async t => {

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { pickRecover, recoverWithViem, type Recover } from '@gatewright/signature-verifier'
+import fc from 'fast-check'
 import t from 'tap'
 
 /** Not exported by the package: what stands between bytes from outside and every recovery. */
-const { readEcdsa, parseHex } = (await import(
+const { readEcdsa, leadingSignatures, parseHex } = (await import(
   `${process.cwd()}/packages/signature-verifier/dist/signature.js`
 )) as {
   readEcdsa(bytes: Uint8Array): { compact: Uint8Array; yParity: 0 | 1 } | undefined
+  leadingSignatures(bytes: Uint8Array): readonly Uint8Array[]
   parseHex(text: unknown): Uint8Array | undefined
 }
 
@@ -91,6 +93,21 @@ t.test('reads r and s in range, low s, every v, and both lengths; nothing else',
     t.equal(reads(one + one + v), undefined)
   t.equal(reads(`${one}${hex(half + 1n)}`), undefined, 'EIP-2098 with a high s')
   for (const size of [0, 1, 32, 63, 66, 130]) t.equal(readEcdsa(new Uint8Array(size).fill(1)), undefined)
+})
+
+t.test('finds the signature that bytes begin with, in every form and with anything behind', async t => {
+  const number = (most: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 1n, max: most })
+  const forms = fc.constantFrom('as it is', 'mirrored', 'with the parity in s')
+  fc.assert(
+    fc.property(number(ORDER - 1n), number(ORDER / 2n), forms, fc.uint8Array(), (r, s, form, behind) => {
+      const sent = { 'as it is': s, mirrored: ORDER - s, 'with the parity in s': s | (1n << 255n) }[form]
+      const found = leadingSignatures(Buffer.concat([bytes(hex(r) + hex(sent)), behind]))
+      return found.length <= 2 && found.some(compact => bytes(hex(r) + hex(s)).equals(compact))
+    }),
+  )
+  for (const none of ['', '11'.repeat(63), hex(0n) + hex(1n), hex(ORDER) + hex(1n), hex(1n) + hex(0n)]) {
+    t.same(leadingSignatures(bytes(none)), [])
+  }
 })
 
 t.test('reads whole bytes of hex after 0x, up to 16 KiB', async t => {

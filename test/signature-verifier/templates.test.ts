@@ -95,6 +95,8 @@ t.test('refuses an EIP-4361 text that differs from host or fields, whoever signe
     ['domain', { domain: 'APP.example.com' }],
     ['uri', { uri: 'https://evil.example/login' }],
     ['uri', { uri: `https://${domain}@evil.example/` }],
+    ['uri', { uri: `https://user@${domain}/login` }],
+    ['uri', { uri: `https://user:secret@${domain}/login` }],
     ['uri', { uri: `https://evil.example/${domain}` }],
     ['uri', { uri: 'urn:app.example.com' }],
     ['uri', { scheme: 'http' }],

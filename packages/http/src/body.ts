@@ -4,6 +4,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { parse as parseContentType } from 'content-type'
 import getRawBody from 'raw-body'
 import { deny, type RequestDenial } from './codes.ts'
+import { jsonFault } from './json-fault.ts'
 
 /**
  * Reads the body's bytes as they were sent; nothing may have read the stream before. Denials: `payload_too_large`
@@ -34,7 +35,9 @@ export async function readRawBody(
 
 /**
  * Reads bytes as one JSON object. An empty body counts as `{}`. Denials: `unsupported_media_type` unless the
- * media type is JSON in UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object.
+ * media type is JSON in UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object, for more than 32 levels
+ * of objects and arrays, and for a NUL or a lone surrogate in any text or member name (`field`: the body's member that holds it).
+ * A member given twice counts as given last; one named `__proto__` is an own member like any other.
  */
 export function parseJsonObject(
   bytes: Uint8Array,
@@ -53,6 +56,8 @@ export function parseJsonObject(
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return deny('invalid_request', 'the body must be a JSON object', { field: 'body' })
   }
+  const fault = jsonFault(value)
+  if (fault) return deny('invalid_request', fault.message, { field: fault.field })
   return allow(value as Record<string, unknown>)
 }
 

@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { parseJsonObject, readRawBody } from './body.ts'
 import { deny } from './codes.ts'
 import type { NodeRequest } from './facts.ts'
+import { jsonFault } from './json-fault.ts'
 
 /**
  * Where a request's bytes come from; there is no default.
@@ -60,8 +61,11 @@ export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: Body
   }
 }
 
-/** The stated fall-back: what the parsed body is written as. No body is no bytes. */
+/** The stated fall-back: what the parsed body is written as. No body is no bytes. Denial: `invalid_request`, as `parseJsonObject`. */
 export function parsedBytes(parsed: unknown): Verdict<Uint8Array> {
+  // `JSON.stringify` recurses: a body nested deep enough would end it with a RangeError.
+  const fault = jsonFault(parsed)
+  if (fault) return deny('invalid_request', fault.message, { field: fault.field })
   return allow(
     parsed === undefined || parsed === null ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)),
   )

@@ -1,6 +1,7 @@
 export { fromClaims, SESSION_TOKEN_TYPE, toClaims } from './claims.ts'
 export { GRACE_MS, systemClock } from './clock.ts'
 export { keyDigest } from './digest.ts'
+export { createFairQueue, isClassFull, REFUSED, runQueued } from './fair-queue.ts'
 export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export {
   DEFAULT_REDIS_PREFIX,
@@ -12,9 +13,11 @@ export {
 } from './feed.ts'
 export { warnMemoryStorage } from './memory.ts'
 export { missingScopes, scopeCatalogue } from './scope.ts'
+export { isStorableText } from './text.ts'
 export { allow, denier } from './verdict.ts'
 export type { Session, SessionClaims, Surface } from './claims.ts'
 export type { Clock, EpochMs } from './clock.ts'
+export type { FairQueue, FairQueueOptions } from './fair-queue.ts'
 export type { FaultCode } from './fault.ts'
 export type { FeedChange, FeedEntry, MemoryFeed } from './feed.ts'
 export type { ScopeCatalogue } from './scope.ts'

@@ -10,12 +10,14 @@ import { cardStore } from './modules/cards/store.ts'
 import { partnerStore } from './modules/partners/store.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { payinEndings } from './modules/subscriptions/endings.ts'
+import { ownAddresses } from './modules/subscriptions/own-address.ts'
 import { payinStore } from './modules/subscriptions/payin-store.ts'
 import { subscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import { userStore } from './modules/users/store.ts'
+import { createMetrics } from './observability/metrics.ts'
 import { aliasTable } from './product/aliases.ts'
-import { entryLimits, guardLimits } from './limits.ts'
-import { isDirectKey } from './server/prove.ts'
+import { entryLimits, guardLimits, keyUseLimits } from './limits.ts'
+import { isKeySession } from './server/key-session.ts'
 import * as token from './tokens.ts'
 
 /** The application's container: typed tokens over typedi. A token is bound once and made on its first `get`. */
@@ -48,9 +50,11 @@ export function createContainer(): Container {
   const { bind } = container
   bind(token.CLOCK, () => systemClock)
   bind(token.ALIASES, () => createAliases(aliasTable))
+  bind(token.METRICS, () => createMetrics())
   bind(token.USERS, get => userStore(get(token.BACKEND).sql))
   bind(token.PARTNERS, get => partnerStore(get(token.BACKEND).sql))
   bind(token.CARDS, get => cardStore(get(token.BACKEND).sql))
+  bind(token.OWN_ADDRESSES, get => ownAddresses(get(token.CONFIG).payinReceivers, get(token.BACKEND).dialect))
   bind(token.PAYINS, get => payinStore(get(token.BACKEND).dialect))
   bind(token.SUBSCRIPTIONS, get => subscriptionStore(get(token.BACKEND).dialect))
   bind(token.LEDGER, get => createLedger(get(token.BACKEND).sql, get(token.BACKEND).dialect))
@@ -89,6 +93,7 @@ export function createContainer(): Container {
       audience: audience(config),
       environment: config.environment,
       peppers: get(token.SECRETS).keyPeppers,
+      algorithm: config.signingAlgorithm,
       clock: get(token.CLOCK),
       ...get(token.BACKEND).issuer,
     })
@@ -107,10 +112,23 @@ export function createContainer(): Container {
         mode: 'feed',
         feed: backend.feed,
         // A key that was presented directly has just been looked up; there is no session row to ask for.
-        isLive: async session => isDirectKey(session) || issuer.isCurrent(session),
+        isLive: async session => isKeySession(session) || issuer.isCurrent(session),
       },
       spend: backend.spend(backend.sql),
       ...guardLimits(config, backend),
+    })
+  })
+  bind(token.KEY_GUARD, get => {
+    const config = get(token.CONFIG)
+    const backend = get(token.BACKEND)
+    // It reads no tokens, and the keys that it judges have just been looked up: there is no revocation to follow.
+    return createGuard({
+      ...{ issuer: audience(config), audience: audience(config), clock: get(token.CLOCK) },
+      keys: get(token.ISSUER).verificationKey,
+      policies: get(token.ISSUER).policies,
+      spend: backend.spend(backend.sql),
+      limits: keyUseLimits(config, backend),
+      failedCredentials: 'off',
     })
   })
   bind(token.LIMITS, get => entryLimits(get(token.CONFIG), get(token.BACKEND)))

@@ -51,7 +51,7 @@ const DRAIN_MS = 10_000
 const FIRST_ROUNDS_MS = 2000
 
 /**
- * Opens the stores, brings their tables up to date, loads revocations and listens. Throws `DataDirInUse` when another
+ * Opens the stores, brings their tables up to date, loads revocations and listens. Throws `DataDirUnusable` when another
  * host has the data folder.
  */
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {

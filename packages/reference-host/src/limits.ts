@@ -1,16 +1,25 @@
 import type { HeaderField } from '@gatewright/http'
 import { allow, type Verdict } from '@gatewright/kernel'
-import { createRateLimit, type GuardOptions, type LimiterStore } from '@gatewright/scope-guard'
+import {
+  createFailureLimit,
+  createRateLimit,
+  type FailureLimit,
+  type GuardOptions,
+  type LimiterStore,
+  type LimitOptions,
+} from '@gatewright/scope-guard'
 import type { Config } from './config/config.ts'
 
 /** Limits on operations that no session guards. Each takes one request of a bucket. */
 export interface EntryLimits {
   /** By client address, before a wallet's proof is looked at. */
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By document and client address. */
+  document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after it is proven. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
-  /** By client address, after an API key did not prove itself. No key's own budget is touched. */
-  failedKey(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** What API keys that do not prove themselves may cost, by client address. No key's own budget is touched. */
+  readonly failedKeys: FailureLimit
 }
 
 interface LimitedBackend {
@@ -41,19 +50,39 @@ export function guardLimits(
   }
 }
 
+/**
+ * The limit on uses of an API key where no session is asked for, in buckets of their own: an owner whose sessions have
+ * used up `guardedPerKeyPerMinute` can still mint. While a shared store is down, each process counts for itself.
+ */
+export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): readonly LimitOptions[] {
+  if (rateLimits === 'off') return []
+  const points = rateLimits.guardedPerKeyPerMinute
+  const fallback = backend.limiter ? { localPoints: points } : {}
+  const name = 'usesPerKeyPerMinute'
+  return [{ name, points, windowSeconds: 60, per: 'key', ...shared(backend), ...fallback }]
+}
+
 /** The limits before and beside sessions. While a shared store is down, each process counts for itself. */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
-  if (rateLimits === 'off') return { bootstrap: free, mint: free, failedKey: free }
-  const limit = (option: keyof typeof rateLimits, name: string = option): EntryLimits['mint'] => {
-    const points = rateLimits[option]
-    const fallback = backend.limiter ? { localPoints: points } : {}
-    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(backend), ...fallback })
+  if (rateLimits === 'off') {
+    const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
+    return { bootstrap: free, document: free, mint: free, failedKeys }
+  }
+  const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
+    const points = rateLimits[name]
+    const fallback = at.limiter ? { localPoints: points } : {}
+    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(at), ...fallback })
     return take
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
+    // A document costs less than a question to a store, and readiness must be told while the store is down.
+    document: limit('documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
-    // The guard counts failed tokens under the option's own name.
-    failedKey: limit('failedCredentialsPerAddressPerMinute', 'failedKeysPerAddressPerMinute'),
+    // The guard counts failed tokens apart.
+    failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
+      points: rateLimits.failedCredentialsPerAddressPerMinute,
+      ...shared(backend),
+    }),
   }
 }

@@ -3,8 +3,9 @@ import { Fault } from '@gatewright/kernel'
 import { readConfig, type Config } from './config/config.ts'
 import { startHost, type RunningHost } from './host.ts'
 import { createLogger, describe, logDecision } from './observability/log.ts'
+import { OperatorWarning } from './observability/warning.ts'
 import { curlLines } from './sandbox.ts'
-import { DataDirInUse } from './storage/embedded.ts'
+import { DataDirUnusable } from './storage/data-dir.ts'
 
 const config = readConfig(process.env)
 if (config.ok) await run(config.value)
@@ -15,7 +16,10 @@ async function run(config: Config): Promise<void> {
   try {
     const host = await startHost(config, {
       observe: decision => logDecision(logger, decision),
-      report: error => logger.error({ failure: describe(error) }, 'maintenance failed'),
+      report: error => {
+        if (error instanceof OperatorWarning) logger.warn(error.message)
+        else logger.error({ failure: describe(error) }, 'maintenance failed')
+      },
     })
     console.log(`${config.serviceName} listens on ${host.url}`)
     if (config.environment === 'sandbox') greetSandbox(host)
@@ -43,7 +47,7 @@ function greetSandbox({ url, partnerKey }: RunningHost): void {
 /** What the operator can do about a start that failed. */
 function reasonOf(error: unknown, { port }: Config): string {
   const { code, message, stack, cause } = error as NodeJS.ErrnoException
-  if (error instanceof DataDirInUse) return message
+  if (error instanceof DataDirUnusable) return message
   if (code === 'EADDRINUSE') return `PORT ${port} is taken: stop what holds it, or set PORT`
   if (error instanceof Fault)
     return `${message}: ${cause instanceof Error ? cause.message : 'no further cause'}`

@@ -1,7 +1,10 @@
 import type { Chore } from './background.ts'
 import type { ChainReader } from './chain/reader.ts'
 import type { Container } from './container.ts'
+import { addressLevels } from './modules/subscriptions/address-levels.ts'
 import { payinExpiry } from './modules/subscriptions/expiry.ts'
+import { auditStore } from './modules/subscriptions/unmatched-store.ts'
+import { chainAudit } from './modules/subscriptions/unmatched.ts'
 import { chainWatcher } from './modules/subscriptions/watcher.ts'
 import * as token from './tokens.ts'
 
@@ -16,7 +19,7 @@ const LIMIT = 1000
 const ACCOUNTS = 200
 
 /**
- * What a host does beside requests: reads chains, ends pay-ins that are due, keeps balances short to read, deletes what ended, and rotates
+ * What a host does beside requests: reads and audits chains, measures deposit addresses, ends pay-ins that are due, keeps balances short to read, deletes what ended, and rotates
  * the signing key when it is due. A failure is reported, and what comes behind it is done all the same.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
@@ -29,8 +32,11 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     payins: container.get(token.PAYINS),
     endings: container.get(token.ENDINGS),
   })
-  const watchers = [...container.get(token.READERS).values()].map(reader =>
-    watcher(container, reader, report),
+  const readers = [...container.get(token.READERS).values()]
+  const watchers = readers.map(reader => watcher(container, reader, report))
+  const audits = readers.map(reader => audit(container, reader))
+  const measure = addressLevels(
+    ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
   )
   const collect = [
     () => nonces.collect(LIMIT, clock.now()),
@@ -41,6 +47,13 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   ]
   return [
     ...watchers,
+    ...audits,
+    {
+      name: 'measure deposit addresses',
+      everyMs: MINUTE_MS,
+      atStart: true,
+      run: () => measure(clock.now()),
+    },
     {
       name: 'expire pay-ins',
       everyMs: SOON_MS,
@@ -78,6 +91,25 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
       ...{ reader, report },
       // Long enough that the host which reads goes on reading, short enough that another soon takes over.
       leaseMs: 3 * everyMs,
+    }),
+  }
+}
+
+/** Looks for payments on one chain that pay nobody. */
+function audit(container: Container, reader: ChainReader): Chore {
+  const { chainId } = reader
+  const users = container.get(token.USERS)
+  const metrics = container.get(token.METRICS)
+  return {
+    name: `audit chain ${chainId}`,
+    everyMs: MINUTE_MS,
+    run: chainAudit({
+      store: auditStore(container.get(token.BACKEND).sql),
+      clock: container.get(token.CLOCK),
+      reader,
+      receivers: container.get(token.CONFIG).payinReceivers.filter(each => each.chainId === chainId),
+      accountOf: address => users.accountOfWallet(chainId, address),
+      count: reason => metrics.unmatched(chainId, reason),
     }),
   }
 }

@@ -12,6 +12,7 @@ import { confirmBalance } from './modules/subscriptions/confirm-balance.ts'
 import { checkout, createPayin } from './modules/subscriptions/create.ts'
 import { subscriptionReads } from './modules/subscriptions/reads.ts'
 import { systemOperations, type SystemServices } from './modules/system/operations.ts'
+import { published } from './modules/system/published.ts'
 import { resolveUser } from './modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from './openapi/document.ts'
 import type { Operation } from './server/operation.ts'
@@ -22,7 +23,6 @@ export function operations(
   services: ModuleServices & Omit<SystemServices, 'description'>,
   host: DescribedHost,
 ): readonly Operation[] {
-  let described: object | undefined
   const table: readonly Operation[] = [
     bootstrap(services),
     ...keyOperations(services),
@@ -38,8 +38,9 @@ export function operations(
     readBalances(services),
     ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
     listCards(services),
-    ...systemOperations({ ...services, description: () => (described ??= openApiDocument(table, host)) }),
+    ...systemOperations({ ...services, description: () => description }),
   ]
   checkTable(table)
+  const description = published(openApiDocument(table, host))
   return table
 }

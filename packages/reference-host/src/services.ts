@@ -1,9 +1,9 @@
 import { trustedProxies } from '@gatewright/http'
+import { transactionLookups } from './chain/lookups.ts'
 import type { Container } from './container.ts'
 import type { PartnerStore } from './modules/partners/store.ts'
 import type { ModuleServices } from './modules/services.ts'
 import type { SystemServices } from './modules/system/operations.ts'
-import { createMetrics } from './observability/metrics.ts'
 import type { AppServices } from './server/app.ts'
 import type { Observe } from './server/decision.ts'
 import * as token from './tokens.ts'
@@ -16,7 +16,7 @@ export function appServices(
   const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
     container.get(token.CONFIG)
   const { checks, spend, sql } = container.get(token.BACKEND)
-  const metrics = createMetrics()
+  const metrics = container.get(token.METRICS)
   return {
     clock: container.get(token.CLOCK),
     environment,
@@ -24,15 +24,17 @@ export function appServices(
     verifier: container.get(token.VERIFIER),
     issuer: container.get(token.ISSUER),
     guard: container.get(token.GUARD),
+    keyGuard: container.get(token.KEY_GUARD),
     limits: container.get(token.LIMITS),
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
+    ownAddresses: container.get(token.OWN_ADDRESSES),
     subscriptions: container.get(token.SUBSCRIPTIONS),
     endings: container.get(token.ENDINGS),
     ledger: container.get(token.LEDGER),
-    chains: container.get(token.READERS),
+    lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
     ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, metrics, serviceName, directUserKey, requireHttps },
     trusted: trustedProxies(trustProxy),

@@ -12,9 +12,11 @@ import type { PartnerStore } from './modules/partners/store.ts'
 import type { ChainReader } from './chain/reader.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { PayinEndings } from './modules/subscriptions/endings.ts'
+import type { OwnAddresses } from './modules/subscriptions/own-address.ts'
 import type { PayinStore } from './modules/subscriptions/payin-store.ts'
 import type { SubscriptionStore } from './modules/subscriptions/subscription-store.ts'
 import type { UserStore } from './modules/users/store.ts'
+import type { Metrics } from './observability/metrics.ts'
 import type { Backend } from './storage/backend.ts'
 import type { Secrets } from './storage/secrets.ts'
 
@@ -41,11 +43,14 @@ export const ALIASES: Key<Aliases> = new Key('aliases')
 export const VERIFIER: Key<Verifier> = new Key('verifier')
 export const ISSUER: Key<Issuer> = new Key('issuer')
 export const GUARD: Key<Guard> = new Key('guard')
+export const KEY_GUARD: Key<Guard> = new Key('key guard')
+export const METRICS: Key<Metrics> = new Key('metrics')
 export const LIMITS: Key<EntryLimits> = new Key('limits')
 export const IDEMPOTENCY: Key<TransactionalIdempotency> = new Key('idempotency')
 export const USERS: Key<UserStore> = new Key('users')
 export const PARTNERS: Key<PartnerStore> = new Key('partners')
 export const CARDS: Key<CardStore> = new Key('cards')
+export const OWN_ADDRESSES: Key<OwnAddresses> = new Key('own-addresses')
 export const PAYINS: Key<PayinStore> = new Key('payins')
 export const SUBSCRIPTIONS: Key<SubscriptionStore> = new Key('subscriptions')
 export const LEDGER: Key<Ledger> = new Key('ledger')

@@ -31,6 +31,8 @@ export interface Proven {
   readonly chain: Chain
   /** From here on its credential is verified anew. */
   readonly until: EpochMs
+  /** Until here it is known as one that was verified before: its next verification does not wait. */
+  readonly keptUntil: EpochMs
   /** The last rule whose surface and scopes it met: neither can change, so they need no second look. */
   met: Rule | undefined
 }

@@ -113,6 +113,7 @@ export function createGuard(options: GuardOptions): Guard {
     scopes: new Set(session.scopes),
     chain: await chainOf(session.policyIds),
     until: session.expiresAt,
+    keptUntil: session.expiresAt,
     met: undefined,
   })
 

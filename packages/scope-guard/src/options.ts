@@ -1,4 +1,5 @@
 import { fromClaims, SESSION_TOKEN_TYPE, systemClock, type Clock } from '@gatewright/kernel'
+import { integer } from './integer.ts'
 import type { FailureOptions } from './limits/failures.ts'
 import type { LimitOptions } from './limits/options.ts'
 import type { PolicySource } from './policy/chain.ts'
@@ -20,7 +21,10 @@ export interface GuardOptions {
   readonly policies?: PolicySource
   /** Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
   readonly limits?: readonly LimitOptions[]
-  /** The budget of a client address for credentials that do not prove themselves. Default 60 a minute. */
+  /**
+   * The budget of a client address for credentials that do not prove themselves. Default 60 a minute. Over it, tokens of
+   * that address that are not known yet are verified few at a time, and only what overflows their queue gets 429.
+   */
   readonly failedCredentials?: FailureOptions | 'off'
   /** How revoked sessions are found out. Default `{ mode: 'off' }`: a session lives to its end. */
   readonly revocation?: RevocationOptions
@@ -60,13 +64,6 @@ export type CheckedOptions = Required<Omit<GuardOptions, 'spend'>> & {
 export const DEFAULT_LIMITS: readonly LimitOptions[] = [
   { name: 'guardedPerKeyPerMinute', points: 600, windowSeconds: 60, per: 'key' },
 ]
-
-function integer(name: string, value: number, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw new TypeError(`${name} must be an integer of ${least} to ${most}, not ${String(value)}`)
-  }
-  return value
-}
 
 function text(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '') {

@@ -1,14 +1,18 @@
 import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { entryMaker, type NotedWrite } from './audit.ts'
 import { deny, type IssuerDenial } from './codes.ts'
 import { endOf, isLive } from './key.ts'
 import type { CheckedOptions } from './options.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
 
 /** What a decision about an account's keys comes to: a refusal, or a value and what has to be written for it. */
-export type Decision<T> = IssuerDenial | { readonly ok: true; readonly value: T; readonly write?: KeyWrite }
+export type Decision<T> = IssuerDenial | { readonly ok: true; readonly value: T; readonly write?: NotedWrite }
 
-/** Decides on all keys of an account. Pure, because it may be asked again. */
-export type Decide<T> = (keys: readonly KeyRecord[], now: EpochMs) => Decision<T>
+/**
+ * Decides on all keys of an account. Without effects, because it may be asked again; what it reads elsewhere, it
+ * reads after the keys.
+ */
+export type Decide<T> = (keys: readonly KeyRecord[], now: EpochMs) => Decision<T> | Promise<Decision<T>>
 
 /** Runs decisions about accounts. */
 export type Accounts = <T>(accountId: string, decide: Decide<T>) => Promise<Verdict<T, IssuerDenial>>
@@ -38,19 +42,25 @@ function surplus(keys: readonly KeyRecord[], now: EpochMs): string[] {
  * Loads an account's keys, decides, and commits against the revision it loaded; when another host was first, all
  * of it again. In this process the changes of one account wait for each other. Fault: `ERR_OVERLOADED`.
  */
-export function createAccounts({ keys, clock }: CheckedOptions, changed: (key: KeyRecord) => void): Accounts {
+export function createAccounts(
+  { keys, clock, auditRetentionDays }: CheckedOptions,
+  changed: (key: KeyRecord) => void,
+): Accounts {
   const tails = new Map<string, Promise<unknown>>()
+  const entryOf = entryMaker(auditRetentionDays)
 
   const attempt = async <T>(accountId: string, decide: Decide<T>): Promise<Verdict<T, IssuerDenial>> => {
     for (let n = 0; n < ATTEMPTS; n++) {
       const { revision, keys: all } = await keys.load(accountId)
-      const decision = decide(all, clock.now())
+      const now = clock.now()
+      const decision = await decide(all, now)
       if (!decision.ok) return decision
       const { value, write } = decision
       if (!write) return allow(value)
-      const drop = surplus(all, clock.now())
-      if (await keys.commit(accountId, revision, { ...write, drop })) {
-        for (const key of write.keys) changed(key)
+      const { by, notes, ...rest } = write
+      const audit = notes.map(note => entryOf(accountId, by, note, now))
+      if (await keys.commit(accountId, revision, { ...rest, drop: surplus(all, now), audit })) {
+        for (const key of rest.keys) changed(key)
         return allow(value)
       }
     }

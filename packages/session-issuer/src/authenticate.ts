@@ -1,4 +1,4 @@
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Denial, type Surface, type Verdict } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial } from './codes.ts'
 import { isLive, toApiKey } from './key.ts'
@@ -8,9 +8,21 @@ import type { Peppers } from './peppers.ts'
 import type { ApiKey, KeyRecord } from './storage/port.ts'
 import { createUseLog } from './use-log.ts'
 
+/**
+ * Runs the read of a key that is not known: when it likes, or not at all, and then its own denial is the answer. For a
+ * host that bounds what strangers' keys cost.
+ */
+export type AroundRead<D extends Denial> = (
+  read: () => Promise<Verdict<ApiKey, IssuerDenial>>,
+) => Promise<Verdict<ApiKey, IssuerDenial> | D>
+
 /** Decides whether a presented text is a live key. */
 export interface Authenticator {
-  authenticateKey(text: unknown, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>>
+  authenticateKey<D extends Denial = never>(
+    text: unknown,
+    surface: Surface,
+    around?: AroundRead<D>,
+  ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /** Forgets what is cached of a key that was changed. */
   forget(key: KeyRecord): void
   flush(): Promise<void>
@@ -66,12 +78,15 @@ export function createAuthenticator(
 
   return {
     // Not async, so that junk and known keys cost no more than they must.
-    authenticateKey(text, surface) {
+    authenticateKey(text, surface, around) {
       const id = texts.readId(surface, text)
       if (id === undefined) return JUNK
       const cached = cache.get(id)
       const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs
-      return fresh ? decide(text as string, cached) : read(id, text as string, surface)
+      if (fresh) return decide(text as string, cached)
+      const readKey = () => read(id, text as string, surface)
+      // A text that proved itself before is no stranger's.
+      return around === undefined || cached?.matches(text as string) ? readKey() : around(readKey)
     },
     forget: ({ id }) => {
       cache.delete(id)

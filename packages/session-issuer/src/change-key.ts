@@ -1,4 +1,5 @@
 import type { EpochMs, Verdict } from '@gatewright/kernel'
+import { actorOf, notesOn } from './audit.ts'
 import { ended, notFound, written, type Accounts, type Decision } from './account.ts'
 import {
   beyond,
@@ -46,9 +47,14 @@ export function createKeyChanger(
       if (accountId === undefined) return notFound
       const policyId = `pol_${randomBase62(16)}`
       const borrowed = caller === 'operator' ? [] : await options.sessions.policies(caller.policyIds)
-      return accounts(accountId, (keys, now) =>
-        decideChange(keys, now, caller, keyId, change, policyId, borrowed),
-      )
+      return accounts(accountId, (keys, now): Decision<ApiKey> => {
+        const decided = decideChange(keys, now, caller, keyId, change, policyId, borrowed)
+        if (!decided.ok) return decided
+        const { value, write } = decided
+        if (!write) return { ok: true, value }
+        const notes = notesOn('key.change', write.keys)
+        return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
+      })
     },
     async revokeKey(caller, keyId) {
       const accountId = await accountOf(caller, keyId)
@@ -61,7 +67,9 @@ export function createKeyChanger(
         if (standing && !isRoot(standing.key) && relationOf(target, standing) === 'other') return notFound
         if (!isLive(target, now)) return { ok: true, value: toApiKey(target) }
         const write = ended(keys, [keyId], now)
-        return { ok: true, value: toApiKey(write.keys.find(key => key.id === keyId) as KeyRecord), write }
+        const value = toApiKey(write.keys.find(key => key.id === keyId) as KeyRecord)
+        const notes = notesOn('key.revoke', write.keys)
+        return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
       })
     },
   }
@@ -75,7 +83,7 @@ function decideChange(
   change: KeyChange,
   policyId: string,
   borrowed: readonly PolicyRecord[],
-): Decision<ApiKey> {
+): IssuerDenial | { readonly ok: true; readonly value: ApiKey; readonly write?: KeyWrite } {
   const standing = caller === 'operator' ? undefined : standingOf(caller, keys, now)
   if (caller !== 'operator' && !standing) return stale
   const target = keys.find(key => key.id === keyId && isLive(key, now))

@@ -1,14 +1,17 @@
-import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
-import { ended, together, type Accounts, type Decision } from './account.ts'
-import { isRoot, isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
+import { isStorableText, type EpochMs, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import { together, type Accounts, type Decision } from './account.ts'
+import { actorOf, notesOn } from './audit.ts'
+import { isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
 import { MAX_DEPTH, MAX_POLICIES } from './bounds.ts'
 import { deny, type IssuerDenial } from './codes.ts'
-import { isLive, toApiKey } from './key.ts'
+import { toApiKey } from './key.ts'
+import { makeRoom } from './key-caps.ts'
 import type { KeyTexts } from './key-text.ts'
+import { makerOf, sessionPath } from './makers.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import { randomBase62 } from './random.ts'
-import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from './storage/port.ts'
+import type { ApiKey, KeyPolicyRecord, KeyRecord, PolicyRecord } from './storage/port.ts'
 
 /** What a new key is to be. */
 export interface KeyRequest {
@@ -23,6 +26,8 @@ export interface KeyRequest {
   readonly policy?: unknown
   /** The key or session that creates it. Absent: a root, as bootstrap and the operator make them. */
   readonly parent?: ApiKey | Session
+  /** Who makes a root, for its audit row. Default `operator`. */
+  readonly rootBy?: 'wallet' | 'operator'
   /** The key is good while `now < expiresAt`; never later than its parent's end. */
   readonly expiresAt?: EpochMs
 }
@@ -33,13 +38,7 @@ export interface CreatedKey {
   readonly text: string
 }
 
-/** A user's root key that was used or made within this span is never retired to make room, in ms (24 h). */
-const SPARED_MS = 86_400_000
-
-/**
- * Makes the verb that creates keys. At the cap on live keys a new root of the user surface retires the root that
- * has been unused for longest; anything else is refused.
- */
+/** Makes the verb that creates keys. At the cap on live keys only a new root of the user surface retires others. */
 export function createKeyMaker(
   options: CheckedOptions,
   texts: KeyTexts,
@@ -47,35 +46,40 @@ export function createKeyMaker(
   accounts: Accounts,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
-    const { parent } = request
+    const { parent, rootBy = 'operator' } = request
+    const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
+    if (bad)
+      return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
     const drawn = { ...texts.draw(request.surface), policyId: `pol_${randomBase62(16)}` }
     // The policies of a session end with it; a key that stands under them keeps copies.
     const borrowed =
       parent && isSession(parent) && parent.policyIds.length > 0
         ? await options.sessions.policies(parent.policyIds)
         : []
-    return accounts(request.accountId, (keys, now): Decision<CreatedKey> => {
+    return accounts(request.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
       const standing = parent && standingOf(parent, keys, now)
       if (parent && !standing) return stale
+      const path = parent ? await sessionPath(parent, options.sessions, now) : []
+      if (!path) return stale
       if (standing && standing.key.surface !== request.surface) return stale
       const refusal = standing && scopesWithin(request.scopes, standing.scopes)
       if (refusal) return refusal
       const policyIds = chainOf(request, standing, drawn.policyId)
       const digest = peppers.digest(drawn.text)
       const display = texts.display(request.surface, drawn.id)
-      const record = draw(request, standing, { id: drawn.id, prefix: display, policyIds, ...digest }, now)
+      const createdBy = standing ? makerOf(standing, path) : null
+      const identity = { id: drawn.id, prefix: display, policyIds, createdBy, ...digest }
+      const record = draw(request, standing, identity, now)
       if (policyIds.length > MAX_POLICIES || record.ancestry.length > MAX_DEPTH) {
         return deny('policy_blocked', 'keys and policies stand too deep', { details: { rule: 'max_depth' } })
       }
-      const room = makeRoom(keys, record, options.maxLiveKeys, now)
-      if (!room) {
-        return deny('policy_blocked', 'the account has as many live keys as it may', {
-          details: { rule: 'max_live_keys', limit: options.maxLiveKeys },
-        })
-      }
+      const room = makeRoom(keys, record, options, now)
+      if (!room.ok) return room
       const policies = ownPolicies(record, request, drawn.policyId, borrowed)
-      const write = together({ keys: [record], policies, feed: [] }, room)
-      return { ok: true, value: { key: toApiKey(record), text: drawn.text }, write }
+      const write = together({ keys: [record], policies, feed: [] }, room.write)
+      const notes = [...notesOn('key.create', [record]), ...notesOn('key.retire', room.write.keys)]
+      const noted = { ...write, by: actorOf(parent ?? rootBy), notes }
+      return { ok: true, value: { key: toApiKey(record), text: drawn.text }, write: noted }
     })
   }
 }
@@ -99,7 +103,7 @@ function ownPolicies(
 function draw(
   request: KeyRequest,
   standing: Standing | undefined,
-  drawn: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'digest' | 'pepperId'>,
+  drawn: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'createdBy' | 'digest' | 'pepperId'>,
   now: EpochMs,
 ): KeyRecord {
   const above = standing?.key
@@ -115,6 +119,7 @@ function draw(
     lineageId: drawn.id,
     ancestry: above ? [...above.ancestry, above.lineageId] : [],
     parentId: above?.id ?? null,
+    rotatedBy: null,
     successorId: null,
     version: 1,
     createdAt: now,
@@ -122,35 +127,4 @@ function draw(
     revokedAt: null,
     lastUsedAt: null,
   }
-}
-
-/** What has to end so that one more key fits; undefined when nothing may. A lineage counts once. */
-function makeRoom(
-  keys: readonly KeyRecord[],
-  record: KeyRecord,
-  maxLiveKeys: number,
-  now: EpochMs,
-): KeyWrite | undefined {
-  const live = keys.filter(key => isLive(key, now))
-  const nothing: KeyWrite = { keys: [], policies: [], feed: [] }
-  if (new Set(live.map(key => key.lineageId)).size < maxLiveKeys) return nothing
-  if (record.surface !== 'user' || !isRoot(record)) return undefined
-  const lastUse = (root: KeyRecord): EpochMs =>
-    Math.max(
-      ...live
-        .filter(key => key.lineageId === root.lineageId || key.ancestry.includes(root.lineageId))
-        .map(key => Math.max(key.lastUsedAt ?? key.createdAt, key.createdAt)),
-    )
-  const [idlest] = live
-    .filter(isRoot)
-    .map(root => ({ root, usedAt: lastUse(root) }))
-    .filter(({ usedAt }) => usedAt <= now - SPARED_MS)
-    .sort((a, b) => a.usedAt - b.usedAt)
-  if (!idlest) return undefined
-  const lineage = live.filter(key => key.lineageId === idlest.root.lineageId)
-  return ended(
-    keys,
-    lineage.map(key => key.id),
-    now,
-  )
 }

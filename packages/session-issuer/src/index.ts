@@ -4,6 +4,7 @@ export { keyPattern } from './key-text.ts'
 export type { Caller } from './authority.ts'
 export type { KeyChange } from './change-key.ts'
 export type { IssuerDenial } from './codes.ts'
+export type { AroundRead } from './authenticate.ts'
 export type { CreatedKey, KeyRequest } from './create-key.ts'
 export type { IssuedSession, SessionRequest } from './issue-session.ts'
 export type { Issuer, Maintenance, PublishedKeys } from './issuer.ts'
@@ -11,11 +12,14 @@ export type { Environment } from './key-text.ts'
 export type { ListedKey } from './list-keys.ts'
 export type { IssuerOptions } from './options.ts'
 export type { Pepper } from './peppers.ts'
+export type { EndedWithKeys } from './manage-sessions.ts'
 export type { Rotation } from './rotate-key.ts'
 export type { ListedSigningKey } from './signing/ring.ts'
 export type { SigningKeyState } from './signing/schedule.ts'
+export type { AuditAction, AuditActor, AuditEntry, AuditStorage } from './storage/audit-port.ts'
 export type {
   ApiKey,
+  KeyMaker,
   KeyPolicyRecord,
   KeyRecord,
   KeyStorage,

@@ -1,5 +1,6 @@
 import {
   allow,
+  isStorableText,
   SESSION_TOKEN_TYPE,
   toClaims,
   type EpochMs,
@@ -7,6 +8,7 @@ import {
   type Verdict,
 } from '@gatewright/kernel'
 import { CompactSign } from 'jose'
+import { actorOf, entryMaker, noteOn } from './audit.ts'
 import { isSession, scopesWithin } from './authority.ts'
 import {
   DEFAULT_TTL_SECONDS,
@@ -55,6 +57,7 @@ export function createSessionIssuer(
   ring: KeyRing,
 ): (by: ApiKey | Session, request?: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
   const { sessions, clock } = options
+  const entryOf = entryMaker(options.auditRetentionDays)
   return async (by, request = {}) => {
     const refusal = check(by, request)
     if (refusal) return refusal
@@ -85,7 +88,9 @@ export function createSessionIssuer(
     const record: SessionRecord = { ...session, ancestry, label: request.label ?? null, revokedAt: null }
     const own =
       request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
-    if (!(await sessions.insert(record, own))) {
+    const note = noteOn('session.create', session.sessionId, policyIds)
+    const audit = entryOf(session.accountId, actorOf(by), note, now)
+    if (!(await sessions.insert(record, own, audit))) {
       return deny('unauthorized', 'the credential is not valid', { reason: 'the parent session was revoked' })
     }
     return allow({ token, session })
@@ -104,12 +109,18 @@ function check(by: ApiKey | Session, request: SessionRequest): IssuerDenial | un
       },
     )
   }
-  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH) {
-    return deny('invalid_request', `label must be at most ${MAX_LABEL_LENGTH} characters`, { field: 'label' })
+  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH || !isStorableText(label)) {
+    const message = `label must be at most ${MAX_LABEL_LENGTH} characters, well-formed and without U+0000`
+    return deny('invalid_request', message, { field: 'label' })
   }
   const partnerKey = by.surface === 'partner' && !isSession(by)
   if (partnerKey !== (subject !== undefined)) {
     return deny('invalid_request', 'a user must be named with a partner key, and only then', {
+      field: 'userId',
+    })
+  }
+  if (subject && ![subject.accountId, subject.userId ?? ''].every(isStorableText)) {
+    return deny('invalid_request', 'the user must be named in well-formed Unicode without U+0000', {
       field: 'userId',
     })
   }

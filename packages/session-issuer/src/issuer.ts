@@ -1,7 +1,8 @@
-import type { Session, Surface, Verdict } from '@gatewright/kernel'
+import type { Denial, EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 import { createAccounts, ended } from './account.ts'
-import { createAuthenticator } from './authenticate.ts'
+import { actorOf, noteOn, notesOn } from './audit.ts'
+import { createAuthenticator, type AroundRead } from './authenticate.ts'
 import type { Caller } from './authority.ts'
 import { MAX_TTL_SECONDS } from './bounds.ts'
 import { createKeyChanger, type KeyChange } from './change-key.ts'
@@ -10,13 +11,14 @@ import { createKeyMaker, type CreatedKey, type KeyRequest } from './create-key.t
 import { createKeyTexts } from './key-text.ts'
 import { createSessionIssuer, type IssuedSession, type SessionRequest } from './issue-session.ts'
 import { listKeys, type ListedKey } from './list-keys.ts'
-import { createSessionManager } from './manage-sessions.ts'
+import { createSessionManager, type EndedWithKeys } from './manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createPeppers } from './peppers.ts'
 import { policyReader } from './policies.ts'
 import { createKeyRotator, type Rotation } from './rotate-key.ts'
 import { createKeyRing, type ListedSigningKey } from './signing/ring.ts'
 import { timingOf } from './signing/schedule.ts'
+import type { AuditEntry, AuditStorage } from './storage/audit-port.ts'
 import type { ApiKey, SessionRecord } from './storage/port.ts'
 
 /** The JWKS document (RFC 7517) is `{ keys }`; serve it with `headers`. */
@@ -31,6 +33,7 @@ export interface PublishedKeys {
 export interface Maintenance {
   readonly collectedKeys: number
   readonly collectedSessions: number
+  readonly collectedAudit: number
   /** Whether a successor of the signing key was announced. */
   readonly rotatedSigningKey: boolean
 }
@@ -42,8 +45,15 @@ export interface Maintenance {
 export interface Issuer {
   /** Makes a key; its text is shown once and stored only as a keyed digest. */
   createKey(request: KeyRequest): Promise<Verdict<CreatedKey, IssuerDenial>>
-  /** Is this text a live key of this surface? Junk is refused with no storage call. */
-  authenticateKey(text: unknown, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>>
+  /**
+   * Is this text a live key of this surface? Junk is refused with no storage call. A key that is not known costs one
+   * read, which `around` may put off or refuse; without it the read is made at once.
+   */
+  authenticateKey<D extends Denial = never>(
+    text: unknown,
+    surface: Surface,
+    around?: AroundRead<D>,
+  ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /** The keys a caller may see: all of its account for a root, its own and those below it for others. */
   listKeys(caller: ApiKey | Session): Promise<Verdict<readonly ListedKey[], IssuerDenial>>
   /** Changes scopes or policy. The sessions of every key that changes end. */
@@ -60,6 +70,19 @@ export interface Issuer {
   listSessions(caller: ApiKey | Session): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
   /** Ends a session (`current`: the calling one) and those minted from it; answers how many ended. */
   endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
+  /**
+   * Ends a session like `endSession`, and revokes the keys that it or a session minted from it made, each with all
+   * below it. It also works after the session expired and is stored no longer; the operator names the account then.
+   * A key that is being made at the same moment does not escape. Denial: `not_found`, where the session's key is
+   * neither the caller's own nor below it; a root reaches all of its account. Again: whatever is left.
+   */
+  endSessionWithKeys(
+    caller: Caller,
+    sessionId: string,
+    accountId?: string,
+  ): Promise<Verdict<EndedWithKeys, IssuerDenial>>
+  /** The changes of an account's keys, policies and sessions, newest first: at most `limit` from before an instant. */
+  listAudit(accountId: string, limit: number, before?: EpochMs): Promise<readonly AuditEntry[]>
   /** Asks the store whether a verified session still stands: the strict check of a guard. */
   isCurrent(session: Session): Promise<boolean>
   /** Policy documents in the order of their ids. Fault `ERR_STORE_REPLY` when one is missing: it must not pass. */
@@ -82,6 +105,19 @@ export interface Issuer {
 
 /** Rows of each kind that one `maintain` deletes at most. */
 const COLLECT_LIMIT = 1000
+
+/** Every mint leaves an audit row, so that more than one batch may be due. */
+const AUDIT_BATCHES = 20
+
+async function collectAudit(audit: AuditStorage, now: EpochMs): Promise<number> {
+  let total = 0
+  for (let batch = 0; batch < AUDIT_BATCHES; batch++) {
+    const gone = await audit.collect(COLLECT_LIMIT, now)
+    total += gone
+    if (gone < COLLECT_LIMIT) break
+  }
+  return total
+}
 
 /** Makes an issuer. Throws a `TypeError` for bad options. */
 export function createIssuer(given: IssuerOptions): Issuer {
@@ -113,13 +149,17 @@ export function createIssuer(given: IssuerOptions): Issuer {
           all.map(key => key.id),
           now,
         )
-        return { ok: true, value: write.keys.length, ...(write.keys.length > 0 ? { write } : {}) }
+        const notes = [noteOn('account.revoke', accountId), ...notesOn('key.revoke', write.keys)]
+        return { ok: true, value: write.keys.length, write: { ...write, by: actorOf('operator'), notes } }
       })
       return { keys: revoked.ok ? revoked.value : 0, sessions: await manager.endAccountSessions(accountId) }
     },
     issueSession: createSessionIssuer(options, ring),
     listSessions: manager.listSessions,
     endSession: manager.endSession,
+    endSessionWithKeys: manager.endSessionWithKeys,
+    listAudit: (accountId, limit, before = Number.MAX_SAFE_INTEGER) =>
+      options.audit.list(accountId, limit, before),
     isCurrent: manager.isCurrent,
     jwks: async () => ({
       keys: [...(await ring.publicKeys())],
@@ -139,6 +179,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
         rotatedSigningKey: await ring.rotate(options.signingKeyDays * 86_400_000),
         collectedKeys: await keys.collect(COLLECT_LIMIT, now - options.endedKeyRetentionMs),
         collectedSessions: await sessions.collect(COLLECT_LIMIT, now),
+        collectedAudit: await collectAudit(options.audit, now),
       }
     },
   }

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '@gatewright/kernel'
 import { checkedKeyPrefix, type Environment } from './key-text.ts'
 import type { Pepper } from './peppers.ts'
+import type { AuditStorage } from './storage/audit-port.ts'
 import type { KeyStorage, SessionStorage } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'
 
@@ -18,12 +19,16 @@ export interface IssuerOptions {
   readonly peppers: readonly Pepper[]
   readonly keys: KeyStorage
   readonly sessions: SessionStorage
+  /** Where the audit rows are that `keys` and `sessions` write: of the same store. */
+  readonly audit: AuditStorage
   readonly signingKeys: SigningKeyStorage
   /** Algorithm of new signing keys. Default `EdDSA`. */
   readonly algorithm?: SigningAlgorithm
   readonly clock?: Clock
   /** Most live keys of one account, 1 to 1000; a key and its successors count once. Default 50. */
   readonly maxLiveKeys?: number
+  /** Most live keys below any one key, at any depth, 1 to 1000; a key and its successors count once. Default 20. */
+  readonly maxKeysBelow?: number
   /** What verifiers may cache the JWKS document for, in seconds, 10 to 86 400. Default 300. */
   readonly jwksMaxAgeSeconds?: number
   /** How long a host trusts the signing keys it has loaded, in ms, 100 to 60 000. Default 5000. */
@@ -39,6 +44,8 @@ export interface IssuerOptions {
   readonly keyCacheSize?: number
   /** How long a key is kept after its end, to be listed as revoked, in ms, from 25 h. Default 7 days. */
   readonly endedKeyRetentionMs?: number
+  /** How long an audit row is kept, in days, 1 to 3650. Default 90. */
+  readonly auditRetentionDays?: number
   /** Age at which `maintain` has the signing key succeeded, in days, 1 to 400. Default 30. */
   readonly signingKeyDays?: number
   /** How long uses of keys are gathered before they are written, in ms, 100 to 600 000. Default 10 000. */
@@ -61,7 +68,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
   if (options.algorithm !== undefined && options.algorithm !== 'EdDSA' && options.algorithm !== 'ES256') {
     throw new TypeError('algorithm must be "EdDSA" or "ES256"')
   }
-  for (const name of ['keys', 'sessions', 'signingKeys'] as const) {
+  for (const name of ['keys', 'sessions', 'audit', 'signingKeys'] as const) {
     if (typeof options[name] !== 'object') {
       throw new TypeError(`${name} must be a storage, not ${typeof options[name]}`)
     }
@@ -72,6 +79,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     algorithm: options.algorithm ?? 'EdDSA',
     clock: options.clock ?? systemClock,
     maxLiveKeys: integer('maxLiveKeys', options.maxLiveKeys ?? 50, 1, 1000),
+    maxKeysBelow: integer('maxKeysBelow', options.maxKeysBelow ?? 20, 1, 1000),
     jwksMaxAgeSeconds: integer('jwksMaxAgeSeconds', options.jwksMaxAgeSeconds ?? 300, 10, 86_400),
     signingKeyRefreshMs: integer('signingKeyRefreshMs', options.signingKeyRefreshMs ?? 5000, 100, 60_000),
     clockSkewMs: integer('clockSkewMs', options.clockSkewMs ?? 5000, 0, 60_000),
@@ -83,6 +91,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
       25 * 3_600_000,
       Number.MAX_SAFE_INTEGER,
     ),
+    auditRetentionDays: integer('auditRetentionDays', options.auditRetentionDays ?? 90, 1, 3650),
     signingKeyDays: integer('signingKeyDays', options.signingKeyDays ?? 30, 1, 400),
     lastUsedFlushMs: integer('lastUsedFlushMs', options.lastUsedFlushMs ?? 10_000, 100, 600_000),
   }

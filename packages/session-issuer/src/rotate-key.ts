@@ -1,4 +1,5 @@
 import type { EpochMs, Verdict } from '@gatewright/kernel'
+import { actorOf, notesOn } from './audit.ts'
 import { ended, notFound, together, type Accounts, type Decision } from './account.ts'
 import {
   beyond,
@@ -16,6 +17,7 @@ import { deny, type IssuerDenial } from './codes.ts'
 import type { CreatedKey } from './create-key.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
+import { makerOf, sessionPath } from './makers.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Peppers } from './peppers.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
@@ -48,12 +50,14 @@ export function createKeyRotator(
     if (!found || (caller !== 'operator' && caller.accountId !== found.accountId)) return notFound
     const { id, text } = texts.draw(found.surface)
     const prefix = texts.display(found.surface, id)
-    return accounts(found.accountId, (keys, now): Decision<CreatedKey> => {
+    return accounts(found.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
       const standing = caller === 'operator' ? undefined : standingOf(caller, keys, now)
       if (caller !== 'operator' && !standing) return stale
       const target = keys.find(key => key.id === keyId)
       const refusal = refuse(target, standing, now)
       if (refusal || !target) return refusal ?? notFound
+      const path = caller === 'operator' ? [] : await sessionPath(caller, options.sessions, now)
+      if (!path) return stale
       const later = keys.find(key => key.id === target.successorId)
       if (later && (later.lastUsedAt !== null || later.successorId !== null)) {
         return deny('policy_blocked', 'the key has been rotated', { details: { rule: 'already_rotated' } })
@@ -62,12 +66,25 @@ export function createKeyRotator(
         ...target,
         ...{ id, prefix, ...peppers.digest(text) },
         ...{ successorId: null, version: 1, createdAt: now, lastUsedAt: null },
+        rotatedBy: holderOf(target, standing, path),
         expiresAt: later ? later.expiresAt : target.expiresAt,
       }
       const write = succeeded(keys, target, successor, now + overlapSeconds * 1000, now)
-      return { ok: true, value: { key: toApiKey(successor), text }, write }
+      const notes = [...notesOn('key.rotate', [target]), ...notesOn('key.create', [successor])]
+      const noted = { ...write, by: actorOf(caller), notes }
+      return { ok: true, value: { key: toApiKey(successor), text }, write: noted }
     })
   }
+}
+
+/** Who holds the successor's text beside the key's own holders: nobody new where the key rotates itself. */
+function holderOf(
+  target: KeyRecord,
+  standing: Standing | undefined,
+  path: readonly string[],
+): KeyRecord['rotatedBy'] {
+  if (!standing) return null
+  return relationOf(target, standing) === 'own' ? target.rotatedBy : makerOf(standing, path)
 }
 
 /** Whoever gets the successor's text must hold all that it can do, and be bound by no policy that it is not. */

@@ -1,14 +1,7 @@
-import { Fault } from '@gatewright/kernel'
-import {
-  bytesToHex,
-  concatHex,
-  encodeAbiParameters,
-  isAddress,
-  isErc6492Signature,
-  parseErc6492Signature,
-} from 'viem/utils'
-import { checkedGate, checkedInteger } from './check.ts'
-import { runThrough, type REFUSED } from './gate.ts'
+import { Fault, runQueued, type REFUSED } from '@gatewright/kernel'
+import { bytesToHex, concatHex, encodeAbiParameters, isAddress } from 'viem/utils'
+import { checkedQueue, checkedInteger } from './check.ts'
+import type { UnwrappedSignature } from './erc6492.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 
 type Hex = `0x${string}`
@@ -52,7 +45,8 @@ export interface ContractWallets {
   has(chainId: string): boolean
   /**
    * Whether the wallet stands by the signature over `hash`, by ERC-1271, deployed in simulation by ERC-6492 if it
-   * does not exist yet. One `eth_call`, so one block; nothing is cached. `REFUSED` over the cap of a class.
+   * does not exist yet and the wrapper's factory is on the chain's list. One `eth_call`, so one block; nothing is
+   * cached. `REFUSED` over the cap of a class.
    * Faults: `ERR_RPC_UNAVAILABLE` (down, slow, garbled, or another chain), `ERR_OVERLOADED`.
    */
   standsBy(question: Question): Promise<boolean | typeof REFUSED>
@@ -63,7 +57,7 @@ export interface Question {
   readonly chainId: string
   readonly wallet: string
   readonly hash: Uint8Array
-  readonly signature: Uint8Array
+  readonly unwrapped: UnwrappedSignature
   readonly addressClass: string | undefined
 }
 
@@ -80,7 +74,7 @@ const ARGUMENTS = [
   { type: 'address' },
   { type: 'bytes' },
 ] as const
-const NOBODY = '0x0000000000000000000000000000000000000000'
+const NO_DEPLOYMENT = { factory: `0x${'00'.repeat(20)}`, data: new Uint8Array() } as const
 /** Enough for a wallet that checks a passkey in Solidity; each of factory and wallet gets a third. */
 const GAS = '0xb71b00'
 
@@ -88,26 +82,20 @@ const GAS = '0xb71b00'
 export function contractWallets(options: ContractWalletOptions): ContractWallets {
   const timeoutMs = checkedInteger('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const { atOnce = 16, waiting, waitingPerClass } = options
-  const gate = checkedGate('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
+  const queue = checkedQueue('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
   const chains = checkedChains(options.chains)
   return {
     has: chainId => chains.has(chainId),
-    async standsBy({ chainId, wallet, hash, signature, addressClass }) {
+    async standsBy({ chainId, wallet, hash, unwrapped, addressClass }) {
       const chain = chains.get(chainId) as Chain
-      const inner = unwrap(bytesToHex(signature), chain.factories)
-      if (!inner) return false
-      const values = [
-        wallet as Hex,
-        bytesToHex(hash),
-        inner.signature,
-        inner.factory,
-        inner.deployment,
-      ] as const
+      const { factory, data: call } = allowedDeployment(chain, unwrapped)
+      const [question, signature] = [bytesToHex(hash), bytesToHex(unwrapped.signature)]
+      const values = [wallet as Hex, question, signature, factory as Hex, bytesToHex(call)] as const
       const data = concatHex([SIGNATURE_CHECK, encodeAbiParameters(ARGUMENTS, values)])
       const limit = timeLimit(timeoutMs)
       try {
         return await limit.race(() =>
-          runThrough(gate, addressClass, () => limit.race(() => ask(chain, data)), undefined),
+          runQueued(queue, addressClass, () => limit.race(() => ask(chain, data)), undefined),
         )
       } finally {
         limit.stop()
@@ -131,24 +119,12 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
   return checked
 }
 
-/**
- * Takes an ERC-6492 wrapper off; undefined when it is malformed. A factory that is not on the list is left out: the
- * signature then holds only for a wallet that exists.
- */
-function unwrap(
-  signature: Hex,
-  factories: ReadonlySet<string>,
-): { signature: Hex; factory: Hex; deployment: Hex } | undefined {
-  if (!isErc6492Signature(signature)) return { signature, factory: NOBODY, deployment: '0x' }
-  try {
-    const { address, data, signature: inner } = parseErc6492Signature(signature)
-    if (!address || !data) return undefined
-    if (!factories.has(address.toLowerCase())) return { signature: inner, factory: NOBODY, deployment: '0x' }
-    return { signature: inner, factory: address, deployment: data }
-  } catch {
-    // The wrapper is the signer's own bytes, so what cannot be decoded is a bad signature and not a fault.
-    return undefined
-  }
+/** A factory that is not on the chain's list is left out: the signature then holds only for a wallet that exists. */
+function allowedDeployment(
+  { factories }: Chain,
+  { deployment }: UnwrappedSignature,
+): NonNullable<UnwrappedSignature['deployment']> {
+  return deployment && factories.has(deployment.factory) ? deployment : NO_DEPLOYMENT
 }
 
 async function ask(chain: Chain, data: Hex): Promise<boolean> {

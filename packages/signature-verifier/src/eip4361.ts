@@ -1,6 +1,7 @@
 import { getAddress } from 'viem/utils'
 import { parseRfc3339 } from './rfc3339.ts'
 import { looksLikeField } from './text.ts'
+import { AUTHORITY, isIpLiteral, isUri } from './uri.ts'
 
 /** What a Sign-In with Ethereum message says. Texts as in the message; rendering gives the same bytes back. */
 export interface Eip4361Message {
@@ -10,6 +11,7 @@ export interface Eip4361Message {
   /** With its EIP-55 checksum. */
   readonly address: string
   readonly statement?: string | undefined
+  /** RFC 3986 URI. User information in it is read; a verifier refuses it, for its authority is not the domain. */
   readonly uri: string
   /** Decimal, no leading zeros. */
   readonly chainId: string
@@ -21,11 +23,11 @@ export interface Eip4361Message {
   readonly resources?: readonly string[] | undefined
 }
 
-const FIRST =
-  /^(?:([a-zA-Z][a-zA-Z0-9+.-]*):\/\/)?((?:[\w.~!$&'()*+,;=%-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?) wants you to sign in with your Ethereum account:$/
+const FIRST = new RegExp(
+  `^(?:([a-zA-Z][a-zA-Z0-9+.-]*)://)?(${AUTHORITY}) wants you to sign in with your Ethereum account:$`,
+)
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const STATEMENT = /^[\w.~:/?#[\]@!$&'()*+,;= -]+$/
-const URI = /^[a-zA-Z][a-zA-Z0-9+.-]*:(?:[\w.~:/?#[\]@!$&'()*+,;=-]|%[0-9a-fA-F]{2})*$/
 const CHAIN_ID = /^(?:0|[1-9]\d{0,19})$/
 const NONCE = /^[a-zA-Z0-9]{8,}$/
 const REQUEST_ID = /^(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2})*$/
@@ -35,7 +37,7 @@ const isDateTime = (text: string): boolean => parseRfc3339(text) !== undefined
 
 /** The lines after the statement: label, name, what a value must be, and whether it may be missing. */
 const FIELDS: readonly [string, keyof Eip4361Message | 'version', (text: string) => boolean, boolean][] = [
-  ['URI: ', 'uri', text => URI.test(text), false],
+  ['URI: ', 'uri', isUri, false],
   ['Version: ', 'version', text => text === '1', false],
   ['Chain ID: ', 'chainId', text => CHAIN_ID.test(text), false],
   ['Nonce: ', 'nonce', text => NONCE.test(text), false],
@@ -55,6 +57,7 @@ export function parseEip4361(text: string): Eip4361Message | undefined {
   const first = FIRST.exec(lines[0] as string)
   const [, address = '', blank, fourth, fifth] = lines
   if (!first || !isAddress(address) || blank !== '') return undefined
+  if (first[3] !== undefined && !isIpLiteral(first[3])) return undefined
   const found: Record<string, string> = { domain: first[2] as string, address }
   if (first[1] !== undefined) found['scheme'] = first[1]
   let at = 4
@@ -76,7 +79,7 @@ export function parseEip4361(text: string): Eip4361Message | undefined {
   let resources: string[] | undefined
   if (lines[at] === 'Resources:') {
     resources = lines.slice(at + 1).map(line => (line.startsWith('- ') ? line.slice(2) : ''))
-    if (!resources.every(resource => URI.test(resource))) return undefined
+    if (!resources.every(isUri)) return undefined
     at = lines.length
   }
   if (at !== lines.length) return undefined

@@ -1,8 +1,7 @@
-import { systemClock, type Clock } from '@gatewright/kernel'
+import { systemClock, type Clock, type FairQueue } from '@gatewright/kernel'
 import type { ChallengeOptions } from './challenge.ts'
-import { checkedGate, checkedInteger } from './check.ts'
+import { checkedQueue, checkedInteger } from './check.ts'
 import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
-import type { Gate } from './gate.ts'
 import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 import type { Template } from './template.ts'
@@ -59,7 +58,7 @@ export interface CheckedOptions
   readonly lines: readonly string[]
   /** What is tried without a hint and without a message. */
   readonly rendered: readonly Template[]
-  readonly recoveryGate: Gate
+  readonly recoveryQueue: FairQueue
   readonly contracts: ContractWallets | undefined
   readonly challenges: CheckedChallenges | undefined
 }
@@ -143,7 +142,7 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     skewMs: checkedInteger('skewMs', options.skewMs ?? 60_000, 0, 600_000),
     ...{ nonces, clock, recover, keccak256, templates },
     rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
-    recoveryGate: checkedGate(
+    recoveryQueue: checkedQueue(
       'recoveries',
       { atOnce: 1, ...options.recoveries },
       recover === recoverWithViem ? TURN_MS.viem : TURN_MS.other,

@@ -71,3 +71,28 @@ export function readEcdsa(bytes: Uint8Array): EcdsaSignature | undefined {
   if (!isBetween(compact, 0, ORDER, false) || !isBetween(compact, 32, HALF_ORDER, true)) return undefined
   return { compact, yParity }
 }
+
+/**
+ * The signatures of a key that bytes of any length may begin with, whatever the form: s as it is or mirrored, with the
+ * parity of EIP-2098 in it or not, any v, anything behind. Each has a low s and is to be tried with both parities.
+ * None, one or two.
+ */
+export function leadingSignatures(bytes: Uint8Array): readonly Uint8Array[] {
+  if (bytes.length < 64 || !isBetween(bytes, 0, ORDER, false)) return []
+  const asSent = Uint8Array.from(bytes.subarray(0, 64))
+  const top = asSent[32] as number
+  if (top < 0x80) return [asSent].flatMap(withLowS)
+  const withoutParity = Uint8Array.from(asSent)
+  withoutParity[32] = top & 0x7f
+  return [asSent, withoutParity].flatMap(withLowS)
+}
+
+/** The same r with the lower one of s and its mirror image; none for an s that is out of range. */
+function withLowS(compact: Uint8Array): Uint8Array[] {
+  if (!isBetween(compact, 32, ORDER, false)) return []
+  if (isBetween(compact, 32, HALF_ORDER, true)) return [compact]
+  const s = BigInt(`0x${Buffer.from(compact.subarray(32)).toString('hex')}`)
+  const mirrored = (BigInt(`0x${ORDER.toString('hex')}`) - s).toString(16).padStart(64, '0')
+  compact.set(Buffer.from(mirrored, 'hex'), 32)
+  return [compact]
+}

@@ -1,9 +1,10 @@
+import { REFUSED, runQueued } from '@gatewright/kernel'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from './codes.ts'
-import { REFUSED, runThrough } from './gate.ts'
+import { unwrapSignature, type UnwrappedSignature } from './erc6492.ts'
 import type { CheckedOptions } from './options.ts'
 import type { Statement } from './proof.ts'
 import { isSignedBy, personalHash } from './recover.ts'
-import { readEcdsa, type EcdsaSignature } from './signature.ts'
+import { leadingSignatures, readEcdsa, type EcdsaSignature } from './signature.ts'
 import type { Text, Texts } from './texts.ts'
 
 /** Who signed what. */
@@ -21,26 +22,31 @@ export interface Question {
 }
 
 /**
- * Finds which text the statement's address signed: first as a key, by recovery and with no network; then as a
- * contract wallet, by the first text that names an allow-listed chain. An account with code that signs with its key
- * (EIP-7702) is its key. Without a promise where the recovery has none and the first text is the signed one.
+ * Finds which text the statement's address signed, after taking an ERC-6492 wrapper off: first as a key, by recovery
+ * and with no network; then as a contract wallet, by the first text that names an allow-listed chain. What the key of
+ * an account with code signed (EIP-7702) proves the key, wrapped or not, and never the code. Without a promise where
+ * the recovery has none and the first text is the signed one.
  * Denials: `invalid_signature`, `rate_limited`. Faults: see `Verifier.verify`.
  */
 export function findSigner(question: Question): Signer | ProofDenial | Promise<Signer | ProofDenial> {
   const { options, statement, addressClass } = question
-  const ecdsa = readEcdsa(statement.signature)
+  const unwrapped = unwrapSignature(statement.signature)
+  if (!unwrapped) return invalidSignature('malformed ERC-6492 wrapper, or one inside another')
+  const ecdsa = readEcdsa(unwrapped.signature)
   // What is no ECDSA signature at all costs no recovery.
-  if (!ecdsa) return contractSigner(question)
-  const text = runThrough(options.recoveryGate, addressClass, signedByKey, { question, ecdsa })
-  return text instanceof Promise ? text.then(found => signerOf(question, found)) : signerOf(question, text)
+  if (!ecdsa) return contractSigner(question, unwrapped)
+  const text = runQueued(options.recoveryQueue, addressClass, signedByKey, { question, ecdsa })
+  if (text instanceof Promise) return text.then(found => signerOf(question, unwrapped, found))
+  return signerOf(question, unwrapped, text)
 }
 
 function signerOf(
   question: Question,
+  unwrapped: UnwrappedSignature,
   text: Text | undefined | typeof REFUSED,
 ): Signer | ProofDenial | Promise<Signer | ProofDenial> {
   if (text === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
-  return text ? { principal: question.statement.address, text } : contractSigner(question)
+  return text ? { principal: question.statement.address, text } : contractSigner(question, unwrapped)
 }
 
 interface KeyQuestion {
@@ -66,22 +72,44 @@ function signs({ question, ecdsa }: KeyQuestion, { reading }: Text): boolean | P
   return isSignedBy(statement.address, options, personalHash(options.keccak256, reading.text), ecdsa)
 }
 
-async function contractSigner({
-  options,
-  statement,
-  texts,
-  addressClass,
-}: Question): Promise<Signer | ProofDenial> {
+async function contractSigner(
+  question: Question,
+  unwrapped: UnwrappedSignature,
+): Promise<Signer | ProofDenial> {
+  const { options, statement, texts, addressClass } = question
   const { contracts, keccak256 } = options
-  const { address, signature } = statement
+  const { address } = statement
   if (!contracts) return invalidSignature('not signed by this key')
   const named = ({ reading: { chainId } }: Text): boolean => chainId !== undefined && contracts.has(chainId)
   const text = [texts.first, ...texts.others()].find(named)
   if (text?.reading.chainId === undefined) return invalidSignature('not signed by this key')
   const { chainId } = text.reading
   const hash = personalHash(keccak256, text.reading.text)
-  const stands = await contracts.standsBy({ chainId, wallet: address, hash, signature, addressClass })
+  const byKey = await beginsWithKeySignature(question, hash, unwrapped.signature)
+  if (byKey === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  if (byKey) return invalidSignature('signed by this key, in a form that is not accepted')
+  const stands = await contracts.standsBy({ chainId, wallet: address, hash, unwrapped, addressClass })
   if (stands === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (!stands) return invalidSignature('not signed by this key, nor by a contract wallet')
   return { principal: `eip155:${chainId}:${address}`, text }
+}
+
+/**
+ * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` refuses, such as with
+ * bytes behind it. The code of an account (EIP-7702) may take that form, and must not make another principal of it.
+ */
+async function beginsWithKeySignature(
+  { options, statement, addressClass }: Question,
+  hash: Uint8Array,
+  signature: Uint8Array,
+): Promise<boolean | typeof REFUSED> {
+  const signedWithEitherParity = async (compact: Uint8Array): Promise<boolean> =>
+    (await isSignedBy(statement.address, options, hash, { compact, yParity: 0 })) ||
+    isSignedBy(statement.address, options, hash, { compact, yParity: 1 })
+  for (const compact of leadingSignatures(signature)) {
+    // Two recoveries a turn at most, as for every other proof.
+    const found = await runQueued(options.recoveryQueue, addressClass, signedWithEitherParity, compact)
+    if (found) return found
+  }
+  return false
 }

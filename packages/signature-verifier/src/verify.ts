@@ -1,4 +1,4 @@
-import { allow, GRACE_MS, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, GRACE_MS, isClassFull, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { consumeChallenge, issueChallenge, type Challenge } from './challenge.ts'
 import {
   invalidRequest,
@@ -7,7 +7,6 @@ import {
   RETRY_AFTER_SECONDS,
   type ProofDenial,
 } from './codes.ts'
-import { isFull } from './gate.ts'
 import { checkedOptions, type CheckedOptions, type VerifierOptions } from './options.ts'
 import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof } from './proof.ts'
 import { findSigner } from './signer.ts'
@@ -44,7 +43,9 @@ export interface Verifier {
   /**
    * Did the holder of this wallet sign this exact statement, now, for the first time? Cheapest checks first: shape,
    * times, checksum, signature, and last the nonce, so that a bad proof spends nobody's nonce. Of any number of
-   * simultaneous calls with one statement, on any number of hosts, one at most is allowed. Never throws on input.
+   * simultaneous calls with one statement, on any number of hosts, one at most is allowed: the nonce is used once per
+   * address, whatever kind of wallet proves it, on whatever chain, and however the signature is encoded. Never throws
+   * on input.
    * Denials: `invalid_request`, `invalid_signature` (one answer for every cause), `rate_limited` (too many checks of
    * one address class waiting). Faults: `ERR_OVERLOADED` (too many of all classes) and `ERR_RPC_UNAVAILABLE`, with
    * nothing claimed, and those of `NonceStorage`: the nonce may then be spent, so the client signs a new statement.
@@ -91,7 +92,7 @@ async function verify(
   const mistimed = checkTimes(statement, started, options)
   if (mistimed) return mistimed
   // Before anything is hashed: what a flood sends beyond its share costs no more than reading it.
-  if (isFull(options.recoveryGate, context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isClassFull(options.recoveryQueue, context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
   const misspelt = checkChecksum(statement, options.keccak256)
   if (misspelt) return misspelt
   const texts = textsOf(options, statement, started)
@@ -103,14 +104,14 @@ async function verify(
   const now = clock.now()
   if (now >= statement.expiresAt) return invalidSignature('expired while waiting')
   const { principal, text } = signer
+  const { address, nonce, expiresAt } = statement
   if (challenges?.templates.has(text.template)) {
-    const known = await consumeChallenge(challenges.storage, statement.address, statement.nonce, now)
+    const known = await consumeChallenge(challenges.storage, address, nonce, now)
     if (!known) return invalidSignature('challenge unknown, ended or used before')
-  } else {
-    const until = statement.expiresAt + skewMs + GRACE_MS
-    const first = await nonces.claim(`${principal}\n${statement.nonce}`, until, now)
-    if (!first) return invalidSignature('nonce used before')
   }
-  const { address, expiresAt } = statement
+  // By address and not by principal, and for every template: one statement has one claim, in whatever encoding its
+  // signature comes, whoever it proves, and whether or not this host wants a challenge for it.
+  const first = await nonces.claim(`${address}\n${nonce}`, expiresAt + skewMs + GRACE_MS, now)
+  if (!first) return invalidSignature('nonce used before')
   return allow({ principal, address, template: text.template, binds: text.reading.binds, expiresAt })
 }

@@ -37,21 +37,21 @@ const WRONG_CASE = '0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const REFUSED: Record<string, [given: unknown, problem: string]> = {
   'text that is no JSON': [
     '[{',
-    'must be a JSON array of objects with chainId, asset, token, decimals, receiver, depositAddresses, confirmations',
+    'must be a JSON array of objects with chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
   'one object': [
     '{}',
-    'must be a JSON array of objects with chainId, asset, token, decimals, receiver, depositAddresses, confirmations',
+    'must be a JSON array of objects with chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
   'an entry that is no object': [[USDC, 'USDC'], '[1] must be an object'],
   'an entry that is null': [[null], '[0] must be an object'],
   'an unknown field': [
     [{ ...USDC, confirmation: 3 }],
-    '[0] has no field "confirmation": known are chainId, asset, token, decimals, receiver, depositAddresses, confirmations',
+    '[0] has no field "confirmation": known are chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
   'a field that objects have by themselves': [
     '[{"__proto__":{"chainId":1}}]',
-    '[0] has no field "__proto__": known are chainId, asset, token, decimals, receiver, depositAddresses, confirmations',
+    '[0] has no field "__proto__": known are chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
   'a missing field': [
     [USDC, { ...USDC, chainId: undefined }],

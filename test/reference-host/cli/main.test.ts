@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { request, spawnHost } from '../../harness/host.ts'
+import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 import { runNode } from '../../harness/node.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
@@ -37,6 +37,11 @@ t.test('explains itself, and what it was given wrong', async t => {
   t.match(await gatewright('partner-keys', 'create', 'Acme', '--scopes', 'x.y'), {
     code: 1,
     output: /unknown scope/,
+  })
+  const spoofed = await gatewright('partner-keys', 'create', 'Acme\u001b[2K')
+  t.match(spoofed, {
+    code: 1,
+    output: /NAME must be in normal form C \(NFC\) and have no control characters/,
   })
 })
 
@@ -95,4 +100,40 @@ t.test('rotates a partner key, and the signing key', async t => {
     output: /no signing key nope/,
   })
   t.match(await gatewright('migrate'), { code: 0, output: /up to date/ })
+})
+
+t.test('shows who changed what, and ends what a session made', async t => {
+  const host = await spawnHost(dataDir)
+  const send = (path: string, options = {}) => request(host.url, path, options)
+  const user = await bootstrapUser(send)
+  const headers = { authorization: `Bearer ${user.token}` }
+  const sessions = (await send('/user/v1/sessions', { headers })).body['sessions'] as { sessionId: string }[]
+  const sessionId = sessions[0]?.sessionId as string
+  const made = await send('/user/v1/keys', { headers, body: {} })
+  const claims = JSON.parse(Buffer.from(user.token.split('.')[1] as string, 'base64url').toString()) as {
+    sub: string
+  }
+  await host.stop('SIGTERM')
+
+  t.match(await gatewright('audit', 'list'), { code: 1, output: /needs --account/ })
+  t.match(await gatewright('audit', 'list', '--account', 'x', '--limit', '0'), {
+    code: 1,
+    output: /--limit must be/,
+  })
+  const before = (await json('audit', 'list', '--account', claims.sub)) as Record<string, unknown>[]
+  t.match(before, [
+    { by: 'session', sessionId, action: 'key.create', target: made.body['userKeyId'] },
+    { by: 'key', action: 'session.create', target: sessionId },
+    { by: 'wallet', action: 'key.create', keyId: null },
+  ])
+  const ended = await json('sessions', 'revoke', sessionId, '--keys', '--yes')
+  t.match(ended, { sessionId, ended: 1, revokedKeys: 1 })
+  t.match(await json('audit', 'list', '--account', claims.sub, '--limit', '2'), [
+    { by: 'operator' },
+    { by: 'operator' },
+  ])
+  t.match(await gatewright('sessions', 'revoke', 'gone', '--keys', '--yes'), { code: 1, output: /--account/ })
+  t.match(await json('sessions', 'revoke', 'gone', '--keys', '--account', claims.sub, '--yes'), {
+    revokedKeys: 0,
+  })
 })

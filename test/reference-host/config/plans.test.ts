@@ -31,6 +31,10 @@ t.test('says which field of which plan is wrong, and what a file looks like', as
       JSON.stringify({ plans: [{ ...plan, interval: 'week' }] }),
       /plans\.0\.interval must be one of month, year/,
     ],
+    [
+      JSON.stringify({ plans: [{ ...plan, title: 'Zoe\u0301' }] }),
+      /plans\.0\.title must be well-formed Unicode/,
+    ],
     [JSON.stringify({ plans: [{ ...plan, price: 5 }] }), /plans\.0 must NOT have additional properties/],
     [JSON.stringify({ plans: [plan, plan] }), /lists the plan gold twice/],
   ] as const) {

@@ -18,6 +18,9 @@ t.test('refuses to start with an operation that has none, and names it', async t
   t.throws(refused({ credential: undefined }), /operation cards.list names no credential/)
   t.throws(refused({ scopes: undefined }), /operation cards.list names no scopes/)
   t.throws(refused({ credential: 'none' }), /operation cards.list is open to anyone and has no limit/)
+  const open = { credential: 'none', surface: 'public' }
+  t.throws(refused(open), /operation cards.list is open to anyone and has no limit/)
+  t.doesNotThrow(refused({ ...open, limit: 'none' }), 'unless it says so')
   t.throws(refused({ id: 'cards' }), /operation cards must be named tag.verb/)
   t.throws(refused({ paths: [] }), /has no path/)
 })
@@ -25,4 +28,19 @@ t.test('refuses to start with an operation that has none, and names it', async t
 t.test('refuses two operations of one name or of one path', async t => {
   t.throws(refused({}, { paths: ['/other'] }), /cards.list is listed twice/)
   t.throws(refused({}, { id: 'cards.get', paths: ['/cards/{cardId}'] }), /cards.get has the path of another/)
+})
+
+t.test('refuses a body with a text that does not say what it may hold, at any depth', async t => {
+  const body = (properties: object): object => ({ body: { type: 'object', properties } })
+  const any = { type: 'string', maxLength: 120 }
+  t.throws(refused(body({ note: any })), /operation cards.list takes any text as note/)
+  t.throws(
+    refused(body({ list: { type: 'array', items: { anyOf: [any, { type: 'null' }] } } })),
+    /text as list/,
+  )
+  t.throws(refused(body({ object: { type: 'object', properties: { inner: any } } })), /text as inner/)
+  t.doesNotThrow(refused(body({ id: { type: 'string', pattern: '^[!-~]{1,120}$' }, of: { enum: ['a'] } })))
+  t.doesNotThrow(
+    refused(body({ name: { type: 'string', format: 'name' }, metadata: { type: 'object', properties: {} } })),
+  )
 })

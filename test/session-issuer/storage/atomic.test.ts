@@ -3,7 +3,7 @@
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
 import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
-import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
+import { auditEntry, keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
 import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
@@ -40,12 +40,14 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
     for (let n = 0; n <= steps; n++) {
       const key = keyRecord(`account ${n}`)
       const feed = [{ kind: 'key', id: key.id, version: 2, at: 1 }] as const
+      const audit = [auditEntry(key.accountId)]
       const policies = [{ id: `pol_${n}`, lineageId: key.id, document: {} }]
       const hurt = dying(db, n)
-      await t.rejects(storage(hurt.db).keys.commit(key.accountId, 0, { keys: [key], policies, feed }))
+      await t.rejects(storage(hurt.db).keys.commit(key.accountId, 0, { keys: [key], policies, feed, audit }))
       steps = Math.max(steps, hurt.statements())
       t.same(await storage(db).keys.load(key.accountId), { revision: 0, keys: [] }, `step ${n}`)
       t.same(await storage(db).keys.policies([`pol_${n}`]), [])
+      t.same(await storage(db).audit.list(key.accountId, 9, Number.MAX_SAFE_INTEGER), [])
       t.same(await readSqlFeed(db, 0), [])
     }
     t.ok(steps >= 4, `${steps} statements`)
@@ -60,9 +62,12 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
       const session = sessionRecord()
       await storage(db).sessions.insert(session, [])
       const hurt = dying(db, n)
-      await t.rejects(storage(hurt.db).sessions.revoke(session.sessionId, session.issuedAt))
+      await t.rejects(
+        storage(hurt.db).sessions.revoke(session.sessionId, session.issuedAt, auditEntry(session.accountId)),
+      )
       steps = Math.max(steps, hurt.statements())
       t.equal((await storage(db).sessions.find(session.sessionId))?.revokedAt, null, `step ${n}`)
+      t.same(await storage(db).audit.list(session.accountId, 9, Number.MAX_SAFE_INTEGER), [])
       t.same(await readSqlFeed(db, 0), [])
     }
     t.ok(steps >= 3, `${steps} statements`)

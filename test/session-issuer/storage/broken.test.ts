@@ -3,11 +3,14 @@ import { failingTests } from '@gatewright/kernel/testing'
 import type { KeyStorage, SessionStorage, SigningKeySet, SigningKeyStorage } from '@gatewright/session-issuer'
 import { memoryStorage } from '@gatewright/session-issuer/memory'
 import {
+  auditContract,
   keyStorageContract,
   keyStorageFaults,
   sessionStorageContract,
   sessionStorageFaults,
   signingKeyStorageContract,
+  sessionRecord,
+  type AuditedStorage,
 } from '@gatewright/session-issuer/testing'
 import t from 'tap'
 import { memorySigningKeys } from '../fixtures.ts'
@@ -169,6 +172,66 @@ t.test('catches a collection that has no grace', async t => {
     'keeps a feed entry for its retention, and no longer',
     'deletes nothing that a host 60 s behind still needs, and no more than asked',
   ])
+})
+
+function brokenAudit(breaking: (sound: AuditedStorage) => Partial<AuditedStorage>): Promise<string[]> {
+  return failingTests(runner =>
+    auditContract(runner, 'broken', async () => {
+      const sound = memoryStorage({ feed: memoryFeed() })
+      return { connections: [{ ...sound, ...breaking(sound) }], close }
+    }),
+  )
+}
+
+t.test('catches audit rows that are written apart from what they are about, or not at all', async t => {
+  t.same(await brokenAudit(() => ({})), [])
+  const apart = await brokenAudit(({ keys, sessions }) => ({
+    keys: {
+      ...keys,
+      async commit(account, revision, { audit = [], ...write }) {
+        for (const row of audit) await sessions.insert(sessionRecord(), [], row)
+        return keys.commit(account, revision, write)
+      },
+    },
+    sessions: {
+      ...sessions,
+      async insert(session, policies, row) {
+        if (row) await sessions.insert(sessionRecord(), [], row)
+        return sessions.insert(session, policies)
+      },
+      async revoke(id, now, row) {
+        if (row) await sessions.insert(sessionRecord(), [], row)
+        return sessions.revoke(id, now)
+      },
+    },
+  }))
+  t.same(apart, [
+    'keeps the rows of the commit that wins, and none of those that lost',
+    'keeps the row of a session that is stored, and none of one that is refused',
+    'notes a revocation once among simultaneous ones, and not where nothing was live',
+  ])
+  const none = await brokenAudit(({ keys }) => ({
+    keys: {
+      ...keys,
+      commit: (account, revision, { audit: _audit, ...write }) => keys.commit(account, revision, write),
+    },
+  }))
+  t.equal(none.length, 4)
+})
+
+t.test('catches a list of audit rows in the wrong order, and a collection that comes too early', async t => {
+  t.same(
+    await brokenAudit(({ audit }) => ({
+      audit: { ...audit, list: async (...args) => (await audit.list(...args)).toReversed() },
+    })),
+    ['lists newest first, as many as asked, from before an instant, of one account'],
+  )
+  t.same(
+    await brokenAudit(({ audit }) => ({
+      audit: { ...audit, collect: (limit, now) => audit.collect(limit, now + 1) },
+    })),
+    ['keeps a row until its time, and collects no more than asked'],
+  )
 })
 
 t.test('catches a set of signing keys that is read and replaced later', async t => {

@@ -1,6 +1,6 @@
 import { memoryFeed } from '@gatewright/kernel'
 import { memoryStorage } from '@gatewright/session-issuer/memory'
-import { keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
+import { auditContract, keyStorageContract, sessionStorageContract } from '@gatewright/session-issuer/testing'
 import { runner } from '../../harness/runner.ts'
 
 function open() {
@@ -20,4 +20,9 @@ keyStorageContract(runner, 'memory', async () => {
 sessionStorageContract(runner, 'memory', async () => {
   const { sessions, ...rest } = open()
   return { connections: [sessions], ...rest }
+})
+
+auditContract(runner, 'memory', async () => {
+  const { close, ...store } = open()
+  return { connections: [store], close }
 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
 import {
+  auditContract,
   keyStorageContract,
   keyStorageFaults,
   sessionStorageContract,
@@ -32,6 +33,11 @@ signingKeyStorageContract(runner, 'Postgres', async () => {
   const encryptionKey = randomBytes(32)
   const { writers, close } = await open()
   return { connections: writers.map(db => postgresStorage(db, { encryptionKey }).signingKeys), close }
+})
+
+auditContract(runner, 'Postgres', async () => {
+  const { writers, close } = await open()
+  return { connections: writers.map(db => postgresStorage(db)), close }
 })
 
 keyStorageFaults(runner, 'Postgres', async () => {

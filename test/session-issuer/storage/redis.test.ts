@@ -1,5 +1,7 @@
 import { redisStorage } from '@gatewright/session-issuer/redis'
 import {
+  auditContract,
+  auditEntry,
   keyRecord,
   keyStorageContract,
   keyStorageFaults,
@@ -29,6 +31,11 @@ keyStorageContract(runner, 'Redis', async () => {
 sessionStorageContract(runner, 'Redis', async () => {
   const { stores, ...rest } = await open()
   return { connections: stores.map(store => store.sessions), ...rest }
+})
+
+auditContract(runner, 'Redis', async () => {
+  const { stores, close } = await open()
+  return { connections: stores, close }
 })
 
 keyStorageFaults(runner, 'Redis', async () => {
@@ -70,17 +77,19 @@ t.test('each verb is one round trip, and every session key ends by itself', asyn
       return connections[0]!.run(key, command)
     },
   }
-  const { keys, sessions } = redisStorage(client, { prefix })
+  const { keys, sessions, audit } = redisStorage(client, { prefix })
   const root = sessionRecord()
   const child = sessionRecord({ accountId: root.accountId, ancestry: [root.sessionId] })
   const key = keyRecord('account')
+  const commit = { keys: [key], policies: [], feed: [] }
   const verbs: (() => Promise<unknown>)[] = [
-    () => keys.commit('account', 0, { keys: [key], policies: [], feed: [] }),
+    () => keys.commit('account', 0, { ...commit, audit: [auditEntry('account')] }),
     () => keys.find(key.id),
     () => keys.load('account'),
     () => keys.touch([{ id: key.id, at: 1 }]),
     () => sessions.insert(root, [{ id: 'pol', document: {} }]),
-    () => sessions.insert(child, []),
+    () => sessions.insert(child, [], auditEntry(root.accountId)),
+    () => audit.list('account', 10, Infinity),
     () => sessions.find(root.sessionId),
     () => sessions.list(root.accountId, 10, root.issuedAt),
     () => sessions.revoke(child.sessionId, root.issuedAt),
@@ -97,8 +106,9 @@ t.test('each verb is one round trip, and every session key ends by itself', asyn
     t.equal(commands.length, 1, String(verb))
   }
   const all = (await client.run(prefix, ['KEYS', `${prefix}*`])) as string[]
-  const ending = all.filter(name => /:(session|sessions|minted|session-policy):/.test(name))
-  // Two sessions, what was minted from one, and its policy; the account's set went with its last live session.
-  t.equal(ending.length, 4)
+  const ending = all.filter(name => /:(session|sessions|minted|session-policy|audit):/.test(name))
+  // Two sessions, what was minted from one, its policy, and the audit rows of two accounts; the account's set went
+  // with its last live session.
+  t.equal(ending.length, 6)
   for (const name of ending) t.ok(Number(await client.run(name, ['PTTL', name])) > 0, name)
 })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { migrate, sqliteStorage } from '@gatewright/session-issuer/sqlite'
 import {
+  auditContract,
   keyStorageContract,
   sessionStorageContract,
   signingKeyStorageContract,
@@ -32,6 +33,11 @@ signingKeyStorageContract(runner, 'SQLite', async () => {
   const encryptionKey = randomBytes(32)
   const { db, close } = await open()
   return { connections: [sqliteStorage(db, { encryptionKey }).signingKeys], close }
+})
+
+auditContract(runner, 'SQLite', async () => {
+  const { db, close } = await open()
+  return { connections: [sqliteStorage(db)], close }
 })
 
 t.test('private signing keys are unreadable in the database, and open with their own key only', async t => {

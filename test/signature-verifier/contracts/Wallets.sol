@@ -83,6 +83,48 @@ contract Multisig {
   }
 }
 
+/// Code for accounts with a key (EIP-7702) that reads signatures as loosely as deployed wallets do: by the account's
+/// own key or by an owner, in 65 bytes with any v or 64 bytes (EIP-2098), with a high s, with bytes behind them, with the
+/// account's address before them, and in ERC-6492 wrappers.
+contract DelegatedWallet {
+  address public owner;
+
+  function isValidSignature(bytes32 hash, bytes memory signature) public view returns (bytes4) {
+    uint256 length = signature.length;
+    bytes32 last;
+    bytes32 first;
+    assembly {
+      last := mload(add(signature, length))
+      first := mload(add(signature, 32))
+    }
+    if (length > 32 && last == 0x6492649264926492649264926492649264926492649264926492649264926492) {
+      (, , bytes memory inner) = abi.decode(signature, (address, bytes, bytes));
+      return isValidSignature(hash, inner);
+    }
+    uint256 at = length >= 20 && address(bytes20(first)) == address(this) ? 20 : 0;
+    if (length < at + 64) return 0xffffffff;
+    return isSigner(hash, signature, at) ? bytes4(0x1626ba7e) : bytes4(0xffffffff);
+  }
+
+  function isSigner(bytes32 hash, bytes memory signature, uint256 at) private view returns (bool) {
+    bytes32 r;
+    uint256 s;
+    assembly {
+      r := mload(add(signature, add(at, 32)))
+      s := mload(add(signature, add(at, 64)))
+    }
+    uint256 low = s & ((1 << 255) - 1);
+    for (uint8 v = 27; v <= 28; v++) {
+      if (isOwn(ecrecover(hash, v, r, bytes32(s))) || isOwn(ecrecover(hash, v, r, bytes32(low)))) return true;
+    }
+    return false;
+  }
+
+  function isOwn(address signer) private view returns (bool) {
+    return signer != address(0) && (signer == address(this) || signer == owner);
+  }
+}
+
 /// Wallets that misbehave, by number.
 contract HostileWallet {
   uint256 public immutable how;

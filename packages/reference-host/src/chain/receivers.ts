@@ -1,5 +1,6 @@
 import { isAddress } from 'viem/utils'
 import type { Read } from '../config/readers.ts'
+import { readXpub } from './xpub.ts'
 
 /** Where an ERC-20 payment may go: one entry of `PAYIN_RECEIVERS`. Addresses in lower case. */
 export interface PayinReceiver {
@@ -13,6 +14,8 @@ export interface PayinReceiver {
   readonly receiver: string
   /** Addresses that each serve one pay-in, ever, so that anybody may send. Default none. */
   readonly depositAddresses: readonly string[]
+  /** In their place: an extended public key (BIP-32) that an address is derived from for each pay-in that needs one. */
+  readonly xpub?: string
   /** How many blocks, its own included, must hold a transfer before it settles. Default 12, 1 to 10 000. */
   readonly confirmations: number
 }
@@ -35,6 +38,10 @@ const FIELDS: Readonly<Record<keyof PayinReceiver, (value: unknown) => Problem>>
   decimals: integer(2, 36),
   receiver: address,
   depositAddresses: addresses,
+  xpub: value => {
+    const read = value === undefined ? undefined : readXpub(value)
+    return read && 'problem' in read ? read.problem : undefined
+  },
   confirmations: integer(1, 10_000),
 }
 const DEFAULTS = { depositAddresses: [], confirmations: 12 }
@@ -68,7 +75,8 @@ function wrongEntry(entry: unknown): Problem {
     const problem = check(given[name])
     if (problem !== undefined) return `.${name}${problem}`
   }
-  return undefined
+  if (given['xpub'] === undefined || (given['depositAddresses'] as unknown[]).length === 0) return undefined
+  return ' has both depositAddresses and xpub: give one of them'
 }
 
 function integer(least: number, most: number): (value: unknown) => Problem {

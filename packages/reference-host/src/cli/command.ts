@@ -23,6 +23,8 @@ export interface Outcome {
 export interface Args {
   readonly positional: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
+  /** Options without a value that were given. */
+  readonly flags: ReadonlySet<string>
 }
 
 /** One operator command. */
@@ -33,6 +35,8 @@ export interface Command {
   readonly takes: readonly string[]
   /** Options with a value, name -> meaning. */
   readonly options?: Readonly<Record<string, string>>
+  /** Options without a value, name -> meaning. */
+  readonly flags?: Readonly<Record<string, string>>
   readonly summary: string
   /** Asked before anything happens, unless `--yes`. Only for what cannot be taken back. */
   readonly confirm?: string

@@ -14,9 +14,20 @@ export const credentialCommands: readonly Command[] = [
   {
     name: 'sessions revoke',
     takes: ['SESSION_ID'],
-    summary: 'End a session and those minted from it',
+    options: { account: 'with --keys: the account of a session that is no longer stored, from the log' },
+    flags: { keys: 'also revoke the keys that the session made, with all below them' },
+    summary: 'End a session and those minted from it; --keys: and the keys they made',
     confirm: 'Whoever uses the session is locked out at once.',
-    async run({ issuer }, { positional: [sessionId = ''] }) {
+    async run({ issuer }, { positional: [sessionId = ''], options, flags }) {
+      if (flags.has('keys')) {
+        const both = await issuer.endSessionWithKeys('operator', sessionId, options['account'])
+        if (!both.ok) {
+          throw new Misuse(`session ${sessionId} is not stored any more: name its account with --account`)
+        }
+        const { sessions, keys } = both.value
+        const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
+        return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
+      }
       const ended = accepted(await issuer.endSession('operator', sessionId))
       return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
     },
@@ -27,8 +38,8 @@ export const credentialCommands: readonly Command[] = [
     summary: 'List the keys that sign sessions, and where each stands',
     async run({ issuer }) {
       const keys = await issuer.listSigningKeys()
-      const rows = keys.map(key => [key.kid, key.state])
-      return { data: keys, lines: tableLines([['KID', 'STATE'], ...rows]) }
+      const rows = keys.map(key => [key.kid, key.algorithm, key.state])
+      return { data: keys, lines: tableLines([['KID', 'ALGORITHM', 'STATE'], ...rows]) }
     },
   },
   {

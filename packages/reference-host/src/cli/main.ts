@@ -5,29 +5,34 @@ import { parseArgs } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { readConfig } from '../config/config.ts'
 import { createContainer } from '../container.ts'
-import { DataDirInUse } from '../storage/embedded.ts'
+import { DataDirUnusable } from '../storage/data-dir.ts'
 import { openStores } from '../storage/open.ts'
 import * as token from '../tokens.ts'
 import { aliasCommands } from './aliases.ts'
+import { auditCommands } from './audit.ts'
 import { Misuse, tableLines, type Args, type Command } from './command.ts'
 import { credentialCommands } from './credentials.ts'
 import { hostCommands } from './host-commands.ts'
 import { ledgerCommands } from './ledger.ts'
+import { payinCommands } from './payins.ts'
 import { partnerKeyCommands } from './partner-keys.ts'
 
 const COMMANDS: readonly Command[] = [
   ...partnerKeyCommands,
   ...credentialCommands,
+  ...auditCommands,
   ...ledgerCommands,
+  ...payinCommands,
   ...aliasCommands,
   ...hostCommands,
 ]
 
 function help(): string {
   const usage = COMMANDS.map(({ name, takes, summary }) => [`  ${[name, ...takes].join(' ')}`, summary])
-  const options = COMMANDS.flatMap(({ name, options = {} }) =>
-    Object.entries(options).map(([option, meaning]) => [`  ${name} --${option} VALUE`, meaning]),
-  )
+  const options = COMMANDS.flatMap(({ name, options = {}, flags = {} }) => [
+    ...Object.entries(options).map(([option, meaning]) => [`  ${name} --${option} VALUE`, meaning]),
+    ...Object.entries(flags).map(([flag, meaning]) => [`  ${name} --${flag}`, meaning]),
+  ])
   const common = [
     ['  --json', 'print data instead of lines'],
     ['  --yes', 'do not ask before what cannot be taken back'],
@@ -39,12 +44,14 @@ function help(): string {
 function parse(
   argv: readonly string[],
 ): { command: Command; args: Args; json: boolean; yes: boolean } | undefined {
-  const known = [...new Set(COMMANDS.flatMap(({ options = {} }) => Object.keys(options)))]
+  const known = COMMANDS.flatMap(({ options = {} }) => Object.keys(options))
+  const flags = COMMANDS.flatMap(command => Object.keys(command.flags ?? {}))
   const { values, positionals } = parseArgs({
     args: [...argv],
     allowPositionals: true,
     options: {
       ...Object.fromEntries(known.map(name => [name, { type: 'string' } as const])),
+      ...Object.fromEntries(flags.map(name => [name, { type: 'boolean' } as const])),
       json: { type: 'boolean' },
       yes: { type: 'boolean' },
       help: { type: 'boolean' },
@@ -61,10 +68,11 @@ function parse(
   if (positional.length !== command.takes.length) {
     throw new Misuse(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
   }
-  const options = values as Args['options']
+  const given = values as Readonly<Record<string, unknown>>
+  const options = given as Args['options']
   return {
     command,
-    args: { positional, options },
+    args: { positional, options, flags: new Set(flags.filter(name => given[name] === true)) },
     json: values['json'] === true,
     yes: values['yes'] === true,
   }
@@ -110,7 +118,7 @@ async function main(): Promise<void> {
 await main().catch((error: unknown) => {
   const { message, code, cause } = error as NodeJS.ErrnoException
   const expected =
-    error instanceof Misuse || error instanceof DataDirInUse || code?.startsWith('ERR_PARSE_ARGS')
+    error instanceof Misuse || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
   if (expected) console.error(message)
   else if (error instanceof Fault)
     console.error(`${message}: ${cause instanceof Error ? cause.message : code}`)

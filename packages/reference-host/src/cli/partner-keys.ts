@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
+import { checkedPolicy } from '../modules/credentials.ts'
 import { partnerScopes } from '../product/scopes.ts'
+import { isName } from '../server/text.ts'
 import { Misuse, tableLines, type Command, type Outcome } from './command.ts'
 
 /** Commands on partners and their keys. */
@@ -9,15 +11,21 @@ export const partnerKeyCommands: readonly Command[] = [
   {
     name: 'partner-keys create',
     takes: ['NAME'],
-    options: { scopes: 'comma-separated ceiling of scopes; default: all partner scopes' },
+    options: {
+      scopes: 'comma-separated ceiling of scopes; default: all partner scopes',
+      policy: 'a policy object as JSON, which binds the key and its sessions',
+    },
     summary: 'Make a partner and its first key, shown once',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
+      if (!isName(name))
+        throw new Misuse('NAME must be in normal form C (NFC) and have no control characters')
       const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
       const unknown = scopes.find(scope => !partnerScopes.has(scope))
       if (unknown !== undefined) throw new Misuse(`unknown scope "${unknown}"`)
       const accountId = `ptn_${randomUUID().replaceAll('-', '')}`
       const owner = { surface: 'partner', accountId, userId: null, walletAddress: null } as const
-      const created = accepted(await issuer.createKey({ ...owner, scopes }))
+      const policy = accepted(checkedPolicy(jsonOption(options['policy']), 'policy'))
+      const created = accepted(await issuer.createKey({ ...owner, scopes, ...policy }))
       await partners.add(accountId, name, clock.now())
       return madeKey(created, `Partner ${name} (${accountId})`)
     },
@@ -79,6 +87,14 @@ export const partnerKeyCommands: readonly Command[] = [
     },
   },
 ]
+
+function jsonOption(text: string | undefined): unknown {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as unknown)
+  } catch {
+    throw new Misuse(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
+  }
+}
 
 /** The value of a verdict; a denial is the operator's mistake. */
 export function accepted<T>(verdict: Verdict<T>): T {

@@ -2,6 +2,7 @@ import type { PayinReceiver } from '../chain/receivers.ts'
 import { SANDBOX_PLANS, type Plan } from '../modules/subscriptions/plans.ts'
 import type { ChainUrl } from '../rpc.ts'
 import type { RedisTarget } from '../storage/redis.ts'
+import { unsafeForLive } from './live.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { NamedSecret } from './readers.ts'
 import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
@@ -16,6 +17,8 @@ export interface Config {
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
+  /** Algorithm of the signing keys that are made from now on. */
+  readonly signingAlgorithm: Values['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
@@ -48,7 +51,7 @@ export function readConfig(env: Env): ConfigResult {
     else values[name] = result.value
   }
   problems.push(...conflicts(env), ...unreachableChains(values))
-  if (env['GATEWRIGHT_ENV'] === 'live') problems.push(...unsafeForLive(env))
+  if (env['GATEWRIGHT_ENV'] === 'live') problems.push(...unsafeForLive(env, values))
   return problems.length === 0
     ? { ok: true, value: toConfig(values as Values, env) }
     : { ok: false, problems }
@@ -60,12 +63,13 @@ function toConfig(values: Values, env: Env): Config {
   return {
     host: values.HOST,
     port: values.PORT,
-    serviceName: values.SERVICE_NAME ?? (live ? 'Gatewright' : 'Gatewright Sandbox'),
+    serviceName: values.SERVICE_NAME ?? 'Gatewright Sandbox',
     environment,
     publicUrl: values.PUBLIC_URL,
     dataDir: values.DATA_DIR,
     keyPeppers: values.KEY_PEPPERS,
     signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,
+    signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
     trustProxy: values.TRUST_PROXY,
@@ -100,23 +104,8 @@ function conflicts(env: Env): string[] {
 function unreachableChains({ RPC_URLS: urls, PAYIN_RECEIVERS: receivers }: Partial<Values>): string[] {
   const chains = new Set(urls && receivers?.map(({ chainId }) => chainId))
   for (const { chainId } of urls ?? []) chains.delete(chainId)
-  return [...chains].map(chainId => `PAYIN_RECEIVERS names chain ${chainId}, which RPC_URLS does not`)
-}
-
-/** What a sandbox may leave open and a live host may not. */
-function unsafeForLive(env: Env): string[] {
-  const problems: string[] = []
-  if (!env['DATABASE_URL'])
-    problems.push('DATABASE_URL must name Postgres: live refuses the embedded database')
-  for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
-    if (!env[name] && !env['DATABASE_URL']) problems.push(`${name} must be set: live generates no secrets`)
-  }
-  if (!env['TRUST_PROXY'])
-    problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
-  if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')
-  if (env['RATE_LIMITS'] === 'off') problems.push('RATE_LIMITS must not be off: that is for the sandbox')
-  if (!env['PUBLIC_URL']?.startsWith('https://')) {
-    problems.push('PUBLIC_URL must be the https origin of the API: it names the issuer of tokens')
-  }
-  return problems
+  return [...chains].map(
+    chainId =>
+      `PAYIN_RECEIVERS names chain ${chainId}, which RPC_URLS does not: add ${chainId}=https://... to RPC_URLS`,
+  )
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import Type from 'typebox'
 import type { Plan } from '../modules/subscriptions/plans.ts'
+import { idText, nameText } from '../server/text.ts'
 import { bodyCheck } from '../server/validate.ts'
 import type { Read } from './readers.ts'
 
@@ -11,8 +12,8 @@ const check = bodyCheck(
       plans: Type.Array(
         Type.Object(
           {
-            id: Type.String({ pattern: '^[!-~]{1,120}$' }),
-            title: Type.String({ minLength: 1, maxLength: 120 }),
+            id: idText(),
+            title: nameText(1, 120),
             amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
             interval: Type.Enum(['month', 'year']),
           },

@@ -1,12 +1,13 @@
 import type { Read } from './readers.ts'
 
-/** Limits of contract section 11, per minute. */
+/** Limits of contract section 11 and of decision 0033, per minute. */
 export const DEFAULT_LIMITS = {
   guardedPerKeyPerMinute: 600,
   writesPerSessionPerMinute: 120,
   bootstrapPerAddressPerMinute: 30,
   failedCredentialsPerAddressPerMinute: 60,
   mintsPerKeyPerMinute: 60,
+  documentsPerAddressPerMinute: 600,
 } as const
 
 /** The limits in force. `off` is for the sandbox. */

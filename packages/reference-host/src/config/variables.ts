@@ -50,8 +50,8 @@ export const variables = {
   ),
   SERVICE_NAME: optional(
     serviceName,
-    '`Gatewright Sandbox`, live `Gatewright`',
-    'One line of 1 to 64 characters; part of the statements that wallets sign',
+    '`Gatewright Sandbox`, live none',
+    'One line of 1 to 64 characters; part of the statements that wallets sign. Two hosts of one name accept the same statement',
   ),
   GATEWRIGHT_ENV: variable(
     oneOf('sandbox', 'live'),
@@ -90,11 +90,17 @@ export const variables = {
     'generated in a sandbox',
     '32 bytes as 64 hex digits or base64; encrypts signing keys at rest',
   ),
+  SIGNING_ALGORITHM: variable(
+    oneOf('EdDSA', 'ES256'),
+    'EdDSA',
+    '`EdDSA`',
+    '`EdDSA` (Ed25519) or `ES256` (P-256), for consumers whose libraries lack EdDSA. Signing keys made from now on; those that exist go on to their end',
+  ),
   TRUST_PROXY: variable<readonly string[]>(
     listOf(proxy),
     [],
     'none',
-    'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count, joined by commas',
+    'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count, joined by commas. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
   ),
   REQUIRE_HTTPS: variable(
     onOff,
@@ -107,6 +113,12 @@ export const variables = {
     [],
     'none',
     'JSON-RPC endpoints by chain id, joined by commas: `1=https://...`. Contract wallets (ERC-1271) of these chains may sign',
+  ),
+  RPC_PRIVATE_NETWORK: variable(
+    onOff,
+    false,
+    '`off`',
+    '`on` declares that the network to the nodes of `RPC_URLS` is private, so that live takes plain http to other machines. Whoever can change such an answer can forge a payment',
   ),
   PLANS_FILE: optional<readonly Plan[]>(
     plansFile,

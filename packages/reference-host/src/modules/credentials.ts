@@ -7,9 +7,13 @@ import { partnerScopes, userScopes } from '../product/scopes.ts'
 import { noted } from '../server/aliases.ts'
 import { deny } from '../server/codes.ts'
 import type { CanonicalFacts } from '../server/exchange.ts'
+import { idText } from '../server/text.ts'
 
 /** Lifetime of a session in seconds; the issuer's default is 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({ minimum: 60, maximum: 86_400 })
+
+/** Scopes of a request. Which of them there are is for `grantable` to say. */
+export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText())
 
 /**
  * Reads requested scopes: old names are translated, retired ones put aside, an unknown one is `invalid_request` naming it. Nothing

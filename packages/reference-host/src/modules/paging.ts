@@ -11,7 +11,7 @@ export interface Paging {
 /** The query parameters of a paged list. */
 export const pagingQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String()),
+  cursor: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$' })),
 })
 
 /** Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer). Denial: `invalid_request`. */
@@ -23,9 +23,11 @@ export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> 
   const cursor = query.get('cursor')
   if (cursor === null) return allow({ after: 0, limit: Number(limit) })
   const match = /^after:([1-9]\d{0,14})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
-  if (!match)
+  const after = Number(match?.[1])
+  // Compared with its own spelling, because the decoder skips whatever is not base64url.
+  if (!match || cursor !== cursorOf(after))
     return deny('invalid_request', 'cursor must come from an earlier nextCursor', { field: 'cursor' })
-  return allow({ after: Number(match[1]), limit: Number(limit) })
+  return allow({ after, limit: Number(limit) })
 }
 
 /**
@@ -39,5 +41,9 @@ export function cutPage<T extends { readonly position: number }>(
   const items = found.slice(0, limit)
   const last = items.at(-1)
   if (found.length <= limit || !last) return { items, nextCursor: null }
-  return { items, nextCursor: Buffer.from(`after:${last.position}`, 'latin1').toString('base64url') }
+  return { items, nextCursor: cursorOf(last.position) }
 }
+
+/** The cursor for what follows a position. */
+const cursorOf = (position: number): string =>
+  Buffer.from(`after:${position}`, 'latin1').toString('base64url')

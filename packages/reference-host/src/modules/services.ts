@@ -3,11 +3,12 @@ import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Verifier } from '@gatewright/signature-verifier'
-import type { ChainReader } from '../chain/reader.ts'
+import type { TransactionLookups } from '../chain/lookups.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { CardStore } from './cards/store.ts'
 import type { PayinEndings } from './subscriptions/endings.ts'
+import type { OwnAddresses } from './subscriptions/own-address.ts'
 import type { PayinStore } from './subscriptions/payin-store.ts'
 import type { Plan } from './subscriptions/plans.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
@@ -23,6 +24,7 @@ export interface ModuleServices {
   readonly users: UserStore
   readonly cards: CardStore
   readonly payins: PayinStore
+  readonly ownAddresses: OwnAddresses
   readonly subscriptions: SubscriptionStore
   readonly endings: PayinEndings
   readonly ledger: Ledger
@@ -30,5 +32,5 @@ export interface ModuleServices {
   readonly db: SqlClient
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]
-  readonly chains: ReadonlyMap<number, ChainReader>
+  readonly lookups: TransactionLookups
 }

@@ -1,9 +1,15 @@
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Decision } from '../server/decision.ts'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded, and no secret. */
 export interface Metrics {
   observe(decision: Decision): void
+  /** How many deposit addresses of a list are still free. */
+  freeAddresses(chainId: number, asset: string, free: number): void
+  /** The index that an xpub gives out next. `xpub` is the id of its branch. */
+  nextIndex(xpub: string, index: number): void
+  /** A transfer to an address of ours that pays no pay-in. */
+  unmatched(chainId: number, reason: string): void
   /** The exposition text and its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -31,7 +37,28 @@ export function createMetrics(): Metrics {
     labelNames: ['alias'],
     registers: [registry],
   })
+  const free = new Gauge({
+    name: 'gatewright_deposit_addresses_free',
+    help: 'Deposit addresses of a list that no pay-in was given',
+    labelNames: ['chain', 'asset'],
+    registers: [registry],
+  })
+  const next = new Gauge({
+    name: 'gatewright_deposit_next_index',
+    help: 'Index of the address that an xpub gives out next',
+    labelNames: ['xpub'],
+    registers: [registry],
+  })
+  const unmatched = new Counter({
+    name: 'gatewright_unmatched_transfers_total',
+    help: 'Transfers to addresses of ours that pay no pay-in, found by this host',
+    labelNames: ['chain', 'reason'],
+    registers: [registry],
+  })
   return {
+    freeAddresses: (chainId, asset, count) => free.set({ chain: String(chainId), asset }, count),
+    nextIndex: (xpub, index) => next.set({ xpub }, index),
+    unmatched: (chainId, reason) => unmatched.inc({ chain: String(chainId), reason }),
     observe({ operation = 'none', status, code = '', durationMs, aliases: used }) {
       requests.inc({ operation, status: String(status), code })
       durations.observe({ operation }, durationMs / 1000)

@@ -5,6 +5,7 @@ import type { Operation } from '../server/operation.ts'
 type Json = Readonly<Record<string, unknown>>
 
 const MEANINGS: Readonly<Record<number, string>> = {
+  304: 'The client has this document (`If-None-Match`)',
   400: 'Invalid payload or parameters',
   401: 'Missing or invalid credential, or expired session',
   403: 'Scope missing, or blocked by policy',
@@ -12,7 +13,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
   409: 'The state of the resource does not allow it',
   413: 'The body is too large',
   415: 'The body is not JSON',
-  429: 'Rate limit of the key or session, or the same write still running',
+  429: 'Rate limit of the key, session or address, or the same write still running',
   500: 'Unexpected error',
   503: 'A dependency is down, or the outcome of an earlier run is unknown',
 }
@@ -26,7 +27,9 @@ export function answers(operation: Operation): Json {
   }
   add(operation.body !== undefined, 400, 413, 415)
   add(operation.surface !== 'public', 400)
+  add(operation.paths[0].includes('{'), 404)
   add(operation.credential !== 'none', 401, 403, 429)
+  add(operation.limit === 'document', 429)
   // A bootstrap proves a wallet instead of a credential.
   add(operation.surface !== 'public' && operation.credential === 'none', 401, 403, 429)
   const error = operation.surface === 'partner' ? 'PartnerError' : 'Error'
@@ -34,7 +37,9 @@ export function answers(operation: Operation): Json {
   return Object.fromEntries([
     ...[200, ...(operation.documentStatuses ?? [])].map(status => [
       status,
-      success(operation, status === 200 ? 'Success' : (MEANINGS[status] as string), schema),
+      status === 304
+        ? { description: MEANINGS[304], headers: REQUEST_ID }
+        : success(operation, status === 200 ? 'Success' : (MEANINGS[status] as string), schema),
     ]),
     ...[...refusals]
       .sort((a, b) => a - b)

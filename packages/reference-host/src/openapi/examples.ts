@@ -36,6 +36,7 @@ const keyItem = {
     scopes: ['subscriptions.write'],
   },
   policy: { maxAuthAmountCents: 5000 },
+  ...{ createdBy: { keyId: 'Q7r8S9t0U1v2W3x4', sessionId: session.sessionId }, rotatedBy: null },
   ...{ createdAt: AT, lastUsedAt: null, expiresAt: null, revokedAt: null },
 }
 
@@ -76,7 +77,7 @@ export const examples: Readonly<Record<string, Example>> = {
       ],
     },
   },
-  'sessions.end': { answer: { ended: 1 } },
+  'sessions.end': { answer: { ended: 1, revokedKeys: 2 } },
   'users.resolve': {
     body: { userId: 'user-1', walletLabel: 'Main' },
     answer: { userId: 'user-1', walletAddress: null, kycStatus: 'not_submitted', createdAt: AT },

@@ -4,6 +4,7 @@ import type { Access, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox'
 import type { CanonicalFacts } from './exchange.ts'
+import { isKeySession } from './key-session.ts'
 
 /** What a request must prove; only the credential named here is read. */
 export interface Callers {
@@ -68,8 +69,11 @@ interface Rule<C extends Credential, S extends TObject> {
   /** Canonical paths with `{name}` parameters; the first is the one documents show. */
   readonly paths: readonly [string, ...string[]]
   readonly credential: C
-  /** A limit on an operation that no session guards: by client address, or by the key that was proven. */
-  readonly limit?: 'bootstrap' | 'mint'
+  /**
+   * A limit on an operation that no session guards: by client address, or by the key that was proven. One that anybody may
+   * call must name its limit, and `none` where it is to have none.
+   */
+  readonly limit?: 'bootstrap' | 'document' | 'mint' | 'none'
   /** Scopes a session needs, all of them. Sessions only. */
   readonly scopes?: readonly string[]
   /** Query parameters, for the API description; the handler reads them. */
@@ -118,7 +122,8 @@ export function ledgerWrite<S extends TObject, A = undefined>(rule: LedgerOperat
   return rule
 }
 
-/** Who calls, as the issuer takes it: the key, or the session. */
+/** Who calls, as the issuer takes it: the key, also where it stands in for a session, or the session. */
 export function callerOf(caller: ApiKey | Access): ApiKey | Session {
-  return 'session' in caller ? caller.session : caller
+  if (!('session' in caller)) return caller
+  return isKeySession(caller.session) ? caller.session.key : caller.session
 }

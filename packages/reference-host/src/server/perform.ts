@@ -9,6 +9,7 @@ import type { CanonicalFacts } from './exchange.ts'
 import type { Call, Callers, Document, Effect, LedgerOperation, Operation, Success } from './operation.ts'
 import { deny } from './codes.ts'
 import { prover, type ProveServices } from './prove.ts'
+import { targetFault } from './text.ts'
 import { bodyCheck } from './validate.ts'
 
 /** What performing an operation needs. */
@@ -49,8 +50,9 @@ const httpsRequired = deny('https_required', 'this API is served over HTTPS only
 export type Perform = (incoming: Incoming) => Promise<Performed>
 
 /**
- * Compiles an operation's rule once. Order of a request: credential, scopes, limit and policy; then the body is read
- * and checked; then the handler, or for a financial write the idempotency record, the spend and the rows in one transaction.
+ * Compiles an operation's rule once. Order of a request: credential, scopes, limit and policy; then path and query are
+ * checked; then the body is read and checked; then the handler, or for a financial write the idempotency record, the spend and
+ * the rows in one transaction.
  */
 export function compile(operation: Operation, services: PerformServices): Perform {
   const prove = prover(operation, services)
@@ -67,6 +69,8 @@ export function compile(operation: Operation, services: PerformServices): Perfor
     const headers = limited.value
     const known = { headers, ...whoIs(caller.value) }
 
+    const fault = targetFault(operation, incoming.params, incoming.facts.query)
+    if (fault) return { verdict: fault, ...known }
     const raw = operation.method === 'GET' ? allow(new Uint8Array()) : await incoming.readBody()
     if (!raw.ok) return { verdict: raw, ...known }
     const named = currentFields(operation, raw.value, incoming.facts, services)
@@ -106,15 +110,17 @@ function joinLimits(one: readonly HeaderField[], other: readonly HeaderField[]):
 
 /** The limits beside those of the guard; a guarded request brings its fields along. */
 async function enter(
-  { limit }: Operation,
+  { id, limit }: Operation,
   { address }: CanonicalFacts,
   caller: Callers[keyof Callers],
   { limits }: PerformServices,
 ): Promise<Verdict<readonly HeaderField[]>> {
   if (limit === 'bootstrap') return limits.bootstrap(addressClass(address))
+  if (limit === 'document') return limits.document(`${id} ${addressClass(address)}`)
   if (caller === undefined) return allow([])
-  const keyId = 'session' in caller ? caller.session.keyId : caller.id
-  const minted = limit === 'mint' ? await limits.mint(keyId) : allow([])
+  // By lineage: a key that rotates itself gets no fresh bucket.
+  const key = 'session' in caller ? caller.session.keyId : caller.lineageId
+  const minted = limit === 'mint' ? await limits.mint(key) : allow([])
   if (!minted.ok || !('session' in caller)) return minted
   return allow(joinLimits(caller.headers, minted.value))
 }

@@ -1,15 +1,17 @@
-import { addressClass } from '@gatewright/http'
-import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import type { RequestFacts } from '@gatewright/http/koa'
-import type { Guard, GuardFacts, Rule } from '@gatewright/scope-guard'
+import type { Access, Guard, GuardFacts, Rule } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import type { EntryLimits } from '../limits.ts'
 import { deny } from './codes.ts'
+import { keySession, type KeySession } from './key-session.ts'
 import type { Callers, Operation } from './operation.ts'
 
 /** What proving a credential needs. */
 export interface ProveServices {
   readonly guard: Guard
+  /** Decides uses of an API key where no session is asked for: the same policies and counters, limits of their own. */
+  readonly keyGuard: Guard
   readonly issuer: Issuer
   readonly limits: EntryLimits
   readonly directUserKey: boolean
@@ -22,11 +24,18 @@ export type Prove = (facts: RequestFacts) => Promise<Verdict<Callers[keyof Calle
 
 /** Compiles how an operation's callers prove themselves: only the credential that its rule names is looked at. */
 export function prover(operation: Operation, services: ProveServices): Prove {
-  const { guard, directUserKey } = services
-  const { credential, surface } = operation
+  const { guard, keyGuard, directUserKey } = services
+  const { id, credential, surface } = operation
   if (credential === 'none') return async () => allow(undefined)
-  const byKey = (side: Surface) => (facts: RequestFacts) =>
-    provenKey(services, facts, facts.header(`x-${side}-key`), side)
+  const byKey = (side: Surface): Prove => {
+    // No scopes: a key needs none to be exchanged or rotated (contract section 4).
+    const rule: Rule = { operation: id, surface: side }
+    keyGuard.prepare(rule)
+    return async facts => {
+      const used = await usedKey(services, facts, facts.header(`x-${side}-key`), { side, by: keyGuard, rule })
+      return used.ok ? allow(used.value.session.key) : used
+    }
+  }
   if (credential === 'user-key') return byKey('user')
   if (credential === 'partner-key') return validatedOnly(byKey('partner'), services)
 
@@ -40,17 +49,44 @@ export function prover(operation: Operation, services: ProveServices): Prove {
   return directUserKey && surface === 'user' ? orDirectKey(bySession, rule, services) : bySession
 }
 
-/** Authenticates a key; one that does not prove itself is charged to the client's address. */
+/**
+ * Authenticates a key; one that does not prove itself is charged to the client's address. Keys that are not known, of
+ * an address that failed too often, are read few at a time, and only what overflows their queue gets 429.
+ */
 async function provenKey(
   { issuer, limits }: ProveServices,
   { address }: RequestFacts,
   text: string | undefined,
   side: Surface,
 ): Promise<Verdict<ApiKey>> {
-  const key = await issuer.authenticateKey(text, side)
-  if (key.ok || text === undefined) return key
-  const budget = await limits.failedKey(addressClass(address))
-  return budget.ok ? key : budget
+  const { admit, charge } = limits.failedKeys
+  const key = await issuer.authenticateKey(text, side, read => admit(address, read))
+  if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
+  return key
+}
+
+/** How a presented key is judged. */
+interface KeyRule {
+  readonly side: Surface
+  readonly by: Guard
+  readonly rule: Rule
+}
+
+/**
+ * The one way in for an API key, whatever it is used for: it proves itself, then a guard asks its whole policy chain
+ * and counts the use. Denials: those of `authenticateKey` and of `Guard.authorize`.
+ */
+async function usedKey(
+  services: ProveServices,
+  facts: RequestFacts,
+  text: string | undefined,
+  { side, by, rule }: KeyRule,
+): Promise<Verdict<Access & { readonly session: KeySession }>> {
+  const key = await provenKey(services, facts, text, side)
+  if (!key.ok) return key
+  const session = keySession(key.value)
+  const access = await by.authorize(session, guardFacts(facts), rule)
+  return access.ok ? allow({ ...access.value, session }) : access
 }
 
 function validatedOnly(prove: Prove, { validated }: ProveServices): Prove {
@@ -82,7 +118,6 @@ function ruleOf(operation: Operation): Rule {
  * decides as if it had been exchanged a moment ago; both spellings at once and different are refused.
  */
 function orDirectKey(bySession: Prove, rule: Rule, services: ProveServices): Prove {
-  const { guard } = services
   return async facts => {
     const named = facts.header('x-user-key')
     const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
@@ -92,24 +127,6 @@ function orDirectKey(bySession: Prove, rule: Rule, services: ProveServices): Pro
         field: 'x-user-key',
       })
     }
-    const key = await provenKey(services, facts, named ?? bearer, 'user')
-    return key.ok ? guard.authorize(asSession(key.value), guardFacts(facts), rule) : key
-  }
-}
-
-/** Ids of real sessions have no colon. */
-const DIRECT = 'key:'
-
-/** Whether a session stands for a key that was presented directly. */
-export function isDirectKey({ sessionId }: Session): boolean {
-  return sessionId.startsWith(DIRECT)
-}
-
-/** The session that a key presented directly stands for: it lives for this request. */
-function asSession(key: ApiKey): Session {
-  const { id, accountId, userId, walletAddress, surface, version, policyIds, scopes } = key
-  return {
-    ...{ sessionId: DIRECT + id, accountId, userId, walletAddress, surface, policyIds, scopes },
-    ...{ keyId: id, keyVersion: version, issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER },
+    return usedKey(services, facts, named ?? bearer, { side: 'user', by: services.guard, rule })
   }
 }

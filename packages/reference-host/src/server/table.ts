@@ -2,8 +2,8 @@ import type { Operation } from './operation.ts'
 
 /**
  * Refuses a table that would serve an operation without a rule. Throws a `TypeError` that names the operation: every one
- * must say its credential; a session operation its scopes, if need be none; what anyone may call outside the host's own
- * documents, a limit; ids and (method, path) pairs must be unique.
+ * must say its credential; a session operation its scopes, if need be none; what anyone may call, its limit or that it has
+ * none; every text of its body what it may hold; ids and (method, path) pairs must be unique.
  */
 export function checkTable(table: readonly Operation[]): void {
   const ids = new Set<string>()
@@ -22,14 +22,37 @@ export function checkTable(table: readonly Operation[]): void {
   }
 }
 
-function ruleProblem({ id, credential, scopes, surface, limit, paths }: Operation): string | undefined {
+function ruleProblem({ id, credential, scopes, limit, paths, body }: Operation): string | undefined {
   if (!/^[a-z]+\.[a-zA-Z]+$/.test(id)) return 'must be named tag.verb'
   if (credential === undefined) return 'names no credential'
   if (paths.length === 0) return 'has no path'
   const bySession = credential === 'session' || credential === 'user-key-or-session'
   if (bySession && scopes === undefined) return 'names no scopes: an empty list says that none are needed'
-  if (credential === 'none' && surface !== 'public' && limit === undefined) {
-    return 'is open to anyone and has no limit'
-  }
+  if (credential === 'none' && limit === undefined) return 'is open to anyone and has no limit'
+  const vague = body && vagueText(body)
+  if (vague !== undefined) return `takes any text as ${vague}: use nameText or idText, a pattern or a format`
   return undefined
+}
+
+/** A JSON Schema, as far as texts go. */
+interface TextSchema {
+  readonly type?: unknown
+  readonly pattern?: unknown
+  readonly format?: unknown
+  readonly enum?: unknown
+  readonly properties?: Readonly<Record<string, TextSchema>>
+  readonly items?: TextSchema
+  readonly anyOf?: readonly TextSchema[]
+}
+
+/** The name of a text in a schema that does not say what it may hold: two texts could then be one to a store. */
+function vagueText(schema: TextSchema, name = 'body'): string | undefined {
+  const { type, pattern, format, properties, items, anyOf } = schema
+  if (type === 'string' && pattern === undefined && format === undefined && schema.enum === undefined)
+    return name
+  const below: [string, TextSchema][] = [
+    ...Object.entries(properties ?? {}),
+    ...[...(items ? [items] : []), ...(anyOf ?? [])].map(each => [name, each] as [string, TextSchema]),
+  ]
+  return below.map(([inner, each]) => vagueText(each, inner)).find(found => found !== undefined)
 }

@@ -2,8 +2,9 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { TObject } from 'typebox'
 import { deny } from './codes.ts'
+import { isName, NAME_FORMAT } from './text.ts'
 
-const ajv = new Ajv({ allErrors: false, strict: true })
+const ajv = new Ajv({ allErrors: false, strict: true, formats: { [NAME_FORMAT]: isName } })
 
 /** Compiles a body check. Denial: `invalid_request` naming the first field that is wrong and what was expected. */
 export function bodyCheck(
@@ -29,8 +30,10 @@ function explain({ keyword, instancePath, params, message }: ErrorObject): {
     return { field: at === '' ? missing : `${at}.${missing}`, expected: 'is required' }
   }
   const expected =
-    keyword === 'enum'
-      ? `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
-      : (message ?? 'is not valid')
+    keyword === 'format'
+      ? 'must be well-formed Unicode in normal form C (NFC) without control characters'
+      : keyword === 'enum'
+        ? `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
+        : (message ?? 'is not valid')
   return { field: at === '' ? 'body' : at, expected }
 }

@@ -14,7 +14,7 @@ export interface Backend {
   readonly sql: SqlClient
   readonly dialect: SqlDialect
   readonly nonces: NonceStorage
-  readonly issuer: Pick<IssuerOptions, 'keys' | 'sessions' | 'signingKeys'>
+  readonly issuer: Pick<IssuerOptions, 'keys' | 'sessions' | 'audit' | 'signingKeys'>
   readonly feed: RevocationFeed
   /** Idempotency records and spend counters in an open transaction of `sql`, so that they commit with the rows. */
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage

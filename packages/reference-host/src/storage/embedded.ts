@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   migrate as migrateIdempotency,
@@ -21,30 +20,6 @@ import { migrateLedger } from '../ledger/ledger.ts'
 import type { Backend } from './backend.ts'
 import { migrateHost } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
-
-/** Another process holds the data folder. Shown to the operator as it is. */
-export class DataDirInUse extends Error {
-  constructor(dataDir: string) {
-    super(`DATA_DIR ${dataDir} is in use by another host: stop it, or set DATA_DIR to another folder`)
-  }
-}
-
-/**
- * Takes the folder for this process: an exclusive transaction on a file of its own, held until the end. The
- * operating system drops it when the process dies, kill -9 included, so no stale lock can keep a host out.
- */
-export function lockDataDir(dataDir: string): { release(): void } {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const held = new Database(join(dataDir, 'host.lock'))
-  try {
-    held.exec('pragma busy_timeout = 0')
-    held.exec('begin exclusive')
-  } catch {
-    held.close()
-    throw new DataDirInUse(dataDir)
-  }
-  return { release: () => held.close() }
-}
 
 /**
  * Opens the embedded SQLite in `dataDir`, which must be locked, and brings its tables up to date. A commit is on

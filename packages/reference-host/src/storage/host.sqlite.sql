@@ -185,3 +185,68 @@ alter table {prefix}payins add column operation text not null default 'subscript
 
 update {prefix}payins set operation = 'subscriptions.checkout'
   where effect_id in (select effect_id from {prefix}subscriptions);
+
+-- version 4
+-- Deposit addresses derived from an extended public key, and transfers that match no pay-in.
+alter table {prefix}deposit_addresses add column xpub text;
+
+alter table {prefix}deposit_addresses add column xpub_index integer;
+
+alter table {prefix}deposit_addresses add column client_class text;
+
+alter table {prefix}deposit_addresses add column given_at integer;
+
+create unique index {prefix}deposit_addresses_index on {prefix}deposit_addresses (xpub, xpub_index)
+  where xpub is not null;
+
+create unique index {prefix}deposit_addresses_derived on {prefix}deposit_addresses (address)
+  where xpub is not null;
+
+create index {prefix}deposit_addresses_address on {prefix}deposit_addresses (address);
+
+create index {prefix}deposit_addresses_client
+  on {prefix}deposit_addresses (client_class, chain_id, token, given_at) where client_class is not null;
+
+create index {prefix}deposit_addresses_given on {prefix}deposit_addresses (given_at)
+  where client_class is not null;
+
+create table {prefix}deposit_sources (
+  id text primary key,
+  next_index integer not null check (next_index between 0 and 2147483648)
+);
+
+drop index {prefix}payins_own_address;
+
+create index {prefix}payins_unpaid_address on {prefix}payins (account_id, created_at)
+  where own_receiver = 1 and status <> 'settled';
+
+create table {prefix}chain_audits (
+  chain_id integer primary key,
+  next_block integer not null,
+  claimed_at integer not null
+);
+
+insert into {prefix}chain_audits (chain_id, next_block, claimed_at)
+  select chain_id, next_block, 0 from {prefix}chain_cursors where next_block >= 0;
+
+create table {prefix}unmatched_transfers (
+  position integer primary key autoincrement,
+  chain_id integer not null,
+  tx_hash text not null,
+  log_index integer not null,
+  block_number integer not null,
+  token text not null,
+  sender text not null,
+  receiver text not null,
+  units text not null,
+  mined_at integer not null,
+  reason text not null,
+  account_id text,
+  payin_id text,
+  found_at integer not null,
+  handled_at integer,
+  unique (chain_id, tx_hash, log_index)
+);
+
+create index {prefix}unmatched_transfers_open on {prefix}unmatched_transfers (position)
+  where handled_at is null;

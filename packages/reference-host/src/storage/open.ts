@@ -1,6 +1,7 @@
 import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
-import { embeddedBackend, lockDataDir } from './embedded.ts'
+import { lockDataDir } from './data-dir.ts'
+import { embeddedBackend } from './embedded.ts'
 import { postgresBackend } from './postgres.ts'
 import { withRedis } from './redis.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'

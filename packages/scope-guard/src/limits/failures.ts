@@ -1,7 +1,7 @@
-import { addressBucket } from '../address.ts'
-import { createLimiter, takeAnyhow } from './limiter.ts'
-import type { LimitState } from './fields.ts'
-import type { LimiterStore } from './options.ts'
+import { Fault, type Clock } from '@gatewright/kernel'
+import { LRUCache } from 'lru-cache'
+import { asItIs, createLimiter, type Limiter } from './limiter.ts'
+import { checkedLimit, type LimiterStore } from './options.ts'
 
 /** The budget of a client address for credentials that do not prove themselves. */
 export interface FailureOptions {
@@ -9,45 +9,62 @@ export interface FailureOptions {
   readonly points?: number
   /** Default 60. */
   readonly windowSeconds?: number
-  /** Where it counts. Default: this process's memory, which also serves while the store is down. */
+  /** Where processes tell each other of failures. Each also counts its own, which alone count while the store is down. */
   readonly store?: LimiterStore
+  /** Credentials that may wait for their check, of all addresses whose budget is used up, 1 to 65 536. Default 1024. */
+  readonly waiting?: number
+  /** Those of one such address, 1 to `waiting`. Default 256, or `waiting` where that is less. */
+  readonly waitingPerAddress?: number
 }
 
-/**
- * Counts failed credentials by client address. It is asked only for tokens that the cache does not know, so a
- * session in use never meets it; and no key or account is ever charged, so nobody can use up another's budget.
- */
+/** Counts failed credentials by bucket of addresses. No key or account is charged: nobody uses up another's budget. */
 export interface FailureBudget {
-  /** Takes one point before the verification; undefined when there is no address to charge. */
-  take(address: string | undefined): Promise<Charge> | undefined
+  /** Whether the bucket has no failure left in this window, as far as this process knows. */
+  isUsedUp(bucket: string): boolean
+  /**
+   * Counts a failure, in this process at once. Resolves when the shared store knows; its faults are ignored, because
+   * the budget decides about the order of work and never about a credential.
+   */
+  charge(bucket: string): void | Promise<void>
 }
 
-/** A point of the budget, until it is known whether the credential is good. */
-export interface Charge {
-  /** The used-up budget, when it is. */
-  readonly over: LimitState | undefined
-  /** For a credential that was not at fault. */
-  giveBack(): Promise<void>
+/** A fixed window of one bucket, from its first failure. */
+interface FailureWindow {
+  readonly left: number
+  readonly until: number
 }
 
-const NAME = 'failedCredentialsPerAddress'
+/** Most buckets counted. The least recently used is forgotten first, and has its whole budget again. */
+const MOST_BUCKETS = 16_384
 
 /** Builds the budget. Throws a `TypeError` for a wrong option. */
-export function createFailureBudget(options: FailureOptions | 'off'): FailureBudget {
-  if (options === 'off') return { take: () => undefined }
+export function createFailureBudget(name: string, options: FailureOptions, clock: Clock): FailureBudget {
   const { points = 60, windowSeconds = 60, store } = options
-  const limiter = createLimiter({
-    name: NAME,
-    points,
-    windowSeconds,
-    per: 'address',
-    ...(store ? { store, localPoints: points } : {}),
-  })
-  /** The budget spares work and guards no money, so a store that is down does not close the door. */
-  const charge = async (bucket: string): Promise<Charge> => {
-    const askedAt = performance.now()
-    const { by, taken } = await takeAnyhow(limiter, bucket)
-    return { over: taken.refused, giveBack: () => by.giveBack(bucket, taken, askedAt) }
+  const limit = checkedLimit({ name, points, windowSeconds, per: 'address' })
+  const shared = store && createLimiter({ ...limit, store })
+  const windows = new LRUCache<string, FailureWindow>({ max: MOST_BUCKETS })
+
+  const current = (bucket: string, now: number): FailureWindow => {
+    const window = windows.get(bucket)
+    const runs = window !== undefined && now < window.until && window.until <= now + windowSeconds * 1000
+    return runs ? window : { left: points, until: now + windowSeconds * 1000 }
   }
-  return { take: address => (address === undefined ? undefined : charge(addressBucket(address))) }
+  const chargeStore = async (limiter: Limiter, bucket: string): Promise<void> => {
+    try {
+      const { state, msBeforeNext } = await limiter.take(bucket, undefined, asItIs)
+      if (state.remaining === 0) windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext })
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+    }
+  }
+  return {
+    isUsedUp: bucket => current(bucket, clock.now()).left === 0,
+    charge(bucket) {
+      const { left, until } = current(bucket, clock.now())
+      // What is used up stays so: a flood costs no call to the store.
+      if (left === 0) return undefined
+      windows.set(bucket, { left: left - 1, until })
+      return shared && chargeStore(shared, bucket)
+    },
+  }
 }

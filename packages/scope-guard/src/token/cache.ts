@@ -6,12 +6,15 @@ import { keptTexts, SLOT_BYTES, type Place } from './texts.ts'
 interface Held {
   /** From here on the token is verified anew. */
   readonly until: EpochMs
+  /** From here on nothing of it is kept. */
+  readonly keptUntil: EpochMs
 }
 
 /** Verified tokens of one process by the whole `Authorization` field. An entry may vanish; nothing depends on it. */
 export interface TokenCache<T extends Held> {
-  /** What was set for exactly this text, unless its time is over. */
-  get(authorization: string, now: EpochMs): T | undefined
+  /** What was set for exactly this text. Its time may be over: then the token is one that was verified before. */
+  get(authorization: string): T | undefined
+  delete(authorization: string): void
   /** The text must be ASCII. */
   set(authorization: string, value: T, now: EpochMs): void
 }
@@ -39,7 +42,7 @@ const SETS_PER_SWEEP = 16
 /**
  * Found by the end of the text, decided by all of it: no two texts are ever taken for each other. The texts lie
  * outside the JavaScript heap, so that a heap snapshot shows their ends only, and are wiped when they leave. An entry
- * whose time is over leaves when it is asked for, or as new ones come, several at a time.
+ * that is kept no longer leaves as new ones come, several at a time.
  * Bounded by entries and by bytes; the least recently used goes first, of those used since it was half full.
  */
 export function tokenCache<T extends Held>(entries: number, bytes: number): TokenCache<T> {
@@ -51,25 +54,24 @@ export function tokenCache<T extends Held>(entries: number, bytes: number): Toke
     let left = 2 * SETS_PER_SWEEP
     for (const handle of cache.rkeys()) {
       const held = cache.peek(handle, PEEK)
-      if (held === undefined || now < held.value.until || left-- === 0) return
+      if (held === undefined || now < held.value.keptUntil || left-- === 0) return
       cache.delete(handle)
     }
   }
   return {
-    get(authorization, now) {
+    get(authorization) {
       const handle = handleOf(authorization)
       // The order of use matters only once something may have to go; keeping it costs as much as finding the entry.
       const roomy = cache.size * 2 < entries && cache.calculatedSize * 2 < bytes
       const held = roomy ? cache.peek(handle, PEEK) : cache.get(handle)
       if (held === undefined) return undefined
-      if (now >= held.value.until) {
-        cache.delete(handle)
-        return undefined
-      }
       const { start, length } = held
       if (length !== authorization.length) return undefined
       const text = held.bytes.toString('latin1', start, start + length)
       return text === authorization ? held.value : undefined
+    },
+    delete(authorization) {
+      if (this.get(authorization) !== undefined) cache.delete(handleOf(authorization))
     },
     set(authorization, value, now) {
       if (++sets % SETS_PER_SWEEP === 0) sweep(now)

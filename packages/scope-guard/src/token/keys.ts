@@ -1,5 +1,6 @@
 import { Fault } from '@gatewright/kernel'
 import { createRemoteJWKSet, importJWK, type CryptoKey, type JWK } from 'jose'
+import { algorithmOf, checkKeySet, findKey, weaknessOf } from './key-rules.ts'
 
 /**
  * Where verification keys come from: the public JWK of a key id, or undefined when the source has no such key.
@@ -15,12 +16,17 @@ export interface KeySet {
 /**
  * Keys that this process holds or can ask for, such as the issuer's own in the same process:
  * `localKeys(() => issuer.jwks())`. Asked at every verification that the token cache does not answer.
+ * Throws a `TypeError` for a set that has an RSA key under 2,048 bits or with an exponent under 65,537, or two keys
+ * with one `kid`. Where a function answers such a set, tokens of that `kid` are answered `ERR_KEYS_UNAVAILABLE` (503)
+ * and those of other keys are served.
  */
 export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): KeySource {
   if (typeof source === 'function') {
-    return async kid => (await source()).keys.find(key => key.kid === kid)
+    return async kid => findKey((await source()).keys, kid)
   }
-  const byId = new Map(source.keys.map(key => [key.kid, Object.freeze({ ...key })]))
+  checkKeySet(source.keys)
+  const keys = source.keys.map(key => Object.freeze({ ...key }))
+  const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
   return kid => byId.get(kid)
 }
 
@@ -36,7 +42,9 @@ export interface RemoteKeysOptions {
 
 /**
  * Keys of another issuer, fetched from its JWKS address and refreshed when it is old or a key id is unknown
- * (jose's remote key set: one fetch at a time). Redirects are not followed.
+ * (jose's remote key set: one fetch at a time). Redirects are not followed. An RSA key under 2,048 bits or with an
+ * exponent under 65,537, or two keys with one `kid`, answer `ERR_KEYS_UNAVAILABLE` (503) to the tokens of that `kid`
+ * until a later fetch brings a good set; tokens of the other keys are served.
  */
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource {
   const { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000 } = options
@@ -47,7 +55,7 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
   })
   return async kid => {
     if (!find.fresh) await find.reload()
-    const held = (): JWK | undefined => find.jwks()?.keys.find(key => key.kid === kid)
+    const held = (): JWK | undefined => findKey(find.jwks()?.keys ?? [], kid)
     const key = held()
     if (key || find.coolingDown) return key
     await find.reload()
@@ -59,28 +67,8 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
 export interface PinnedKey {
   readonly key: CryptoKey
   readonly algorithm: string
-  /** The same as a list, as jose wants it. */
+  /** All its names, as jose wants them. */
   readonly algorithms: string[]
-}
-
-const BY_CURVE: ReadonlyMap<string, string> = new Map([
-  ['P-256', 'ES256'],
-  ['P-384', 'ES384'],
-  ['P-521', 'ES512'],
-  ['Ed25519', 'EdDSA'],
-])
-
-/**
- * The one algorithm of a key: its `alg`, else what its curve implies, else (RSA) `rsaAlgorithm`. Undefined for
- * keys that may not verify here: symmetric ones (whoever verifies could sign), private ones, other uses.
- */
-function algorithmOf(jwk: JWK, rsaAlgorithm: string): string | undefined {
-  if (jwk.kty === 'oct' || 'd' in jwk || (jwk.use !== undefined && jwk.use !== 'sig')) return undefined
-  if (jwk.key_ops !== undefined && !jwk.key_ops.includes('verify')) return undefined
-  const implied = jwk.kty === 'RSA' ? rsaAlgorithm : BY_CURVE.get(jwk.crv ?? '')
-  if (jwk.kty === 'RSA') return jwk.alg ?? implied
-  // RFC 9864 names EdDSA with Ed25519 "Ed25519"; both name one algorithm.
-  return jwk.alg === undefined || jwk.alg === implied || jwk.alg === 'Ed25519' ? implied : undefined
 }
 
 /** Finds the key of a `kid`; without a promise where it is known. Undefined: no such key, or one that may not verify. */
@@ -88,7 +76,7 @@ export type PinnedKeys = (kid: string) => PinnedKey | undefined | Promise<Pinned
 
 /**
  * Asks the source and imports each key once. Fault, thrown or rejected: `ERR_KEYS_UNAVAILABLE` when the source throws
- * or holds a key that cannot be read.
+ * or holds a key that cannot be read or is too weak.
  */
 export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys {
   /** By the key's text: a source may hand out a fresh object each time. Sets are small; drop all at 64. */
@@ -100,8 +88,10 @@ export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys 
     const text = JSON.stringify(jwk)
     let pinned = imported.get(text)
     if (!pinned) {
+      const weakness = weaknessOf(jwk)
+      if (weakness !== undefined) throw new Fault('ERR_KEYS_UNAVAILABLE', weakness)
       const key = (await importJWK(jwk, algorithm, { extractable: false })) as CryptoKey
-      pinned = { key, algorithm, algorithms: [algorithm] }
+      pinned = { key, algorithm, algorithms: algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : [algorithm] }
       if (imported.size >= 64) imported.clear()
       imported.set(text, pinned)
     }
@@ -111,7 +101,7 @@ export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys 
   }
   const unavailable = (cause: unknown): never => {
     if (cause instanceof Fault) throw cause
-    throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys cannot be had', { cause })
+    throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys are unavailable', { cause })
   }
   const pinnedOf = (jwk: JWK | undefined) => jwk && (known.get(jwk) ?? pin(jwk))
   return kid => {

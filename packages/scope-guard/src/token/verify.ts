@@ -1,27 +1,18 @@
-import { Fault, type Clock, type EpochMs, type Session } from '@gatewright/kernel'
-import {
-  decodeProtectedHeader,
-  errors,
-  jwtVerify,
-  type JWTPayload,
-  type ProtectedHeaderParameters,
-} from 'jose'
+import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
+import { compactVerify, errors } from 'jose'
 import type { Challenges } from '../challenge.ts'
 import type { GuardDenial } from '../codes.ts'
+import { claimFault, decodeSegment, EXPIRED, typeMatcher, type ClaimRules, type Claims } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
-import type { PinnedKeys } from './keys.ts'
+import { algorithmName } from './key-rules.ts'
+import type { PinnedKey, PinnedKeys } from './keys.ts'
 
 /** Reads a verified token's claims as a session; undefined when they do not describe one. */
-export type SessionReader = (claims: Readonly<Record<string, unknown>>) => Session | undefined
-
-const REQUIRED = ['exp', 'iat']
+export type SessionReader = (claims: Claims) => Session | undefined
 
 /** What a token must say to be accepted. */
-export interface TokenRules {
-  readonly issuer: string
-  readonly audience: string
+export interface TokenRules extends ClaimRules {
   readonly typ: string
-  readonly clockToleranceSeconds: number
   readonly readSession: SessionReader
 }
 
@@ -37,27 +28,31 @@ interface Header {
 /** Most headers remembered: an issuer writes one and the same into all tokens of a key. */
 const HEADERS = 64
 
-/** Reads a header, or says why it names no key that may verify it. */
-function readHeader(token: string): Header | string {
-  let header: ProtectedHeaderParameters
-  try {
-    header = decodeProtectedHeader(token)
-  } catch {
-    return 'unreadable header'
-  }
-  const { kid, alg } = header
-  if (typeof kid !== 'string' || kid === '') return 'no kid'
-  if ('crit' in header) return 'crit header'
-  for (const name of SELF_KEYED) if (name in header) return `${name} header`
-  return { kid, alg }
+/** A token of which everything but the signature is acceptable. Nothing it says is proven. */
+export interface UnprovenToken {
+  readonly text: string
+  readonly head: string
+  readonly header: Header
+  readonly claims: Claims
+  readonly pinned: PinnedKey
 }
 
-/** Verifies one token that is not in the cache. Fault: `ERR_KEYS_UNAVAILABLE`. */
-export type TokenVerifier = (token: string) => Promise<Session | GuardDenial>
+/** Verifies tokens in two steps, so that the second, which costs a hundred times the first, can wait its turn. */
+export interface TokenVerifier {
+  /**
+   * Judges what can be judged without the signature: canonical compact form, header, claims, then the key of the
+   * `kid` and its algorithm. Fault: `ERR_KEYS_UNAVAILABLE`.
+   */
+  precheck(token: string): Promise<UnprovenToken | GuardDenial>
+  /** Whether the signature is by the key. Fault: `ERR_KEYS_UNAVAILABLE` for a key that cannot be used. */
+  isSigned(token: UnprovenToken): Promise<boolean>
+  /** The session of a token whose signature holds, unless it ended meanwhile or its claims describe none. */
+  sessionOf(token: UnprovenToken): Session | GuardDenial
+}
 
 /**
- * Makes the verification of tokens (RFC 9068 section 4, RFC 8725): canonical compact form, a key known by `kid` with
- * its own algorithm, signature, `typ`, `iss`, `aud`, `exp`, `nbf`, `iat`, then the claims. The tolerance applies to
+ * Makes the verification of tokens (RFC 9068 section 4, RFC 8725): canonical compact form, `typ`, `iss`, `aud`, `exp`,
+ * `nbf`, `iat`, a key known by `kid` with its own algorithm, signature, then the session. The tolerance applies to
  * dates in the future (`nbf`, `iat`) only: it never lengthens a life.
  */
 export function tokenVerifier(
@@ -66,52 +61,69 @@ export function tokenVerifier(
   clock: Clock,
   challenges: Challenges,
 ): TokenVerifier {
-  const { issuer, audience, typ, clockToleranceSeconds, readSession } = rules
+  const { typ, clockToleranceSeconds, readSession } = rules
+  const isWantedType = typeMatcher(typ)
   /** Headers of tokens that proved good, by their text, so that a stranger's tokens push none out. */
   const headers = new Map<string, Header>()
 
-  const remember = (text: string, header: Header): void => {
+  const remember = (head: string, header: Header): void => {
+    if (headers.has(head)) return
     if (headers.size >= HEADERS) headers.clear()
     // A text of its own: a slice would keep the whole token in memory.
-    headers.set(Buffer.from(text, 'latin1').toString('latin1'), header)
+    headers.set(Buffer.from(head, 'latin1').toString('latin1'), header)
   }
 
-  const sessionOf = (payload: JWTPayload, now: EpochMs): Session | GuardDenial => {
-    const session = readSession(payload)
-    if (!session) return challenges.invalid('claims do not describe a session')
-    if (session.issuedAt > now + clockToleranceSeconds * 1000)
-      return challenges.invalid('issued in the future')
-    return now < session.expiresAt ? session : challenges.expired()
+  /** Reads a header, or says why it names no key that may verify it. */
+  const readHeader = (head: string): Header | string => {
+    const header = decodeSegment(head)
+    if (!header) return 'unreadable header'
+    const { kid, alg } = header
+    if (typeof kid !== 'string' || kid === '') return 'no kid'
+    if ('crit' in header) return 'crit header'
+    for (const name of SELF_KEYED) if (name in header) return `${name} header`
+    return isWantedType(header['typ']) ? { kid, alg } : 'another type'
   }
 
-  return async token => {
-    if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
-    const text = token.slice(0, token.indexOf('.'))
-    const known = headers.get(text)
-    const header = known ?? readHeader(token)
-    if (typeof header === 'string') return challenges.invalid(header)
-    const found = keys(header.kid)
-    const pinned = found instanceof Promise ? await found : found
-    if (!pinned) return challenges.invalid('unknown key')
-    if (header.alg !== pinned.algorithm) return challenges.invalid('algorithm is not the one of the key')
-    const now = clock.now()
-    try {
-      const { payload } = await jwtVerify(token, pinned.key, {
-        algorithms: pinned.algorithms,
-        issuer,
-        audience,
-        typ,
-        currentDate: new Date(now),
-        clockTolerance: clockToleranceSeconds,
-        requiredClaims: REQUIRED,
-      })
-      if (!known) remember(text, header)
-      return sessionOf(payload, now)
-    } catch (error) {
-      if (error instanceof errors.JWTExpired) return challenges.expired()
-      if (error instanceof errors.JOSEError) return challenges.invalid(error.code)
-      // Not the token's fault: a key that jose refuses to use, such as RSA of fewer than 2048 bits.
-      throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
-    }
+  return {
+    async precheck(token) {
+      if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
+      const [head, payload] = token.split('.', 2) as [string, string]
+      const header = headers.get(head) ?? readHeader(head)
+      if (typeof header === 'string') return challenges.invalid(header)
+      const claims = decodeSegment(payload)
+      if (!claims) return challenges.invalid('claims are not a JSON object')
+      const fault = claimFault(claims, rules, clock.now())
+      if (fault !== undefined) return fault === EXPIRED ? challenges.expired() : challenges.invalid(fault)
+      const found = keys(header.kid)
+      const pinned = found instanceof Promise ? await found : found
+      if (!pinned) return challenges.invalid('unknown key')
+      if (algorithmName(header.alg) !== pinned.algorithm) {
+        return challenges.invalid('algorithm is not the one of the key')
+      }
+      return { text: token, head, header, claims, pinned }
+    },
+    async isSigned({ text, head, header, pinned }) {
+      try {
+        await compactVerify(text, pinned.key, { algorithms: pinned.algorithms })
+        remember(head, header)
+        return true
+      } catch (error) {
+        if (error instanceof errors.JOSEError) return false
+        // Not the token's fault: a key that jose refuses to use.
+        throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
+      }
+    },
+    sessionOf({ claims }) {
+      const now = clock.now()
+      const session = readSession(claims)
+      if (!session) return challenges.invalid('claims do not describe a session')
+      if (![session.accountId, session.sessionId, session.keyId].every(isStorableText)) {
+        return challenges.invalid('an id with a NUL or a lone surrogate')
+      }
+      if (session.issuedAt > now + clockToleranceSeconds * 1000) {
+        return challenges.invalid('issued in the future')
+      }
+      return now < session.expiresAt ? session : challenges.expired()
+    },
   }
 }

@@ -6,6 +6,7 @@ import {
   type MemoryFeed,
 } from '@gatewright/kernel'
 import { endOf, keyUsed } from './records.ts'
+import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import type {
   KeyPolicyRecord,
   KeyRecord,
@@ -25,12 +26,30 @@ export interface MemoryStorageOptions {
 export function memoryStorage({ feed }: MemoryStorageOptions): {
   readonly keys: KeyStorage
   readonly sessions: SessionStorage
+  readonly audit: AuditStorage
 } {
   warnMemoryStorage('session-issuer')
-  return { keys: keyStorage(feed), sessions: sessionStorage(feed) }
+  const audit: AuditEntry[] = []
+  return { keys: keyStorage(feed, audit), sessions: sessionStorage(feed, audit), audit: auditStorage(audit) }
 }
 
-function keyStorage(feed: MemoryFeed): KeyStorage {
+function auditStorage(entries: AuditEntry[]): AuditStorage {
+  return {
+    list: async (accountId, limit, before) =>
+      entries
+        .filter(entry => entry.accountId === accountId && entry.at < before)
+        .sort((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1))
+        .slice(0, limit),
+    async collect(limit, now) {
+      const gone = new Set(entries.filter(entry => entry.expiresAt <= now).slice(0, limit))
+      const left = entries.filter(entry => !gone.has(entry))
+      entries.splice(0, entries.length, ...left)
+      return gone.size
+    },
+  }
+}
+
+function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
   const records = new Map<string, KeyRecord>()
   const revisions = new Map<string, number>()
   const policies = new Map<string, KeyPolicyRecord>()
@@ -55,6 +74,7 @@ function keyStorage(feed: MemoryFeed): KeyStorage {
       for (const id of write.drop ?? []) records.delete(id)
       if (write.drop?.length) forgetPolicies()
       feed.append(write.feed)
+      audit.push(...(write.audit ?? []))
       return true
     },
     async touch(uses) {
@@ -75,7 +95,7 @@ function keyStorage(feed: MemoryFeed): KeyStorage {
   }
 }
 
-function sessionStorage(feed: MemoryFeed): SessionStorage {
+function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
   const records = new Map<string, SessionRecord>()
   const policies = new Map<string, PolicyRecord & { sessionId: string }>()
   const end = (now: EpochMs, limit: number, meant: (session: SessionRecord) => boolean): number => {
@@ -87,11 +107,12 @@ function sessionStorage(feed: MemoryFeed): SessionStorage {
     return ending.length
   }
   return {
-    async insert(session, own) {
+    async insert(session, own, entry) {
       const parent = session.ancestry.at(-1)
       if (parent !== undefined && records.get(parent)?.revokedAt !== null) return false
       records.set(session.sessionId, session)
       for (const policy of own) policies.set(policy.id, { ...policy, sessionId: session.sessionId })
+      if (entry) audit.push(entry)
       return true
     },
     find: async id => records.get(id),
@@ -100,7 +121,11 @@ function sessionStorage(feed: MemoryFeed): SessionStorage {
         .filter(one => one.accountId === accountId && one.revokedAt === null && now < one.expiresAt)
         .sort((a, b) => b.expiresAt - a.expiresAt)
         .slice(0, limit),
-    revoke: async (id, now) => end(now, Infinity, one => one.sessionId === id || one.ancestry.includes(id)),
+    async revoke(id, now, entry) {
+      const ended = end(now, Infinity, one => one.sessionId === id || one.ancestry.includes(id))
+      if (entry && ended > 0) audit.push(entry)
+      return ended
+    },
     revokeAccount: async (accountId, limit, now) => end(now, limit, one => one.accountId === accountId),
     policies: async ids => found(policies, ids),
     async collect(limit, now) {

@@ -1,4 +1,13 @@
 import type { EpochMs, FeedChange, Session, Surface } from '@gatewright/kernel'
+import type { AuditEntry } from './audit-port.ts'
+
+/** Who made a key: another key, or a session of it. */
+export interface KeyMaker {
+  readonly keyId: string
+  readonly lineageId: string
+  /** The sessions it acted by, from the first to the one that asked; empty when the key itself asked. */
+  readonly sessionIds: readonly string[]
+}
 
 /** An API key as callers may see it: no secret, no digest. */
 export interface ApiKey {
@@ -21,6 +30,10 @@ export interface ApiKey {
   readonly ancestry: readonly string[]
   /** The key that created this one, or null for a root. */
   readonly parentId: string | null
+  /** Who created the first key of the lineage; null for a root, which a wallet or the operator made. */
+  readonly createdBy: KeyMaker | null
+  /** Who got this key by rotating its predecessor from above; null for nobody, the operator, or the key itself. */
+  readonly rotatedBy: KeyMaker | null
   /** The key that replaced this one by rotation. */
   readonly successorId: string | null
   /** Starts at 1; any change raises it and ends the sessions minted before. */
@@ -61,6 +74,8 @@ export interface KeyWrite {
   readonly policies: readonly KeyPolicyRecord[]
   /** Appended to the revocation feed, in this order. */
   readonly feed: readonly FeedChange[]
+  /** Audit rows of this account. Default none. */
+  readonly audit?: readonly AuditEntry[]
 }
 
 /** One use of a key, to be recorded some time later. */
@@ -119,11 +134,11 @@ export interface SessionRecord extends Session {
  */
 export interface SessionStorage {
   /**
-   * Stores a session and its own policies in one atomic step, if its parent (the last of `ancestry`) is stored
-   * and not revoked. An insert that meets the revocation of a session above it either resolves false or is
-   * revoked with it.
+   * Stores a session, its own policies and an audit row in one atomic step, if its parent (the last of `ancestry`)
+   * is stored and not revoked. An insert that meets the revocation of a session above it either resolves false or
+   * is revoked with it.
    */
-  insert(session: SessionRecord, policies: readonly PolicyRecord[]): Promise<boolean>
+  insert(session: SessionRecord, policies: readonly PolicyRecord[], audit?: AuditEntry): Promise<boolean>
 
   /** The session of an id, in whatever state. */
   find(id: string): Promise<SessionRecord | undefined>
@@ -132,10 +147,11 @@ export interface SessionStorage {
   list(accountId: string, limit: number, now: EpochMs): Promise<readonly SessionRecord[]>
 
   /**
-   * Revokes a session and every session minted from it, appending each to the feed in the same atomic step.
-   * Resolves to the number revoked by this call: 0 when there was nothing live. Of simultaneous calls one counts each.
+   * Revokes a session and every session minted from it, appending each to the feed in the same atomic step, and
+   * the audit row if any was revoked. Resolves to the number revoked by this call: 0 when there was nothing live.
+   * Of simultaneous calls one counts each.
    */
-  revoke(id: string, now: EpochMs): Promise<number>
+  revoke(id: string, now: EpochMs, audit?: AuditEntry): Promise<number>
 
   /**
    * Revokes up to `limit` live sessions of an account, appending each to the feed in the same atomic step.

@@ -69,3 +69,16 @@ create table {prefix}signing_keys (
   revision bigint not null,
   sealed text not null
 );
+
+-- version 2
+create table {prefix}audit (
+  id text collate "C" primary key,
+  account text collate "C" not null,
+  at bigint not null,
+  expires_at bigint not null,
+  entry text not null
+);
+
+create index {prefix}audit_account on {prefix}audit (account, at, id);
+
+create index {prefix}audit_expires_at on {prefix}audit (expires_at);

@@ -1,5 +1,6 @@
 import { malformedReply, type Surface } from '@gatewright/kernel'
-import type { KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
+import type { AuditEntry } from './audit-port.ts'
+import type { KeyMaker, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
 export { endOf } from '../key.ts'
 
@@ -14,6 +15,12 @@ const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value)
 const isWholeOrNull = (value: unknown): boolean => value === null || isWhole(value)
 const isSurface = (value: unknown): value is Surface => value === 'user' || value === 'partner'
+
+const isMaker = (value: unknown): boolean => {
+  const { keyId, lineageId, sessionIds } = Object(value) as Partial<KeyMaker>
+  return isText(keyId) && isText(lineageId) && isTexts(sessionIds)
+}
+const isMakerOrNull = (value: unknown): boolean => value === null || isMaker(value)
 
 type Shape = Readonly<Record<string, (value: unknown) => boolean>>
 
@@ -30,6 +37,8 @@ const KEY: Shape = {
   lineageId: isText,
   ancestry: isTexts,
   parentId: isTextOrNull,
+  createdBy: isMakerOrNull,
+  rotatedBy: isMakerOrNull,
   successorId: isTextOrNull,
   version: isWhole,
   createdAt: isWhole,
@@ -57,6 +66,20 @@ const SESSION: Shape = {
   revokedAt: isWholeOrNull,
 }
 
+const AUDIT: Shape = {
+  id: isText,
+  accountId: isText,
+  at: isWhole,
+  expiresAt: isWhole,
+  by: isText,
+  keyId: isTextOrNull,
+  sessionId: isTextOrNull,
+  action: isText,
+  target: isText,
+  scopes: value => value === null || isTexts(value),
+  policyIds: isTexts,
+}
+
 function read(shape: Shape, what: string, value: unknown): Record<string, unknown> {
   const record = Object(value) as Record<string, unknown>
   const entries = Object.entries(shape).map(([name, fits]) => {
@@ -68,12 +91,19 @@ function read(shape: Shape, what: string, value: unknown): Record<string, unknow
 
 /** Reads a stored key; what it does not know is left out. Fault: `ERR_STORE_REPLY`. */
 export function readKey(value: unknown): KeyRecord {
-  return read(KEY, 'an API key', value) as unknown as KeyRecord
+  // Keys stored before makers were recorded have none.
+  const record = { createdBy: null, rotatedBy: null, ...(Object(value) as object) }
+  return read(KEY, 'an API key', record) as unknown as KeyRecord
 }
 
 /** Reads a stored session; what it does not know is left out. Fault: `ERR_STORE_REPLY`. */
 export function readSession(value: unknown): SessionRecord {
   return read(SESSION, 'a session', value) as unknown as SessionRecord
+}
+
+/** Reads a stored audit row; what it does not know is left out. Fault: `ERR_STORE_REPLY`. */
+export function readAuditEntry(value: unknown): AuditEntry {
+  return read(AUDIT, 'an audit row', value) as unknown as AuditEntry
 }
 
 /** Reads a stored policy. Fault: `ERR_STORE_REPLY`. */

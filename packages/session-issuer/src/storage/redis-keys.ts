@@ -2,6 +2,7 @@ import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kerne
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { KeyRecord, KeyStorage } from './port.ts'
 import { endOf, parse, readKey, readPolicy } from './records.ts'
+import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND } from './redis-feed.ts'
 
 /*
@@ -44,9 +45,10 @@ return reply
 
 /**
  * KEYS[1] the account; ARGV: prefix, stream, channel, revision, how many keys, per key 7 values, how many
- * policies, per policy 3, how many keys to drop and their ids, then the feed entries.
+ * policies, per policy 3, how many keys to drop and their ids, the account's audit key, how many rows, per row 3,
+ * then the feed entries.
  */
-const COMMIT = redisScript(`${APPEND}${REMOVE}
+const COMMIT = redisScript(`${APPEND}${APPEND_AUDIT}${REMOVE}
 local prefix = ARGV[1]
 if (redis.call('HGET', KEYS[1], 'revision') or '0') ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[1], 'revision', string.format('%.0f', tonumber(ARGV[4]) + 1))
@@ -70,7 +72,10 @@ for _ = 1, policies do
 end
 local dropped = tonumber(ARGV[at])
 for index = at + 1, at + dropped do remove(prefix, ARGV[index]) end
-append(ARGV[2], ARGV[3], ARGV, at + 1 + dropped)
+at = at + 1 + dropped
+local noted = tonumber(ARGV[at + 1])
+audit(ARGV[at], ARGV, at + 2, noted)
+append(ARGV[2], ARGV[3], ARGV, at + 2 + 3 * noted)
 return 1
 `)
 
@@ -138,6 +143,7 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
         ...[prefix, feed.stream, feed.channel, String(revision)],
         ...[String(write.keys.length), ...keys, String(write.policies.length), ...policies],
         ...[String(drop.length), ...drop],
+        ...auditArgs(prefix, write.audit ?? []),
         ...write.feed.map(change => JSON.stringify(change)),
       ])
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')

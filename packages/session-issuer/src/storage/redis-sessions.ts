@@ -9,6 +9,7 @@ import {
 import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { SessionRecord, SessionStorage } from './port.ts'
 import { parse, readSession } from './records.ts'
+import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND } from './redis-feed.ts'
 import { readPolicies } from './redis-keys.ts'
 
@@ -22,9 +23,10 @@ import { readPolicies } from './redis-keys.ts'
 
 /**
  * KEYS[1] the session; ARGV: prefix, account digest, id, record, expiresAt, PX, now less the grace, how many
- * ancestors, the ancestors from the first to the parent, then per policy its id and document.
+ * ancestors, the ancestors from the first to the parent, the audit key, how many audit rows, per row 3, then per
+ * policy its id and document.
  */
-const INSERT = redisScript(`
+const INSERT = redisScript(`${APPEND_AUDIT}
 local prefix, px = ARGV[1], ARGV[6]
 local ancestors = tonumber(ARGV[8])
 if ancestors > 0 then
@@ -41,7 +43,9 @@ for index = 9, 8 + ancestors do
   redis.call('SADD', minted, ARGV[3])
   if redis.call('PTTL', minted) < tonumber(px) then redis.call('PEXPIRE', minted, px) end
 end
-for index = 9 + ancestors, #ARGV, 2 do
+local noted = tonumber(ARGV[10 + ancestors])
+audit(ARGV[9 + ancestors], ARGV, 11 + ancestors, noted)
+for index = 11 + ancestors + 3 * noted, #ARGV, 2 do
   redis.call('SET', prefix .. 'session-policy:' .. ARGV[index], ARGV[index + 1], 'PX', px)
 end
 return 1
@@ -64,11 +68,13 @@ local function revoke(ids, now)
 end
 `
 
-/** KEYS[1] the session; ARGV: prefix, stream, channel, now, id. */
-const REVOKE = redisScript(`${REVOKE_ALL}
+/** KEYS[1] the session; ARGV: prefix, stream, channel, now, id, the audit key, how many audit rows, per row 3. */
+const REVOKE = redisScript(`${REVOKE_ALL}${APPEND_AUDIT}
 local ids = redis.call('SMEMBERS', ARGV[1] .. 'minted:' .. ARGV[5])
 table.insert(ids, ARGV[5])
-return revoke(ids, ARGV[4])
+local count = revoke(ids, ARGV[4])
+if count > 0 then audit(ARGV[6], ARGV, 8, tonumber(ARGV[7])) end
+return count
 `)
 
 /** KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Those revoked leave the set. */
@@ -122,13 +128,14 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
     return reply as number
   }
   return {
-    async insert(session, own) {
+    async insert(session, own, audit) {
       const { revokedAt: _revokedAt, ...record } = session
       const { sessionId, accountId, ancestry, expiresAt, issuedAt } = session
       const stored = await count(INSERT, `${prefix}session:${sessionId}`, [
         ...[prefix, keyDigest(accountId), sessionId, JSON.stringify(record), String(expiresAt)],
         ...[String(expiresAt - issuedAt + GRACE_MS), String(issuedAt - GRACE_MS)],
         ...[String(ancestry.length), ...ancestry],
+        ...auditArgs(prefix, audit ? [audit] : []),
         ...own.flatMap(policy => [policy.id, JSON.stringify(policy.document)]),
       ])
       return stored === 1
@@ -144,8 +151,11 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
       if (!Array.isArray(held)) throw malformedReply('redis', 'sessions')
       return held.map(toSession)
     },
-    revoke: (id, now) =>
-      count(REVOKE, `${prefix}session:${id}`, [prefix, feed.stream, feed.channel, String(now), id]),
+    revoke: (id, now, audit) =>
+      count(REVOKE, `${prefix}session:${id}`, [
+        ...[prefix, feed.stream, feed.channel, String(now), id],
+        ...auditArgs(prefix, audit ? [audit] : []),
+      ]),
     revokeAccount: (accountId, limit, now) =>
       count(REVOKE_ACCOUNT, sessionsOf(accountId), [
         ...[prefix, feed.stream, feed.channel, String(now), String(limit)],

@@ -1,6 +1,8 @@
 import { DEFAULT_REDIS_PREFIX } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
+import type { AuditStorage } from './audit-port.ts'
 import type { KeyStorage, SessionStorage } from './port.ts'
+import { redisAuditStorage } from './redis-audit.ts'
 import { redisKeyStorage } from './redis-keys.ts'
 import { redisSessionStorage } from './redis-sessions.ts'
 
@@ -18,10 +20,14 @@ export interface RedisStorageOptions {
 export function redisStorage(
   client: RedisClient,
   options: RedisStorageOptions = {},
-): { readonly keys: KeyStorage; readonly sessions: SessionStorage } {
+): { readonly keys: KeyStorage; readonly sessions: SessionStorage; readonly audit: AuditStorage } {
   const { prefix = DEFAULT_REDIS_PREFIX } = options
   if (typeof prefix !== 'string' || !/\{[^{}]+\}/.test(prefix)) {
     throw new TypeError('prefix must hold a hash tag in braces, as in "{gw}:"')
   }
-  return { keys: redisKeyStorage(client, prefix), sessions: redisSessionStorage(client, prefix) }
+  return {
+    keys: redisKeyStorage(client, prefix),
+    sessions: redisSessionStorage(client, prefix),
+    audit: redisAuditStorage(client, prefix),
+  }
 }

@@ -8,6 +8,7 @@ import {
   type SqlRow,
   type SqlValue,
 } from '@gatewright/kernel/sql'
+import { appendAudit } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
 import { endOf, parse, readKey, readPolicy } from './records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
@@ -103,6 +104,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
         }
         const { drop = [] } = write
         if (drop.length > 0) await remove(tx, parameters(drop.length), drop)
+        await appendAudit(tx, prefix, write.audit ?? [])
         await appendToFeed(tx, dialect, prefix, write.feed)
         return true
       }),

@@ -1,6 +1,8 @@
 import { checkedPrefix, DEFAULT_PREFIX, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import type { AuditStorage } from './audit-port.ts'
 import type { KeyStorage, SessionStorage } from './port.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
+import { sqlAuditStorage } from './sql-audit.ts'
 import { sqlKeyStorage } from './sql-keys.ts'
 import { sqlSessionStorage } from './sql-sessions.ts'
 import { sqlSigningKeyStorage } from './sql-signing.ts'
@@ -23,6 +25,7 @@ export interface SqlSigningOptions extends SqlStorageOptions {
 export interface SqlStorage {
   readonly keys: KeyStorage
   readonly sessions: SessionStorage
+  readonly audit: AuditStorage
 }
 
 /** The ports over one database, signing keys included. */
@@ -37,7 +40,11 @@ export function sqlStorage(
   options: SqlStorageOptions | SqlSigningOptions = {},
 ): SqlStorage | SqlStorageWithSigning {
   const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
-  const ports = { keys: sqlKeyStorage(db, dialect, prefix), sessions: sqlSessionStorage(db, dialect, prefix) }
+  const ports = {
+    keys: sqlKeyStorage(db, dialect, prefix),
+    sessions: sqlSessionStorage(db, dialect, prefix),
+    audit: sqlAuditStorage(db, dialect, prefix),
+  }
   if (!('encryptionKey' in options)) return ports
   const { encryptionKey, issuer = 'default' } = options
   return { ...ports, signingKeys: sqlSigningKeyStorage(db, prefix, encryptionKey, issuer) }

@@ -69,3 +69,16 @@ create table {prefix}signing_keys (
   revision integer not null,
   sealed text not null
 ) without rowid;
+
+-- version 2
+create table {prefix}audit (
+  id text primary key,
+  account text not null,
+  at integer not null,
+  expires_at integer not null,
+  entry text not null
+) without rowid;
+
+create index {prefix}audit_account on {prefix}audit (account, at, id);
+
+create index {prefix}audit_expires_at on {prefix}audit (expires_at);

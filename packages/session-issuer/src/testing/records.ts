@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { KeyRecord, KeyWrite, SessionRecord } from '../storage/port.ts'
+import type { AuditEntry } from '../storage/audit-port.ts'
 import { MINUTE, NOW } from './suite.ts'
 
 /** A key record with an id of its own. */
@@ -18,6 +19,8 @@ export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): 
     lineageId: id,
     ancestry: [],
     parentId: null,
+    createdBy: null,
+    rotatedBy: null,
     successorId: null,
     version: 1,
     createdAt: NOW,
@@ -58,4 +61,22 @@ export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionReco
 export function childOf(parent: SessionRecord): SessionRecord {
   const ancestry = [...parent.ancestry, parent.sessionId]
   return sessionRecord({ accountId: parent.accountId, expiresAt: parent.expiresAt, ancestry })
+}
+
+/** An audit row with an id of its own, which may be deleted a year later. */
+export function auditEntry(accountId: string, changes: Partial<AuditEntry> = {}): AuditEntry {
+  return {
+    id: randomUUID(),
+    accountId,
+    at: NOW,
+    expiresAt: NOW + 365 * 24 * 60 * MINUTE,
+    by: 'session',
+    keyId: 'key',
+    sessionId: 'session',
+    action: 'key.create',
+    target: 'target',
+    scopes: ['users.read'],
+    policyIds: ['policy'],
+    ...changes,
+  }
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
 import pg from 'pg'
 import t from 'tap'
+import { HDKey } from 'viem/accounts'
 import { mine, startEvm } from '../../../harness/evm.ts'
 import {
   buffersOf,
@@ -20,9 +21,10 @@ import { chainUser, payinChain } from '../../../harness/paid-host.ts'
 import { fillMillion } from './million.ts'
 
 /** What is under test: the tables that grow. */
-const OURS = /gw_(payins|payin_moves|subscriptions|deposit_addresses|ledger_\w+|chain_cursors)\b/
+const OURS =
+  /gw_(payins|payin_moves|subscriptions|deposit_addresses|deposit_sources|unmatched_transfers|chain_audits|ledger_\w+|chain_cursors)\b/
 /** A chain has one row in the cursors, and none grows. */
-const BIG = /^gw_(?!chain_cursors)/
+const BIG = /^gw_(?!chain_cursors|chain_audits|deposit_sources)/
 const MOST_BUFFERS = 120
 /** A table so small is read whole, such as the tail once it is folded. */
 const FEW_BUFFERS = 8
@@ -43,6 +45,13 @@ function spelled(): readonly string[] {
 const ELSEWHERE = [
   ...['select a.id, a.may_overdraw', 'select (select count(*)', 'select b.id from'],
   ...['update gw_ledger_accounts as a', 'delete from gw_ledger_tail'],
+  // Commands of an operator, and addresses that were paid before they were given out.
+  ...['select * from gw_unmatched_transfers', 'update gw_unmatched_transfers', 'update gw_deposit_sources'],
+  ...[
+    'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
+    'insert into gw_deposit_addresses (chain_id, address, token, xpub, xpub_index) values',
+    'insert into gw_chain_audits',
+  ],
   // One row a chain: of the first reading, and of a node that fell behind.
   ...[
     'update gw_chain_cursors set lease_until = 0',
@@ -64,7 +73,10 @@ t.test('among a million pay-ins, everything goes by an index', async t => {
   const clock = manualClock()
   const chain = await payinChain(evm, clock)
   const stores = await hostStoresEnv('postgres')
-  const env = { ...stores.env, ...chain.env, RATE_LIMITS: 'off', LOG_LEVEL: 'error' }
+  const [usdc, eurc] = JSON.parse(chain.env['PAYIN_RECEIVERS'] as string) as [object, object]
+  const { publicExtendedKey: xpub } = HDKey.fromMasterSeed(new Uint8Array(32).fill(1)).derive("m/44'/60'/0'")
+  const PAYIN_RECEIVERS = JSON.stringify([{ ...usdc, xpub }, eurc])
+  const env = { ...stores.env, ...chain.env, PAYIN_RECEIVERS, RATE_LIMITS: 'off', LOG_LEVEL: 'error' }
   const url = stores.env['DATABASE_URL'] as string
 
   const first = await spawnHost('unused', env)
@@ -90,13 +102,13 @@ t.test('among a million pay-ins, everything goes by an index', async t => {
   t.ok(readyMs < 3000, `ready after ${readyMs} ms`)
   t.comment(`measured ready after ${readyMs} ms`)
 
+  // One that is configured no more, and served nobody.
+  const withdrawn = 'insert into gw_deposit_addresses (chain_id, address, token) values ($1, $2, $3)'
+  await pool.query(withdrawn, [evm.chainId, `0x${'e'.repeat(40)}`, chain.usdc.address])
   const explained = explainQueries(text => OURS.test(text) && !/^\s*(create|alter|drop|vacuum)/.test(text), 3)
   t.teardown(() => explained.stop())
   // Behind the other host's lease of the chain.
   clock.set(Date.now() + 60_000)
-  // One that is configured no more, and served nobody.
-  const withdrawn = 'insert into gw_deposit_addresses (chain_id, address, token) values ($1, $2, $3)'
-  await pool.query(withdrawn, [evm.chainId, `0x${'e'.repeat(40)}`, chain.usdc.address])
   const host = await startTestHost(env, clock)
   t.teardown(() => host.close())
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': made.key } })
@@ -150,6 +162,8 @@ t.test('among a million pay-ins, everything goes by an index', async t => {
       await poor.write('/subscriptions/payin', { amountCents: 77, asset: 'EURC', payFrom: 'anywhere' }),
     )
     await chain.pay(1, own.payTo?.address as string, BigInt(own.payTo?.units as string), chain.eurc)
+    payinOf(await poor.write('/subscriptions/payin', { amountCents: 78, asset: 'USDC', payFrom: 'anywhere' }))
+    await chain.pay(1, own.payTo?.address as string, 5n, chain.eurc)
     const named = payinOf(await user.write('/subscriptions/payin', { plan: 'pro' }))
     const txHash = await chain.pay(1, chain.receiver, BigInt(named.payTo?.units as string))
     await mine(evm.url)
@@ -161,6 +175,11 @@ t.test('among a million pay-ins, everything goes by an index', async t => {
     // Both cost the same: the older one is paid.
     t.match(await poor.payin(own.id), { status: 'settled' })
     t.match(await user.payin(renewal.id), { status: 'settled' })
+    await host.chore('measure deposit addresses')
+    await mine(evm.url, 30)
+    await host.chore(`watch chain ${evm.chainId}`)
+    clock.advance(300_000)
+    await host.chore(`audit chain ${evm.chainId}`)
     await host.chore('expire pay-ins')
     await host.chore('fold balances')
     t.same(host.failures, [])

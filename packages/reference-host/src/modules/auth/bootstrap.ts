@@ -4,7 +4,8 @@ import { requestDigest } from '@gatewright/signature-verifier'
 import Type from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
-import { checkedPolicy, grantable } from '../credentials.ts'
+import { nameText } from '../../server/text.ts'
+import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
 import { keyFields, keyShape, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -14,9 +15,10 @@ const Body = Type.Object({
   nonce: Type.Unknown(),
   issuedAt: Type.Unknown(),
   expiresAt: Type.Unknown(),
-  walletLabel: Type.Optional(Type.String()),
-  scopes: Type.Optional(Type.Array(Type.String())),
-  sessionScopes: Type.Optional(Type.Array(Type.String())),
+  connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
+  walletLabel: Type.Optional(nameText(0, 120)),
+  scopes: Type.Optional(requestedScopes),
+  sessionScopes: Type.Optional(requestedScopes),
   sessionTtlSeconds: Type.Optional(ttlSeconds),
   policy: Type.Optional(Type.Unknown()),
   sessionPolicy: Type.Optional(Type.Unknown()),
@@ -79,6 +81,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       )
       const created = await issuer.createKey({
         surface: 'user',
+        rootBy: 'wallet',
         accountId: user.accountId,
         userId: user.id,
         walletAddress: address,

@@ -3,7 +3,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import Type from 'typebox'
 import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../server/operation.ts'
-import { checkedPolicy, grantable, keyFields, keyShape } from '../credentials.ts'
+import { checkedPolicy, grantable, keyFields, keyShape, requestedScopes } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 import { keyItem, keyItemShape, keyPaths } from './fields.ts'
 
@@ -16,7 +16,7 @@ const NewKey = Type.Object({
   ignoredScopes: Type.Optional(Type.Array(Type.String())),
 })
 const Rights = {
-  scopes: Type.Optional(Type.Array(Type.String())),
+  scopes: Type.Optional(requestedScopes),
   policy: Type.Optional(Type.Unknown()),
 }
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
@@ -42,14 +42,15 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
     scopes: ['keys.write'],
     body: Type.Object(Rights),
     answer: NewKey,
-    async handle({ caller: { session }, body, facts }) {
-      const scopes = grantable('user', body.scopes ?? session.scopes, 'scopes', { aliases, facts })
+    async handle({ caller: proven, body, facts }) {
+      const caller = callerOf(proven)
+      const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkedPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
-      const { accountId, userId, walletAddress } = session
+      const { accountId, userId, walletAddress } = caller
       const owner = { surface: 'user', accountId, userId, walletAddress } as const
-      const request = { ...owner, parent: session, scopes: scopes.value.scopes, ...policy.value }
+      const request = { ...owner, parent: caller, scopes: scopes.value.scopes, ...policy.value }
       return shownOnce(await issuer.createKey(request), scopes.value.ignored)
     },
   })
@@ -65,7 +66,7 @@ function listKeys({ issuer }: ModuleServices): Operation {
     scopes: ['keys.read'],
     answer: Type.Object({ keys: Type.Array(Item) }),
     async handle({ caller }) {
-      const found = await issuer.listKeys(caller.session)
+      const found = await issuer.listKeys(callerOf(caller))
       if (!found.ok) return found
       const keys = found.value.map(({ key, policies }) => keyItem(key, policies))
       return allow({ data: { keys }, summary: `${keys.length} keys.` })
@@ -85,7 +86,8 @@ function changeKey(services: ModuleServices): Operation {
     body: Type.Object({ ...Rights, revoke: Type.Optional(Type.Boolean()) }),
     answer: Item,
     refuses: [404],
-    async handle({ caller: { session }, body, facts, params }) {
+    async handle({ caller: proven, body, facts, params }) {
+      const caller = callerOf(proven)
       const scopes = body.scopes && grantable('user', body.scopes, 'scopes', { aliases, facts })
       if (scopes && !scopes.ok) return scopes
       const policy = checkedPolicy(body.policy, 'policy')
@@ -94,9 +96,9 @@ function changeKey(services: ModuleServices): Operation {
       if (body.scopes === undefined && body.policy === undefined && body.revoke !== true) {
         return deny('invalid_request', 'scopes, policy or revoke: true is required', { field: 'scopes' })
       }
-      if (body.revoke === true) return shown(services, await issuer.revokeKey(session, keyId))
+      if (body.revoke === true) return shown(services, await issuer.revokeKey(caller, keyId))
       const change = { ...(scopes ? { scopes: scopes.value.scopes } : {}), ...policy.value }
-      return shown(services, await issuer.changeKey(session, keyId, change))
+      return shown(services, await issuer.changeKey(caller, keyId, change))
     },
   })
 }
@@ -109,6 +111,7 @@ function rotateKey({ issuer }: ModuleServices): Operation {
     method: 'POST',
     paths: keyPaths('/{keyId}/rotate'),
     credential: 'user-key-or-session',
+    limit: 'mint',
     scopes: ['keys.write'],
     body: Type.Object({ overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })) }),
     answer: NewKey,
@@ -131,7 +134,7 @@ function revokeKey(services: ModuleServices): Operation {
     answer: Item,
     refuses: [404],
     handle: async ({ caller, params }) =>
-      shown(services, await services.issuer.revokeKey(caller.session, params['keyId'] as string)),
+      shown(services, await services.issuer.revokeKey(callerOf(caller), params['keyId'] as string)),
   })
 }
 

@@ -1,6 +1,7 @@
-import { allow } from '@gatewright/kernel'
+import { allow, type Verdict } from '@gatewright/kernel'
 import Type from 'typebox'
-import { operation, type Operation } from '../../server/operation.ts'
+import { deny } from '../../server/codes.ts'
+import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
 
 const Item = Type.Object({
@@ -24,7 +25,7 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
     paths: ['/user/v1/sessions'],
     answer: Type.Object({ sessions: Type.Array(Item) }),
     async handle({ caller }) {
-      const found = await issuer.listSessions(caller.session)
+      const found = await issuer.listSessions(callerOf(caller))
       if (!found.ok) return found
       const sessions = found.value.map(({ sessionId, keyId, scopes, label, issuedAt, expiresAt }) => ({
         ...{ sessionId, keyId, scopes, label },
@@ -38,16 +39,39 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
   const end = operation({
     ...common,
     id: 'sessions.end',
-    title: 'End a session and those minted from it; "current" is the calling one',
+    title:
+      'End a session and those minted from it; "current" is the calling one; keys=revoke ends the keys they made',
     method: 'DELETE',
     paths: ['/user/v1/sessions/{sessionId}'],
-    answer: Type.Object({ ended: Type.Integer({ minimum: 0 }) }),
+    query: Type.Object({ keys: Type.Optional(Type.Literal('revoke')) }),
+    answer: Type.Object({
+      ended: Type.Integer({ minimum: 0 }),
+      revokedKeys: Type.Optional(Type.Integer({ minimum: 0 })),
+    }),
     refuses: [404],
-    async handle({ caller, params }) {
-      const ended = await issuer.endSession(caller.session, params['sessionId'] as string)
+    async handle({ caller: proven, params, facts }) {
+      const [caller, sessionId] = [callerOf(proven), params['sessionId'] as string]
+      const withKeys = revokesKeys(facts.query)
+      if (!withKeys.ok) return withKeys
+      if (!withKeys.value) {
+        const ended = await issuer.endSession(caller, sessionId)
+        if (!ended.ok) return ended
+        return allow({ data: { ended: ended.value }, summary: 'The session has ended.' })
+      }
+      const ended = await issuer.endSessionWithKeys(caller, sessionId)
       if (!ended.ok) return ended
-      return allow({ data: { ended: ended.value }, summary: 'The session has ended.' })
+      const { sessions, keys } = ended.value
+      const summary = 'The session has ended, and the keys that it made are revoked.'
+      return allow({ data: { ended: sessions, revokedKeys: keys }, summary })
     },
   })
   return [list, end]
+}
+
+/** Whether the keys that the session made are to end too. Anything but `keys=revoke`, once, is refused. */
+function revokesKeys(query: URLSearchParams): Verdict<boolean> {
+  const given = query.getAll('keys')
+  if (given.length === 0) return allow(false)
+  if (given.length === 1 && given[0] === 'revoke') return allow(true)
+  return deny('invalid_request', 'keys must be "revoke", once, or absent', { field: 'keys' })
 }

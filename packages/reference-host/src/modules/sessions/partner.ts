@@ -1,15 +1,16 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
-import { grantable, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
+import { nameText } from '../../server/text.ts'
+import { grantable, requestedScopes, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 import { partnerUser, partnerUserFields } from '../users/fields.ts'
 
 const Body = Type.Object({
   ...partnerUserFields,
-  scopes: Type.Array(Type.String()),
+  scopes: requestedScopes,
   ttlSeconds: Type.Optional(ttlSeconds),
-  sessionLabel: Type.Optional(Type.String({ maxLength: 120 })),
+  sessionLabel: Type.Optional(nameText(0, 120)),
 })
 
 /** `POST /partner/v1/sessions`: a session for one user of the partner (contract section 4). */

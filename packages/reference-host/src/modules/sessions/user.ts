@@ -1,11 +1,12 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
 import { callerOf, operation, type Operation } from '../../server/operation.ts'
-import { checkedPolicy, grantable, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
+import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
+import { sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 
 const Body = Type.Object({
-  scopes: Type.Optional(Type.Array(Type.String())),
+  scopes: Type.Optional(requestedScopes),
   policy: Type.Optional(Type.Unknown()),
   ttlSeconds: Type.Optional(ttlSeconds),
 })

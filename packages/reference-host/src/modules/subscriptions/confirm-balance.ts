@@ -3,13 +3,14 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import Type from 'typebox'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import { ledgerWrite, type Operation, type Success } from '../../server/operation.ts'
+import { idText } from '../../server/text.ts'
 import type { ModuleServices } from '../services.ts'
 import type { Payin } from './payin.ts'
 import { isOpen } from './states.ts'
 import { PayinShape, wirePayin } from './wire.ts'
 
 /** The pay-in that a request names. */
-export const PayinId: ReturnType<typeof Type.String> = Type.String({ pattern: '^[!-~]{1,120}$' })
+export const PayinId: Type.TString = idText()
 
 /** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */
 export function confirmBalance({ clock, payins, endings }: ModuleServices): Operation {

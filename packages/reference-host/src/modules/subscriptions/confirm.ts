@@ -1,4 +1,3 @@
-import { Fault } from '@gatewright/kernel'
 import Type, { type Static } from 'typebox'
 import { ledgerWrite, type Call, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
@@ -53,25 +52,19 @@ export function confirmPayin(services: ModuleServices): Operation {
 }
 
 /**
- * What the chain says of the transaction now. A chain that cannot be asked is no reason to refuse: the pay-in is confirming
- * then, and the watcher settles it.
+ * What the chain says of the transaction. A chain that cannot be asked is no reason to refuse: the pay-in is confirming
+ * then, and the watcher settles it. A pay-in that has ended, as on the replay of a stored answer, costs no question.
  */
 async function askChain(
-  { db, payins, receivers, chains }: ModuleServices,
+  { db, payins, receivers, lookups }: ModuleServices,
   { caller, body }: Call<'session', Static<typeof Body>>,
 ): Promise<ChainView | undefined> {
-  const payin = await payins.find(db, caller.session.accountId, body.payinId)
-  const { chainId, token } = payin?.payTo ?? {}
-  const reader = chainId === undefined || !payin || !isOpen(payin.status) ? undefined : chains.get(chainId)
+  const { accountId } = caller.session
+  const payin = await payins.find(db, accountId, body.payinId)
+  if (!payin?.payTo || !isOpen(payin.status)) return undefined
+  const { chainId, token } = payin.payTo
   const receiver = receivers.find(each => each.chainId === chainId && each.token === token)
-  if (!reader || !receiver) return undefined
-  try {
-    const transfers = await reader.ofTransaction(body.txHash.toLowerCase())
-    if (!transfers || transfers.length === 0) return undefined
-    // Asked second: a head from before could be older than the transfer's block.
-    return { transfers, head: (await reader.head()).number, confirmations: receiver.confirmations }
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
-  }
+  if (!receiver) return undefined
+  const view = await lookups.find(accountId, chainId, body.txHash.toLowerCase())
+  return view && { ...view, confirmations: receiver.confirmations }
 }

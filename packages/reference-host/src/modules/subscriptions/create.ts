@@ -3,11 +3,12 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import Type, { type Static } from 'typebox'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import { ledgerWrite, type Operation } from '../../server/operation.ts'
+import { idText } from '../../server/text.ts'
 import type { ModuleServices } from '../services.ts'
 import { payinTerms, requestPayin, type Purchase } from './request.ts'
 import { PayinShape, SubscriptionShape, wirePayin, wireSubscription } from './wire.ts'
 
-const Name = Type.String({ pattern: '^[!-~]{1,120}$' })
+const Name = idText()
 const PayinBody = Type.Object({
   subscriptionId: Type.Optional(Name),
   plan: Type.Optional(Name),

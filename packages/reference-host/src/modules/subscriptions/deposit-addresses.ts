@@ -16,18 +16,21 @@ export async function offerDepositAddresses(
   const wanted = new Set(offered.map(({ chainId, address }) => place(chainId, address)))
   await db.transaction(async tx => {
     for (const { chainId, address, token } of offered) {
-      const add = `insert into gw_deposit_addresses as a (chain_id, address, token) values ($1, $2, $3)
+      // One that has served a pay-in, on any chain, is not offered again on another.
+      const add = `insert into gw_deposit_addresses as a (chain_id, address, token)
+        select cast($1 as bigint), $2, $3 where not exists (select 1 from gw_deposit_addresses
+          where address = $2 and (payin_id is not null or xpub is not null))
         on conflict (chain_id, address) do update set token = excluded.token where a.payin_id is null`
       await rows(tx, add, [chainId, address, token])
     }
     for (const row of await rows(
       tx,
-      'select chain_id, address from gw_deposit_addresses where payin_id is null',
+      'select chain_id, address from gw_deposit_addresses where payin_id is null and xpub is null',
     )) {
       const [chainId, address] = [toInteger(row['chain_id']), toText(row['address'])]
       if (wanted.has(place(chainId, address))) continue
       const withdraw =
-        'delete from gw_deposit_addresses where chain_id = $1 and address = $2 and payin_id is null'
+        'delete from gw_deposit_addresses where chain_id = $1 and address = $2 and payin_id is null and xpub is null'
       await rows(tx, withdraw, [chainId, address])
     }
   })

@@ -1,13 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import {
-  rows,
-  toInteger,
-  toText,
-  type SqlDialect,
-  type SqlQueries,
-  type SqlRow,
-} from '@gatewright/kernel/sql'
+import { rows, toInteger, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
@@ -35,10 +28,6 @@ export interface PayinStore {
   lock(tx: SqlQueries, id: string, accountId?: string): Promise<Payin | undefined>
   /** Applies a cause to a locked pay-in and records it. Throws where the cause cannot happen: ask `nextStatus` first. */
   move(tx: SqlQueries, payin: Payin, cause: PayinCause, change: PayinChange, now: EpochMs): Promise<Payin>
-  /** A deposit address that served nobody yet, locked until `insert` takes it; undefined when none is free. */
-  freeAddress(tx: SqlQueries, chainId: number, token: string): Promise<string | undefined>
-  /** How many deposit addresses an account has been given and not paid to, at most `limit`. */
-  unpaidAddresses(tx: SqlQueries, accountId: string, limit: number): Promise<number>
   /** Whether a host has begun to watch a chain, so that no transfer from now on can be missed. */
   isChainRead(tx: SqlQueries, chainId: number): Promise<boolean>
   /** One pay-in of an account, as it is. */
@@ -75,7 +64,6 @@ function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): Ep
 /** Pay-in records in SQL. */
 export function payinStore(dialect: SqlDialect): PayinStore {
   const lock = dialect === 'postgres' ? ' for update' : ''
-  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
   const one = async (
     db: SqlQueries,
     text: string,
@@ -120,18 +108,6 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       const moved = toPayin(row)
       await rows(tx, RECORD, [moved.id, moved.moves, payin.status, to, cause, detail, now])
       return moved
-    },
-    async freeAddress(tx, chainId, token) {
-      const free = `select address from gw_deposit_addresses where chain_id = $1 and token = $2 and payin_id is null
-        order by address limit 1${skipLocked}`
-      const [row] = await rows(tx, free, [chainId, token])
-      return row && toText(row['address'])
-    },
-    async unpaidAddresses(tx, accountId, limit) {
-      const text = `select count(*) as given from (select 1 from gw_payins
-        where account_id = $1 and own_receiver = 1 and status <> 'settled' limit $2) as some_payins`
-      const [row] = await rows(tx, text, [accountId, limit])
-      return toInteger(row?.['given'])
     },
     async isChainRead(tx, chainId) {
       const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'

@@ -1,17 +1,20 @@
+import { addressClass } from '@gatewright/http'
 import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import Type, { type Static } from 'typebox'
 import { unitsOf, type PayinReceiver } from '../../chain/receivers.ts'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import type { Call, Effect } from '../../server/operation.ts'
+import { idText } from '../../server/text.ts'
 import type { ModuleServices } from '../services.ts'
+import type { AddressRequest } from './own-address.ts'
 import type { Payin, PayTo } from './payin.ts'
 
 /** How a pay-in is to be paid: what every request that makes one may say. */
 export const payinTerms = {
   currency: Type.Optional(Type.Enum(['USD'])),
   method: Type.Optional(Type.Enum(['onchain', 'balance'])),
-  asset: Type.Optional(Type.String({ pattern: '^[!-~]{1,40}$' })),
+  asset: Type.Optional(idText(40)),
   chainId: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })]),
   ),
@@ -34,8 +37,6 @@ export interface Purchase {
 const OWN = new Set([
   ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
 ])
-/** Deposit addresses that an account may have without having paid to them: each is spent for ever. */
-const MAX_UNPAID_ADDRESSES = 10
 
 /**
  * Reserves the price under the caller's caps and adds the pay-in; one that the same request has made before is answered as
@@ -43,26 +44,30 @@ const MAX_UNPAID_ADDRESSES = 10
  * `policy_blocked`.
  */
 export async function requestPayin(
-  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers'>,
-  { caller, body }: Call<'session', Terms>,
+  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'ownAddresses'>,
+  { facts, caller, body }: Call<'session', Terms>,
   { tx, effectId, reserve }: Effect,
   purchase: Purchase,
 ): Promise<Verdict<Payin>> {
   const { accountId, userId } = caller.session
   const { currency = 'USD', method = 'onchain' } = body
   const { amountCents } = purchase
+  const now = services.clock.now()
   // Before anything is held: a hold that no new pay-in keeps would never end.
   const made = await services.payins.ofEffect(tx, effectId)
   if (made) return allow(made)
   const receiver = receiverFor(services.receivers, body)
   if (!receiver.ok) return receiver
-  const payTo =
-    method === 'onchain' && receiver.value !== null
-      ? await payableTo(services, tx, { accountId, amountCents, payFrom: body.payFrom }, receiver.value)
-      : allow(null)
-  if (!payTo.ok) return payTo
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
+  // Behind the hold: others wait for whoever takes an address, so that one must not wait for a cap any more.
+  const request = { accountId, clientClass: addressClass(facts.address), now }
+  const payment = { amountCents, payFrom: body.payFrom, request }
+  const payTo =
+    method === 'onchain' && receiver.value !== null
+      ? await payableTo(services, tx, payment, receiver.value)
+      : allow(null)
+  if (!payTo.ok) return payTo
   const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !OWN.has(name)))
   const { operation } = caller.rule
   const payin = {
@@ -75,7 +80,7 @@ export async function requestPayin(
     properties,
     payTo: payTo.value,
   }
-  return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, services.clock.now()))
+  return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, now))
 }
 
 /** The configured receiver that the request names by chain or asset, else the first; null: none is configured. */
@@ -98,31 +103,29 @@ function receiverFor(
 }
 
 interface Payment {
-  readonly accountId: string
   readonly amountCents: number
   readonly payFrom: Terms['payFrom']
+  readonly request: AddressRequest
 }
 
 /** The address to pay to: the shared one where the sender tells whose payment it is, else one of its own. */
 async function payableTo(
-  { payins, users }: Pick<ModuleServices, 'payins' | 'users'>,
+  { payins, users, ownAddresses }: Pick<ModuleServices, 'payins' | 'users' | 'ownAddresses'>,
   tx: SqlQueries,
-  { accountId, amountCents, payFrom = 'wallet' }: Payment,
-  { chainId, asset, token, decimals, receiver }: PayinReceiver,
+  { amountCents, payFrom = 'wallet', request }: Payment,
+  receiver: PayinReceiver,
 ): Promise<Verdict<PayTo, HostDenial>> {
+  const { chainId, asset, token, decimals } = receiver
   // A transfer of before the first reading would never be found.
   if (!(await payins.isChainRead(tx, chainId))) {
     throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
   }
   const terms = { chainId, asset, token, units: unitsOf(amountCents, decimals) }
-  const payer = payFrom === 'wallet' ? await users.payer(tx, accountId, chainId) : undefined
-  if (payer !== undefined) return allow({ ...terms, address: receiver, payer, ownReceiver: false })
-  if ((await payins.unpaidAddresses(tx, accountId, MAX_UNPAID_ADDRESSES)) === MAX_UNPAID_ADDRESSES) {
-    const message = 'too many deposit addresses of this account were never paid to: pay from the wallet'
-    return deny('policy_blocked', message, { details: { rule: 'max_unpaid_addresses' } })
-  }
-  const address = await payins.freeAddress(tx, chainId, token)
-  if (address !== undefined) return allow({ ...terms, address, payer: null, ownReceiver: true })
+  const payer = payFrom === 'wallet' ? await users.payer(tx, request.accountId, chainId) : undefined
+  if (payer !== undefined) return allow({ ...terms, address: receiver.receiver, payer, ownReceiver: false })
+  const own = await ownAddresses.take(tx, receiver, request)
+  if (!own.ok) return own
+  if (own.value !== undefined) return allow({ ...terms, address: own.value, payer: null, ownReceiver: true })
   return payFrom === 'anywhere'
     ? deny('invalid_request', 'no deposit address is free: pay from the wallet', { field: 'payFrom' })
     : deny(

@@ -62,6 +62,10 @@ export function chainCursors(db: SqlClient): ChainCursors {
     async begin(chainId, headBlock, nextBlock) {
       const text = `update gw_chain_cursors set next_block = $1, head_block = $2
         where chain_id = $3 and next_block = ${FRESH}`
+      // First: whoever dies in between begins again, and the audit starts no later than the reading.
+      const audit = `insert into gw_chain_audits (chain_id, next_block, claimed_at) values ($1, $2, 0)
+        on conflict (chain_id) do nothing`
+      await rows(db, audit, [chainId, nextBlock])
       await rows(db, text, [nextBlock, headBlock, chainId])
     },
     async advance(chainId, nextBlock) {

@@ -3,6 +3,7 @@ import { Fault, type Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import type { ChainReader, TokenTransfer } from '../../chain/reader.ts'
 import type { PayinReceiver } from '../../chain/receivers.ts'
+import { addressesAhead } from './addresses-ahead.ts'
 import { confirmationsOf } from './binding.ts'
 import type { SightingServices } from './sightings.ts'
 import { payinTransfers } from './transfers.ts'
@@ -50,6 +51,7 @@ export function chainWatcher(services: WatcherServices): WatchRound {
   const cursors = chainCursors(db)
   const pending = payinsOnChain(db)
   const transfers = payinTransfers(services)
+  const ahead = addressesAhead(db, receivers, report)
   const confirmations = Math.max(...receivers.map(each => each.confirmations))
   let span = SPAN
   let lastLookedUp: Named | undefined
@@ -62,7 +64,7 @@ export function chainWatcher(services: WatcherServices): WatchRound {
   async function find(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]> {
     const tokens = [...new Set(receivers.map(({ token }) => token))]
     const shared = receivers.map(({ receiver }) => receiver)
-    const own = await pending.ownAddresses(chainId)
+    const own = [...(await pending.ownAddresses(chainId)), ...(await ahead.addresses())]
     return reader.transfers({ tokens, receivers: [...new Set([...shared, ...own])], fromBlock, toBlock })
   }
 
@@ -94,6 +96,8 @@ export function chainWatcher(services: WatcherServices): WatchRound {
       const to = Math.min(head, from + span - 1)
       const found = await read(from, to)
       await transfers.apply(found, head, from)
+      // The addresses behind one that was skipped were not asked for: the range is read again.
+      if (await ahead.skipPaid(found)) continue
       shown.push(...found)
       await cursors.advance(chainId, Math.min(to + 1, final))
       from = to + 1

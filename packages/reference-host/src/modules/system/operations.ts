@@ -1,24 +1,41 @@
-import { allow } from '@gatewright/kernel'
+import { allow, type Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import Type, { type TObject } from 'typebox'
 import type { Metrics } from '../../observability/metrics.ts'
+import type { CanonicalFacts } from '../../server/exchange.ts'
 import { operation, type Document, type Operation } from '../../server/operation.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
+import { conditional, type Published } from './published.ts'
+import { shared } from './shared.ts'
 
 /** What the host says about itself. */
 export interface SystemServices {
+  readonly clock: Clock
   readonly issuer: Issuer
   readonly metrics: Metrics
   readonly checks: Readonly<Record<string, DependencyCheck>>
   /** The API description of the whole table, this module included. */
-  readonly description: () => object
+  readonly description: () => Published
 }
 
 /** How long one dependency may take to answer a readiness check, in ms. */
 const CHECK_TIMEOUT_MS = 2000
+/** How long one rendering of the metrics and one round of readiness checks serve everybody, in ms. */
+const SHARED_MS = 1000
 
-/** Operations that anyone may call and that speak for the host: keys, description, health, metrics. */
-export function systemOperations({ issuer, metrics, checks, description }: SystemServices): Operation[] {
+/**
+ * Operations that anyone may call and that speak for the host: keys, description, health, metrics. What one of them costs
+ * does not grow with the number of requests, and each is limited by client address, save for the liveness check.
+ */
+export function systemOperations({
+  clock,
+  issuer,
+  metrics,
+  checks,
+  description,
+}: SystemServices): Operation[] {
+  const rendered = shared(() => metrics.text(), clock, SHARED_MS)
+  const ready = shared(() => readiness(checks), clock, SHARED_MS)
   return [
     document('jwks', 'The keys that verify session tokens', '/.well-known/jwks.json', Jwks, async () => {
       const { keys, headers } = await issuer.jwks()
@@ -29,16 +46,19 @@ export function systemOperations({ issuer, metrics, checks, description }: Syste
       'This description',
       '/openapi.json',
       Type.Object({ openapi: Type.String() }),
-      async () => ({
-        document: description(),
-        headers: [['Cache-Control', 'public, max-age=300']],
-      }),
+      async ({ header }) => conditional(description(), header('if-none-match')),
+      { documentStatuses: [304] },
     ),
-    document('healthz', 'The process answers', '/healthz', Health, async () => ({
-      document: { status: 'ok' },
-      headers: [],
-    })),
-    document('readyz', 'Every dependency answers', '/readyz', Readiness, () => readiness(checks), {
+    document(
+      'healthz',
+      'The process answers',
+      '/healthz',
+      Health,
+      async () => ({ document: { status: 'ok' }, headers: [] }),
+      // Whoever watches the process must never be refused, and the answer costs nothing.
+      { limit: 'none' },
+    ),
+    document('readyz', 'Every dependency answers', '/readyz', Readiness, ready, {
       documentStatuses: [503],
     }),
     document(
@@ -47,7 +67,7 @@ export function systemOperations({ issuer, metrics, checks, description }: Syste
       '/metrics',
       Type.Object({}),
       async () => {
-        const { contentType, body } = await metrics.text()
+        const { contentType, body } = await rendered()
         return { document: body, headers: [['Content-Type', contentType]] }
       },
       { mediaType: 'text/plain' },
@@ -67,13 +87,13 @@ function document(
   title: string,
   path: string,
   answer: TObject,
-  make: () => Promise<Document>,
-  more: { mediaType?: string; documentStatuses?: readonly number[] } = {},
+  make: (facts: CanonicalFacts) => Promise<Document>,
+  more: Pick<Operation, 'mediaType' | 'documentStatuses' | 'limit'> = {},
 ): Operation {
   return operation({
     ...{ id: `system.${verb}`, title, surface: 'public', method: 'GET', paths: [path], credential: 'none' },
-    ...{ document: true, answer, ...more },
-    handle: async () => allow(await make()),
+    ...{ document: true, answer, limit: 'document', ...more },
+    handle: async ({ facts }) => allow(await make(facts)),
   })
 }
 

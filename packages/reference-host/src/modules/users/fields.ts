@@ -1,10 +1,11 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import Type, { type Static } from 'typebox'
 import { deny, type HostDenial } from '../../server/codes.ts'
+import { nameText } from '../../server/text.ts'
 
 /** How a partner names a user (contract section 4). `wallet` holds an old name of `walletAddress`, which the alias table reads. */
 export const partnerUserFields = {
-  userId: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
+  userId: Type.Optional(nameText(1, 120)),
   walletAddress: Type.Optional(Type.Union([Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), Type.Null()])),
   wallet: Type.Optional(
     Type.Object({ chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) }),

@@ -1,13 +1,14 @@
 import { allow } from '@gatewright/kernel'
 import Type from 'typebox'
 import { operation, type Operation } from '../../server/operation.ts'
+import { nameText } from '../../server/text.ts'
 import { sandboxCards } from '../cards/sandbox.ts'
 import type { ModuleServices } from '../services.ts'
 import { partnerUser, partnerUserFields } from './fields.ts'
 
 const Body = Type.Object({
   ...partnerUserFields,
-  walletLabel: Type.Optional(Type.String({ maxLength: 120 })),
+  walletLabel: Type.Optional(nameText(0, 120)),
 })
 
 const Answer = Type.Object({

@@ -46,6 +46,8 @@ export interface UserStore {
    * it tells neither.
    */
   payer(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
+  /** The account that an address is the proven wallet of, on a chain; of two that share it, the one without a contract. */
+  accountOfWallet(chainId: number, address: string): Promise<string | undefined>
 }
 
 const newId = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
@@ -127,6 +129,11 @@ export function userStore(db: SqlClient): UserStore {
       const other = contract === undefined ? `eip155:${chainId}:${address}` : address
       const shared = await rows(tx, 'select 1 from gw_users where principal = $1', [other])
       return shared.length > 0 ? undefined : address
+    },
+    async accountOfWallet(chainId, address) {
+      const text = 'select account_id from gw_users where principal in ($1, $2) order by principal limit 1'
+      const [row] = await rows(db, text, [address, `eip155:${chainId}:${address}`])
+      return row && toText(row['account_id'])
     },
   }
 }

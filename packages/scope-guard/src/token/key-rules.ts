@@ -1,0 +1,76 @@
+import { Fault } from '@gatewright/kernel'
+import type { JWK } from 'jose'
+
+const BY_CURVE: ReadonlyMap<string, string> = new Map([
+  ['P-256', 'ES256'],
+  ['P-384', 'ES384'],
+  ['P-521', 'ES512'],
+  ['Ed25519', 'EdDSA'],
+])
+
+const RSA_SIGNATURE = /^[RP]S(256|384|512)$/
+
+const LEAST_RSA_BITS = 2048
+const LEAST_RSA_EXPONENT = 65_537n
+
+/** The one name of an algorithm: RFC 9864 names EdDSA with an Ed25519 key `Ed25519`, and both are in use. */
+export function algorithmName(alg: unknown): unknown {
+  return alg === 'Ed25519' ? 'EdDSA' : alg
+}
+
+/**
+ * The one algorithm of a key: its `alg`, else what its curve implies, else (RSA) `rsaAlgorithm`. Undefined for
+ * keys that may not verify here: symmetric ones (whoever verifies could sign), private ones, other uses.
+ */
+export function algorithmOf(jwk: JWK, rsaAlgorithm: string): string | undefined {
+  if (jwk.kty === 'oct' || 'd' in jwk || (jwk.use !== undefined && jwk.use !== 'sig')) return undefined
+  if (jwk.key_ops !== undefined && !jwk.key_ops.includes('verify')) return undefined
+  if (jwk.kty === 'RSA')
+    return RSA_SIGNATURE.test(jwk.alg ?? rsaAlgorithm) ? (jwk.alg ?? rsaAlgorithm) : undefined
+  const implied = BY_CURVE.get(jwk.crv ?? '')
+  return jwk.alg === undefined || algorithmName(jwk.alg) === implied ? implied : undefined
+}
+
+/** Why a key is too weak to use, or undefined: an RSA modulus under 2,048 bits or an exponent under 65,537. */
+export function weaknessOf({ kty, kid, n = '', e = '' }: JWK): string | undefined {
+  if (kty !== 'RSA') return undefined
+  const bits = integerOf(n).toString(2).length
+  if (bits < LEAST_RSA_BITS) {
+    return `the RSA key "${kid}" must have at least ${LEAST_RSA_BITS} bits, not ${bits} bits: replace it`
+  }
+  const exponent = integerOf(e)
+  if (exponent >= LEAST_RSA_EXPONENT) return undefined
+  return `the RSA key "${kid}" must have an exponent of at least ${LEAST_RSA_EXPONENT}, not ${exponent}: replace it`
+}
+
+const integerOf = (base64url: string): bigint =>
+  BigInt(`0x0${Buffer.from(base64url, 'base64url').toString('hex')}`)
+
+/** The keys of a set that may verify something. Others are never looked at, so they cannot be at fault. */
+const verifying = (keys: readonly JWK[]): JWK[] => keys.filter(key => algorithmOf(key, 'RS256') !== undefined)
+
+const ambiguity = (kid: string): string =>
+  `two keys of the set have the kid "${kid}": publish each key under a kid of its own`
+
+/** Checks a set that will not change. Throws a `TypeError` that names the weak key, or the `kid` of two keys. */
+export function checkKeySet(keys: readonly JWK[]): void {
+  const seen = new Set<string>()
+  for (const key of verifying(keys)) {
+    const weakness = weaknessOf(key)
+    if (weakness !== undefined) throw new TypeError(weakness)
+    if (key.kid === undefined) continue
+    if (seen.has(key.kid)) throw new TypeError(ambiguity(key.kid))
+    seen.add(key.kid)
+  }
+}
+
+/**
+ * The key of a `kid` in a set that may change. Where no such key may verify, the first of another kind, or undefined.
+ * Fault: `ERR_KEYS_UNAVAILABLE` where two may, since which of them is meant must not be guessed. Other kids are served.
+ */
+export function findKey(keys: readonly JWK[], kid: string): JWK | undefined {
+  const named = keys.filter(key => key.kid === kid)
+  const [key, another] = verifying(named)
+  if (another) throw new Fault('ERR_KEYS_UNAVAILABLE', ambiguity(kid))
+  return key ?? named[0]
+}

@@ -1,0 +1,56 @@
+import { keyDigest } from '@gatewright/kernel'
+import { rows, type SqlClient, type SqlDialect, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
+import type { AuditEntry, AuditStorage } from './audit-port.ts'
+import { parse, readAuditEntry } from './records.ts'
+
+/** The columns of an audit row, in the order of `auditValues`. */
+export const AUDIT_COLUMNS = '(id, account, at, expires_at, entry)'
+
+/** Where audit rows are. */
+export const auditTable = (prefix: string): string => `${prefix}audit`
+
+/** The values of a row. Accounts are looked up by digest, because their ids may hold whatever a partner sends. */
+export function auditValues(entry: AuditEntry): SqlValue[] {
+  const { id, accountId, at, expiresAt } = entry
+  return [id, keyDigest(accountId), at, expiresAt, JSON.stringify(entry)]
+}
+
+/** Appends rows in an open transaction, all by one statement. */
+export async function appendAudit(
+  tx: SqlQueries,
+  prefix: string,
+  entries: readonly AuditEntry[],
+): Promise<void> {
+  if (entries.length === 0) return
+  const tuples = entries.map(
+    (_, n) => `($${5 * n + 1}, $${5 * n + 2}, $${5 * n + 3}, $${5 * n + 4}, $${5 * n + 5})`,
+  )
+  const text = `insert into ${auditTable(prefix)} ${AUDIT_COLUMNS} values ${tuples.join(', ')}`
+  await rows(tx, text, entries.flatMap(auditValues))
+}
+
+/** `AuditStorage` on either SQL store. */
+export function sqlAuditStorage(db: SqlClient, dialect: SqlDialect, prefix: string): AuditStorage {
+  const table = auditTable(prefix)
+  // Two hosts that collect at once take different rows instead of waiting for each other.
+  const skip = dialect === 'postgres' ? 'for update skip locked' : ''
+  return {
+    async list(accountId, limit, before) {
+      const found = await rows(
+        db,
+        `select entry from ${table} where account = $1 and at < $2 order by at desc, id desc limit $3`,
+        [keyDigest(accountId), before, limit],
+      )
+      return found.map(row => readAuditEntry(parse(row['entry'])))
+    },
+    async collect(limit, now) {
+      const gone = await rows(
+        db,
+        `delete from ${table} where id in
+          (select id from ${table} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
+        [now, limit],
+      )
+      return gone.length
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
+import type { AuditEntry, AuditStorage } from '../storage/audit-port.ts'
+import type { KeyStorage, SessionStorage } from '../storage/port.ts'
+import { auditEntry, childOf, keyRecord, sessionRecord, write } from './records.ts'
+import { at, HOSTILE, MINUTE, NOW, wins, type UnderTest } from './suite.ts'
+
+/** The ports of one store, which write the audit rows and read them. */
+export interface AuditedStorage {
+  readonly keys: KeyStorage
+  readonly sessions: SessionStorage
+  readonly audit: AuditStorage
+}
+
+const ALL = Number.MAX_SAFE_INTEGER
+
+/** The contract of `AuditStorage` and of those that write to it. `open` is called once per test. */
+export function auditContract(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<UnderTest<AuditedStorage>>,
+): void {
+  const test = openedTests(runner, open)
+  const rowsOf = (store: UnderTest<AuditedStorage>, accountId: string): Promise<readonly AuditEntry[]> =>
+    at(store, 1).audit.list(accountId, 1000, ALL)
+
+  runner.describe(`AuditStorage on ${name}`, () => {
+    test('keeps the rows of the commit that wins, and none of those that lost', async store => {
+      const account = randomUUID()
+      const rows = Array.from({ length: 20 }, () => [auditEntry(account), auditEntry(account)])
+      const results = await race(20, index =>
+        at(store, index).keys.commit(account, 0, { ...write(keyRecord(account)), audit: rows[index] ?? [] }),
+      )
+      assert.equal(wins(results), 1)
+      const won = rows[results.indexOf(true)] as AuditEntry[]
+      assert.deepEqual(byId(await rowsOf(store, account)), byId(won))
+    })
+
+    test('keeps the row of a session that is stored, and none of one that is refused', async store => {
+      const root = sessionRecord()
+      const child = childOf(root)
+      const { accountId } = root
+      const rows = [root, child, root, child].map(() => auditEntry(accountId)) as [
+        AuditEntry,
+        ...AuditEntry[],
+      ]
+      const policy = { id: randomUUID(), document: {} }
+      assert.equal(await at(store, 0).sessions.insert(root, [], rows[0]), true)
+      assert.equal(await at(store, 1).sessions.insert(child, [policy], rows[1]), true)
+      assert.deepEqual(byId(await rowsOf(store, accountId)), byId(rows.slice(0, 2)))
+      assert.equal(await at(store, 0).sessions.revoke(root.sessionId, NOW, rows[2]), 2)
+      assert.equal(await at(store, 1).sessions.insert(childOf(root), [policy], rows[3]), false)
+      assert.deepEqual(byId(await rowsOf(store, accountId)), byId(rows.slice(0, 3)))
+    })
+
+    test('notes a revocation once among simultaneous ones, and not where nothing was live', async store => {
+      const session = sessionRecord()
+      const { accountId, sessionId } = session
+      await at(store, 0).sessions.insert(session, [])
+      await race(20, index => at(store, index).sessions.revoke(sessionId, NOW, auditEntry(accountId)))
+      await at(store, 0).sessions.revoke(randomUUID(), NOW, auditEntry(accountId))
+      assert.equal((await rowsOf(store, accountId)).length, 1)
+    })
+
+    test('lists newest first, as many as asked, from before an instant, of one account', async store => {
+      const account = randomUUID()
+      const rows = [1, 2, 3].map(n => auditEntry(account, { at: NOW + n, scopes: n === 2 ? null : ['é'] }))
+      const audit = [rows[1], rows[0], rows[2]] as AuditEntry[]
+      await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
+      const { audit: port } = at(store, 1)
+      assert.deepEqual(await port.list(account, 10, ALL), rows.toReversed())
+      assert.deepEqual(await port.list(account, 2, NOW + 3), [rows[1], rows[0]])
+      assert.deepEqual(await port.list(account, 1, ALL), [rows[2]])
+      assert.deepEqual(await port.list(randomUUID(), 10, ALL), [])
+    })
+
+    test('keeps hostile accounts apart', async store => {
+      const run = randomUUID()
+      const rows = HOSTILE.map(text => auditEntry(run + text, { target: text }))
+      for (const row of rows) {
+        await at(store, 0).keys.commit(row.accountId, 0, { ...write(), audit: [row] })
+      }
+      for (const row of rows) assert.deepEqual(await rowsOf(store, row.accountId), [row])
+    })
+
+    test('keeps a row until its time, and collects no more than asked', async store => {
+      const account = randomUUID()
+      const kept = { expiresAt: NOW + MINUTE }
+      const audit = Array.from({ length: 3 }, () => auditEntry(account, kept))
+      await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
+      await at(store, 0).audit.collect(1000, NOW + MINUTE - 1)
+      assert.equal((await rowsOf(store, account)).length, 3)
+      assert.ok((await at(store, 1).audit.collect(2, NOW + MINUTE)) <= 2)
+      for (let round = 0; round < 20; round++) await at(store, round).audit.collect(2, NOW + MINUTE)
+      const { revision } = await at(store, 0).keys.load(account)
+      const later = auditEntry(account, { at: NOW + MINUTE, expiresAt: NOW + 2 * MINUTE })
+      await at(store, 1).keys.commit(account, revision, { ...write(), audit: [later] })
+      assert.deepEqual(await rowsOf(store, account), [later])
+    })
+  })
+}
+
+function byId(rows: readonly AuditEntry[]): readonly AuditEntry[] {
+  return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
+}

@@ -1,0 +1,127 @@
+// How long good tokens wait while their own address floods the server with junk: quiet, junk that is refused without a
+// signature check, and forged tokens. BENCH_SECONDS (default 10) per part, BENCH_JUNK (default 2000) per second.
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { toClaims } from '@gatewright/kernel'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { startChild } from '../harness/child.ts'
+import type { Flood } from './servers/flooded.child.ts'
+import { BENCH_AUDIENCE, BENCH_ISSUER, benchSession } from './tokens.ts'
+
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 10)
+const perSecond = Number(process.env['BENCH_JUNK'] ?? 2000)
+/** Good tokens of each kind a second. */
+const GOOD_PER_SECOND = 50
+const address = '192.0.2.1'
+const module = new URL('./servers/flooded.child.js', import.meta.url)
+
+const { publicKey, privateKey } = await generateKeyPair('EdDSA', { extractable: true })
+const jwk = { ...(await exportJWK(publicKey)), kid: 'bench', alg: 'EdDSA' }
+const sign = (index: number): Promise<string> =>
+  new SignJWT({ ...toClaims(benchSession(index, [])), iss: BENCH_ISSUER, aud: BENCH_AUDIENCE })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: 'bench' })
+    .sign(privateKey)
+let next = 0
+const fresh = (count: number): Promise<string[]> =>
+  Promise.all(Array.from({ length: count }, () => sign(next++)))
+const forgeable = await fresh(300)
+
+interface Answered {
+  readonly status: number
+  readonly ms: number
+}
+
+/** Sends tokens one after another at a rate, whether they are answered or not; the time counts from when each was due. */
+async function poll(port: number, tokens: readonly string[]): Promise<Answered[]> {
+  const agent = new Agent({ keepAlive: true })
+  const started = performance.now()
+  const all: Promise<Answered>[] = []
+  for (const [index, token] of tokens.entries()) {
+    const due = started + (index * 1000) / GOOD_PER_SECOND
+    while (performance.now() < due) await new Promise(resolve => setTimeout(resolve, due - performance.now()))
+    const headers = { authorization: `Bearer ${token}`, 'x-address': address }
+    all.push(
+      new Promise((resolve, reject) => {
+        request({ port, host: '127.0.0.1', agent, headers }, answer => {
+          answer.resume()
+          resolve({ status: answer.statusCode as number, ms: performance.now() - due })
+        })
+          .once('error', reject)
+          .end()
+      }),
+    )
+  }
+  const answered = await Promise.all(all)
+  agent.destroy()
+  return answered
+}
+
+function summary(name: string, answers: readonly Answered[]) {
+  const passed = answers.filter(({ status }) => status === 200)
+  const times = passed.map(({ ms }) => ms).sort((a, b) => a - b)
+  const at = (share: number): string =>
+    times.length === 0 ? '-' : (times[Math.ceil(times.length * share) - 1] as number).toFixed(2)
+  return { name, sent: answers.length, refused: answers.length - passed.length, p50: at(0.5), p99: at(0.99) }
+}
+
+async function part(title: string, junk: Flood['junk'] | undefined): Promise<object> {
+  const server = startChild(module, ['serve', JSON.stringify(jwk)])
+  const flooder = startChild(module, ['flood', ''])
+  try {
+    const [{ port }] = (await once(server, 'message')) as [{ port: number }]
+    const count = GOOD_PER_SECOND * seconds
+    const [known] = (await fresh(1)) as [string]
+    await poll(port, [known, ...(await fresh(20)), known])
+    const unknown = await fresh(count)
+    if (junk) {
+      flooder.send({
+        port,
+        address,
+        tokens: forgeable,
+        junk,
+        perSecond,
+        seconds: seconds + 1,
+      } satisfies Flood)
+      await once(flooder, 'message')
+      // The budget of the address is used up when the clock starts.
+      await new Promise(resolve => setTimeout(resolve, 500))
+    }
+    const cpu = async (): Promise<number> => {
+      const told = once(server, 'message')
+      server.send({})
+      const [{ user, system }] = (await told) as [NodeJS.CpuUsage]
+      return user + system
+    }
+    const before = await cpu()
+    const [knownAnswers, unknownAnswers] = await Promise.all([
+      poll(port, Array<string>(count).fill(known)),
+      poll(port, unknown),
+    ])
+    const busy = ((await cpu()) - before) / (seconds * 1e6)
+    const told = once(flooder, 'message')
+    if (junk) flooder.send({})
+    const result = {
+      title,
+      good: [summary('known', knownAnswers), summary('unknown', unknownAnswers)],
+      junk: junk ? ((await told) as [object])[0] : {},
+      serverCpu: `${(busy * 100).toFixed(0)} % of a core`,
+    }
+    console.log(`${title}: server ${result.serverCpu}, junk answered ${JSON.stringify(result.junk)}`)
+    for (const { name, sent, refused, p50, p99 } of result.good) {
+      console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${refused} of ${sent} refused`)
+    }
+    return result
+  } finally {
+    for (const child of [server, flooder]) if (child.connected) child.disconnect()
+  }
+}
+
+const results = [
+  await part('quiet', undefined),
+  await part(`${perSecond} cheap junk tokens per second`, 'cheap'),
+  await part(`${perSecond} forged tokens per second`, 'forged'),
+]
+mkdirSync(join('build', 'bench'), { recursive: true })
+writeFileSync(join('build', 'bench', 'flood.json'), `${JSON.stringify(results, null, 2)}\n`)

@@ -1,0 +1,50 @@
+import { manualClock } from '@gatewright/kernel/testing'
+import { branchOfXpub } from '@gatewright/reference-host'
+import t from 'tap'
+import { HDKey } from 'viem/accounts'
+import { startEvm } from '../harness/evm.ts'
+import { hostStoresEnv } from '../harness/host-stores.ts'
+import { startTestHost } from '../harness/host.ts'
+import { chainUser, payinChain } from '../harness/paid-host.ts'
+
+const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(5)).derive("m/44'/60'/0'")
+const { addressAt } = branchOfXpub(key.publicExtendedKey)
+
+t.test('two hosts of one Postgres never share an index, and budgets hold over both', async t => {
+  const chain = await startEvm()
+  t.teardown(() => chain.stop())
+  const clock = manualClock()
+  const { env } = await payinChain(chain, clock, { depositAddresses: [], xpub: key.publicExtendedKey })
+  const stores = await hostStoresEnv('postgres')
+  t.teardown(() => stores.drop())
+  const one = await startTestHost({ ...stores.env, ...env }, clock)
+  t.teardown(() => one.close())
+  const two = await startTestHost({ ...stores.env, ...env }, clock)
+  t.teardown(() => two.close())
+  const body = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
+  const users = []
+  for (const account of [1, 2, 3, 4]) {
+    const user = await chainUser(one.send, account, clock.now())
+    // The same key opens a session at the other host: both ask for one account at once.
+    const minted = await two.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+    const headers = (): Record<string, string> => ({
+      authorization: `Bearer ${minted.body['sessionToken'] as string}`,
+      'idempotency-key': crypto.randomUUID(),
+    })
+    const elsewhere = (): ReturnType<typeof two.send> =>
+      two.send('/user/v1/subscriptions/payin', { body, headers: headers() })
+    users.push({ user, elsewhere })
+  }
+  const answers = await Promise.all(
+    users.flatMap(({ user, elsewhere }) =>
+      Array.from({ length: 8 }, () => [user.write('/subscriptions/payin', body), elsewhere()]).flat(),
+    ),
+  )
+  const made = answers.filter(({ status }) => status === 200)
+  t.equal(made.length, 40, 'ten of each account, of 16 that were asked for at once')
+  const addresses = made.map(
+    ({ body: { data } }) => (data['payin'] as { payTo: { address: string } }).payTo.address,
+  )
+  const expected = Array.from({ length: 40 }, (_, n) => addressAt(n))
+  t.same(addresses.toSorted(), expected.toSorted(), 'the first 40, each once: what is refused takes none')
+})

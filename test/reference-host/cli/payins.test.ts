@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { manualClock } from '@gatewright/kernel/testing'
+import { branchOfXpub } from '@gatewright/reference-host'
+import t from 'tap'
+import { HDKey } from 'viem/accounts'
+import { mine, startEvm } from '../../harness/evm.ts'
+import { startTestHost, type TestHost } from '../../harness/host.ts'
+import { runNode } from '../../harness/node.ts'
+import { ask, chainUser, payinChain } from '../../harness/paid-host.ts'
+
+const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/60'/0'")
+const { addressAt } = branchOfXpub(key.publicExtendedKey)
+const chain = await startEvm()
+t.teardown(() => chain.stop())
+const clock = manualClock()
+const { env, pay, eurc } = await payinChain(chain, clock, {
+  depositAddresses: [],
+  xpub: key.publicExtendedKey,
+})
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-payins-'))
+t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const hostEnv = { ...env, DATA_DIR: dataDir, CHAIN_POLL_SECONDS: '300' }
+const gatewright = (...args: string[]): Promise<{ code: number | null; output: string }> =>
+  runNode(['packages/reference-host/dist/cli/main.js', ...args], {
+    ...{ PATH: process.env['PATH'], PORT: '0', ...hostEnv },
+  })
+
+/** Runs a host on the data folder for as long as `work` takes. */
+async function withHost<T>(work: (host: TestHost) => Promise<T>): Promise<T> {
+  const host = await startTestHost(hostEnv, clock)
+  try {
+    return await work(host)
+  } finally {
+    await host.close()
+  }
+}
+const anywhere = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
+
+t.test('lists an unmatched transfer with the account to credit, until it is handled', async t => {
+  const { code, output } = await gatewright('payins', 'unmatched')
+  t.match({ code, output }, { code: 0, output: /^No unmatched transfers\.$/m })
+  const txHash = await withHost(async host => {
+    const user = await chainUser(host.send, 1, clock.now())
+    const payin = await ask(user, anywhere)
+    t.equal(payin.payTo?.address, addressAt(0))
+    const hash = await pay(16, addressAt(0), 12n, eurc)
+    await mine(chain.url, 30)
+    await host.chore(`watch chain ${chain.chainId}`)
+    clock.advance(300_000)
+    await host.chore(`audit chain ${chain.chainId}`)
+    return hash
+  })
+  const listed = await gatewright('payins', 'unmatched')
+  const reference = `${chain.chainId}:${txHash}:0`
+  const line = new RegExp(`wrong_amount +12 +EURC +0x\\w+ +acc_\\w+ +payin_\\w+ +${reference}$`, 'm')
+  t.match(listed, { code: 0, output: line })
+  const [account] = /acc_\w+/.exec(listed.output) ?? []
+  const credit = await gatewright('ledger', 'credit', account as string, '10', reference, '--yes')
+  t.match(credit, { code: 0, output: /^Credited\./ })
+  t.match(await gatewright('payins', 'handled', reference), { code: 0, output: /is handled/ })
+  t.match(await gatewright('payins', 'handled', reference), { code: 1, output: /no unmatched transfer/ })
+  t.match(await gatewright('payins', 'handled', 'x'), { code: 1, output: /no unmatched transfer x is open/ })
+  t.match(await gatewright('payins', 'unmatched'), { code: 0, output: /^No unmatched transfers\.$/m })
+})
+
+t.test('skips addresses that a lost database may have given out', async t => {
+  t.match(await gatewright('payins', 'skip-addresses', '40'), { code: 1, output: /needs --yes/ })
+  t.match(await gatewright('payins', 'skip-addresses', '0', '--yes'), { code: 1, output: /COUNT must be/ })
+  t.match(await gatewright('payins', 'skip-addresses', '40', '--yes'), {
+    code: 0,
+    output: /^xpub \S+: the next index is 41\.$/m,
+  })
+  await withHost(async host => {
+    const user = await chainUser(host.send, 2, clock.now())
+    t.equal((await ask(user, anywhere)).payTo?.address, addressAt(41))
+    const metrics = await (await fetch(`${host.url}/metrics`)).text()
+    t.match(metrics, /^gatewright_deposit_next_index\{xpub="[\w-]{43}"\} 41$/m)
+  })
+})

@@ -1,0 +1,167 @@
+// Every use of an API key is judged by the key's whole policy chain, whatever operation it is used for.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
+import { runNode } from '../harness/node.ts'
+
+interface Described {
+  readonly operationId: string
+  readonly security: Record<string, unknown>[]
+}
+
+/** A use of a key: the operation's id, and where and how it is called. */
+interface KeyUse {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly side: 'user' | 'partner'
+}
+
+/** Every operation and path that takes an API key. With `DIRECT_USER_KEY`, that is whatever takes a user session too. */
+async function keyUses(host: TestHost): Promise<KeyUse[]> {
+  const { body } = await host.send('/openapi.json')
+  const paths = Object.entries(body['paths'] as Record<string, Record<string, Described>>)
+  return paths.flatMap(([path, item]) =>
+    Object.entries(item).flatMap(([method, { operationId, security }]): KeyUse[] => {
+      const schemes = security.flatMap(Object.keys)
+      const [tag, verb] = operationId.split('_') as [string, string]
+      const use = {
+        id: `${tag}.${verb}`,
+        method: method.toUpperCase(),
+        path: path.replaceAll(/\{\w+\}/g, 'any'),
+      }
+      if (schemes.includes('PartnerKey')) return [{ ...use, side: 'partner' }]
+      const byUser = schemes.includes('UserKey') || schemes.includes('UserSessionBearer')
+      return byUser ? [{ ...use, side: 'user' }] : []
+    }),
+  )
+}
+
+/** Policies that forbid every use of a key, by the rule that they name. */
+const CLOSED: Readonly<Record<string, (ids: readonly string[]) => object>> = {
+  allowedIps: () => ({ allowedIps: ['203.0.113.9'] }),
+  notAfter: () => ({ notAfter: '2020-01-01T00:00:00Z' }),
+  notBefore: () => ({ notBefore: '2100-01-01T00:00:00Z' }),
+  denyOperations: ids => ({ denyOperations: ids }),
+  allowOperations: () => ({ allowOperations: ['cards.unheardOf'] }),
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-key-policies-'))
+t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const partnerKey = async (policy?: object): Promise<string> => {
+  const command = ['packages/reference-host/dist/cli/main.js', 'partner-keys', 'create', 'Acme', '--json']
+  const more = policy ? ['--policy', JSON.stringify(policy)] : []
+  const { output } = await runNode([...command, ...more], { PATH: process.env['PATH'], DATA_DIR: dataDir })
+  return (JSON.parse(output) as { key: string }).key
+}
+const PARTNER_OPERATIONS = ['users.resolve', 'sessions.createForPartner']
+const partnerKeys: Record<string, string> = {}
+for (const [rule, policy] of Object.entries(CLOSED))
+  partnerKeys[rule] = await partnerKey(policy(PARTNER_OPERATIONS))
+const openPartnerKey = await partnerKey()
+
+const host = await startTestHost({ DATA_DIR: dataDir, DIRECT_USER_KEY: 'on' })
+t.teardown(() => host.close())
+const uses = await keyUses(host)
+const use = ({ method, path, side }: KeyUse, key: string): Promise<Answer> =>
+  host.send(path, {
+    method,
+    headers: { [`x-${side}-key`]: key, 'idempotency-key': 'policy-of-a-key' },
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+  })
+
+t.test('the table has the operations that take a key', async t => {
+  const ids = new Set(uses.map(({ id }) => id))
+  for (const id of [
+    'keys.rotate',
+    'sessions.create',
+    'keys.create',
+    'subscriptions.payin',
+    ...PARTNER_OPERATIONS,
+  ]) {
+    t.ok(ids.has(id), id)
+  }
+})
+
+for (const [rule, policyFor] of Object.entries(CLOSED)) {
+  t.test(`a key under a closed ${rule} is refused by every operation that takes a key`, async t => {
+    const userPolicy = policyFor([...new Set(uses.filter(({ side }) => side === 'user').map(({ id }) => id))])
+    const { key } = await bootstrapUser(host.send, { policy: userPolicy })
+    for (const one of uses) {
+      const answer = await use(one, one.side === 'user' ? key : (partnerKeys[rule] as string))
+      t.match(answer, { status: 403, body: { error: 'policy_blocked', rule } }, `${one.method} ${one.path}`)
+    }
+  })
+}
+
+t.test('an unbound key is refused by no policy', async t => {
+  const { key } = await bootstrapUser(host.send)
+  for (const one of uses) {
+    const answer = await use(one, one.side === 'user' ? key : openPartnerKey)
+    t.not(answer.body['error'], 'policy_blocked', `${one.method} ${one.path}`)
+    t.not(answer.status, 401, `${one.method} ${one.path}`)
+  }
+})
+
+t.test('a stolen key that is bound to an address can neither rotate itself nor mint', async t => {
+  const owner = await bootstrapUser(host.send, { policy: { allowedIps: ['198.51.100.7'] } })
+  const at = (address: string): Record<string, string> => ({
+    'x-forwarded-for': address,
+    'x-user-key': owner.key,
+  })
+  const rotate = `/user/v1/keys/${owner.key.slice('gw_sandbox_user_'.length).slice(0, 16)}/rotate`
+  for (const path of [rotate, '/user/v1/sessions', '/consumer/v1/sessions']) {
+    const answer = await host.send(path, { body: {}, headers: at('203.0.113.66') })
+    t.match(answer, { status: 403, body: { error: 'policy_blocked', rule: 'allowedIps' } }, path)
+  }
+  t.equal((await host.send('/user/v1/sessions', { body: {}, headers: at('198.51.100.7') })).status, 200)
+  t.equal((await host.send(rotate, { body: {}, headers: at('198.51.100.7') })).status, 200)
+})
+
+t.test('the policies of every key above bind too, and calls are counted', async t => {
+  const parent = await bootstrapUser(host.send, {
+    policy: { limits: [{ operations: ['sessions.create'], maxCount: 2, window: 'day' }] },
+  })
+  const made = await host.send('/user/v1/keys', { body: {}, headers: bearer(parent.token) })
+  const mint = (): Promise<Answer> =>
+    host.send('/user/v1/sessions', {
+      body: {},
+      headers: { 'x-user-key': made.body['userApiKey'] as string },
+    })
+  t.equal((await mint()).status, 200)
+  t.equal((await mint()).status, 200)
+  t.match(await mint(), { status: 403, body: { error: 'policy_blocked' } })
+})
+
+t.test('rotation is limited like minting, and a successor inherits what is used up', async t => {
+  const tight = await startTestHost({ RATE_LIMITS: '{"mintsPerKeyPerMinute":3}' })
+  t.teardown(() => tight.close())
+  let { key } = await bootstrapUser(tight.send)
+  const rotate = (): Promise<Answer> =>
+    tight.send(`/user/v1/keys/${key.slice('gw_sandbox_user_'.length).slice(0, 16)}/rotate`, {
+      body: {},
+      headers: { 'x-user-key': key },
+    })
+  for (let n = 0; n < 3; n++) {
+    const answer = await rotate()
+    t.equal(answer.status, 200)
+    key = answer.body['userApiKey'] as string
+  }
+  t.match(await rotate(), { status: 429, body: { error: 'rate_limited', limit: 'mintsPerKeyPerMinute' } })
+})
+
+t.test('every use of a key counts against a limit, reads of partners included', async t => {
+  const tight = await startTestHost({ RATE_LIMITS: '{"guardedPerKeyPerMinute":3}' })
+  t.teardown(() => tight.close())
+  const resolve = (): Promise<Answer> =>
+    tight.send('/partner/v1/users/resolve', {
+      body: { userId: 'ann' },
+      headers: { 'x-partner-key': tight.partnerKey },
+    })
+  for (let n = 0; n < 3; n++) t.equal((await resolve()).status, 200)
+  t.match(await resolve(), { status: 429, body: { error: 'rate_limited', limit: 'usesPerKeyPerMinute' } })
+})
+
+t.test('reports no failure for any of this', async t => t.same(host.failures, []))

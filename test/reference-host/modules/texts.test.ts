@@ -1,0 +1,212 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
+import type { Answer } from '../../harness/host.ts'
+import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
+import type { Place, Schema } from '../../harness/texts.ts'
+
+t.setTimeout(300_000)
+const host = await startTestHost({ RATE_LIMITS: 'off' })
+t.teardown(() => host.close())
+
+interface Described {
+  readonly operationId: string
+  /** An old spelling of another path. */
+  readonly deprecated?: boolean
+  readonly security: readonly Record<string, unknown>[]
+  readonly parameters: readonly { name: string; in: string }[]
+  readonly requestBody?: {
+    readonly content: { 'application/json': { schema: Schema; example?: Record<string, unknown> } }
+  }
+}
+const description = (await host.send('/openapi.json')).body
+const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>)
+  .filter(([path]) => path !== '/metrics')
+  .flatMap(([path, item]) =>
+    Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
+  )
+type Operation = (typeof operations)[number]
+/** Each operation once: further paths of one have a number behind its id. */
+const current = operations.filter(each => each.deprecated !== true && !/_\d$/.test(each.operationId))
+
+const user = await bootstrapUser(host.send)
+const partner = { 'x-partner-key': host.partnerKey }
+const resolve = (userId: string): Promise<Answer> =>
+  host.send('/partner/v1/users/resolve', { body: { userId }, headers: partner })
+const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
+await resolve('ann')
+const partnerToken = (await open({ userId: 'ann', scopes: ['cards.read'] })).body.data[
+  'sessionToken'
+] as string
+
+/** Headers that prove whatever credential an operation takes, and a fresh idempotency key. */
+function credentials({ security }: Operation): Record<string, string> {
+  const names = security.flatMap(Object.keys)
+  const token = names.includes('PartnerSessionBearer') ? partnerToken : user.token
+  const byKey = names.includes('PartnerKey') ? partner : {}
+  return { ...bearer(token), ...byKey, 'idempotency-key': randomUUID() }
+}
+
+const payinOf = async (): Promise<string> => {
+  const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
+  const made = await host.send('/user/v1/subscriptions/payin', { body: { amountCents: 1 }, headers })
+  return (made.body.data['payin'] as { id: string }).id
+}
+const payinId = await payinOf()
+
+/** A body that the operation takes: the published example, with what exists here in place of made-up values. */
+async function goodBody(
+  { operationId, requestBody }: Operation,
+  member?: unknown,
+): Promise<Record<string, unknown>> {
+  if (operationId.startsWith('auth_bootstrap')) return signedBootstrap(newWallet())
+  const { userId, ...rest } = requestBody?.content['application/json'].example ?? {}
+  // An old name beside its current one must say the same.
+  const example = userId === undefined || member === 'externalUserId' ? rest : { userId, ...rest }
+  return { ...example, ...('payinId' in example ? { payinId } : {}) }
+}
+
+const sent = async (operation: Operation, body: unknown, path = operation.path): Promise<Answer> => {
+  const { method } = operation
+  const options = method === 'GET' || method === 'DELETE' ? { method } : { method, body }
+  return host.send(path, { ...options, headers: credentials(operation) })
+}
+
+/** The texts of an answer that have a name, wherever they stand. */
+function texts(value: unknown, name: string): unknown[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, each]) => [
+    ...(key === name && typeof each === 'string' ? [each] : []),
+    ...texts(each, name),
+  ])
+}
+
+/** What the refusal of a schema names. An old name is refused under its current one. */
+const fieldOf = (at: Place['at']): string =>
+  at.map(name => (name === 'externalUserId' ? 'userId' : name)).join('.')
+
+/** What is wrong with the answer to a body with a text at a place; undefined when nothing is. */
+async function problem(
+  operation: Operation,
+  { at, takes }: Place,
+  text: string,
+): Promise<string | undefined> {
+  const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
+  const { status, body } = await sent(operation, put(await goodBody(operation, at[0]), at, text), path)
+  if (status >= 500) return `answers ${status}`
+  const lost = !text.isWellFormed() || text.includes('\0')
+  if (lost || takes?.(text) === false) {
+    const [field, named] = [String(body['field']), lost ? String(at[0]) : fieldOf(at)]
+    return status === 400 && field === named ? undefined : `answers ${status} with the field ${field}`
+  }
+  if (status >= 300) return undefined
+  const echoes = texts(body, String(at.at(-1)))
+  return echoes.every(echo => echo === text) ? undefined : `comes back as ${JSON.stringify(echoes)}`
+}
+
+t.test('no text in any body is a 5xx; what is accepted comes back as it was', async t => {
+  const withBody = current.filter(({ requestBody }) => requestBody !== undefined)
+  t.ok(withBody.length >= 11, 'the table was read')
+  let [asked, names] = [0, 0]
+  for (const operation of withBody) {
+    const { schema } = operation.requestBody?.content['application/json'] as { schema: Schema }
+    const places: Place[] = [...textPlaces(schema), { at: ['unknownMember'] }]
+    names += places.filter(({ takes }) => takes).length
+    for (const place of places) {
+      const found = await Promise.all(
+        Object.entries(HOSTILE_TEXTS).map(async ([what, text]) => {
+          const wrong = await problem(operation, place, text)
+          return wrong === undefined ? [] : [`${place.at.join('.')}: ${what} ${wrong}`]
+        }),
+      )
+      asked += found.length
+      t.same(found.flat(), [], `${operation.method} ${operation.path}`)
+    }
+  }
+  t.ok(names >= 6, 'names were among them')
+  t.comment(`${asked} requests`)
+  t.same(host.failures, [])
+})
+
+t.test('a path parameter that is no id is 404, also behind an id that exists', async t => {
+  const withId = current.filter(({ path }) => path.includes('{'))
+  t.ok(withId.length >= 5, 'the table was read')
+  const keys = await host.send('/user/v1/keys', { headers: bearer(user.token) })
+  const { id: keyId } = (keys.body['keys'] as { id: string }[])[0] as { id: string }
+  for (const operation of withId) {
+    const paths = ['', keyId, payinId].flatMap(id =>
+      HOSTILE_ESCAPES.map(each => operation.path.replaceAll(/\{\w+\}/g, () => id + each)),
+    )
+    const statuses = await Promise.all(
+      paths.map(async path => [path, (await sent(operation, { revoke: true }, path)).status] as const),
+    )
+    const wrong = statuses.filter(([, status]) => status !== 404)
+    t.same(wrong, [], `${operation.method} ${operation.path}`)
+  }
+  t.same(host.failures, [])
+})
+
+t.test('a query parameter that cannot be what it should is 400 and named', async t => {
+  let asked = 0
+  for (const operation of current) {
+    for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
+      const answers = await Promise.all(
+        HOSTILE_ESCAPES.map(escaped => sent(operation, undefined, `${operation.path}?${name}=${escaped}`)),
+      )
+      const wrong = answers.filter(({ status, body }) => status !== 400 || body['field'] !== name)
+      t.same(wrong, [], `${operation.path} ${name}`)
+      asked += answers.length
+    }
+  }
+  t.ok(asked > 100, 'the table was read')
+  t.same(host.failures, [])
+})
+
+t.test('JSON that is too deep or no UTF-8 is 400; a member named __proto__ gives nothing', async t => {
+  for (const operation of current.filter(({ requestBody }) => requestBody !== undefined)) {
+    const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
+    const good = await goodBody(operation)
+    const members = ['unknownMember', 'metadata', 'policy', 'userId', 'scopes']
+    for (const [member, levels] of members.flatMap(member =>
+      [33, 5000, 60_000].map(levels => [member, levels] as const),
+    )) {
+      const { [member]: _replaced, ...rest } = good
+      const body = JSON.stringify({ ...rest, last: 0 }).replace(
+        '"last":0',
+        () => `"${member}":${nestedJson(levels - 1)}`,
+      )
+      const answer = await sent(operation, body, path)
+      t.match(
+        answer,
+        { status: 400, body: { field: member } },
+        `${operation.path} ${member}: ${levels} levels`,
+      )
+    }
+    const body = Buffer.from('{"unknownMember":"bob\u00ff"}', 'latin1')
+    const headers = { 'content-type': 'application/json', ...credentials(operation) }
+    const { status } = await fetch(host.url + path, { method: operation.method, headers, body })
+    t.equal(status, 400, `${operation.path}: bytes that are not UTF-8`)
+    const required = operation.requestBody?.content['application/json'].schema.required ?? []
+    const proto = await sent(operation, `{"__proto__":${JSON.stringify(good)}}`, path)
+    if (required.length > 0)
+      t.equal(proto.status, 400, `${operation.path}: what is required is not inherited`)
+    else t.ok(proto.status < 500, `${operation.path}: __proto__`)
+  }
+  t.same(host.failures, [])
+})
+
+t.test('metadata and unknown members of a pay-in come back as they were sent', async t => {
+  const kept = Object.values(HOSTILE_TEXTS).filter(text => text.isWellFormed() && !text.includes('\0'))
+  const properties = {
+    metadata: Object.fromEntries(kept.map((text, index) => [text, { deep: [index, text] }])),
+    [kept[0] as string]: kept,
+  }
+  const body = JSON.stringify({ amountCents: 1, ...properties }).replace('{', '{"__proto__":{"a":1},')
+  const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
+  const made = await host.send('/user/v1/subscriptions/payin', { body, headers })
+  t.equal(made.status, 200)
+  const { id } = made.body.data['payin'] as { id: string }
+  const read = await host.send(`/user/v1/subscriptions/payins/${id}`, { headers: bearer(user.token) })
+  const { properties: echoed } = read.body.data['payin'] as { properties: object }
+  t.equal(JSON.stringify(echoed), JSON.stringify(JSON.parse(body.replace('"amountCents":1,', ''))))
+})

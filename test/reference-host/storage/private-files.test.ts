@@ -1,0 +1,69 @@
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { spawnHost, type HostProcess } from '../../harness/host.ts'
+
+function dataDir(t: Test): string {
+  const made = mkdtempSync(join(tmpdir(), 'gatewright-private-'))
+  t.teardown(() => rmSync(made, { recursive: true, force: true }))
+  return made
+}
+
+async function started(t: Test, folder: string): Promise<HostProcess> {
+  const host = await spawnHost(folder)
+  t.teardown(() => host.stop('SIGKILL'))
+  return host
+}
+
+const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8)
+const modes = (folder: string): Record<string, string> =>
+  Object.fromEntries(readdirSync(folder).map(name => [name, modeOf(join(folder, name))]))
+
+const NAMES = [
+  'host.lock',
+  'host.lock-journal',
+  'host.sqlite',
+  'host.sqlite-shm',
+  'host.sqlite-wal',
+  'secrets.json',
+]
+const PRIVATE = Object.fromEntries(NAMES.map(name => [name, '600']))
+
+t.test('makes a data folder that its owner alone can read, whatever the umask', async t => {
+  const folder = join(dataDir(t), 'new')
+  const umask = process.umask(0)
+  const host = await started(t, folder).finally(() => process.umask(umask))
+  t.same(modes(folder), PRIVATE)
+  t.equal(modeOf(folder), '700')
+  await host.stop('SIGTERM')
+})
+
+t.test('closes a data folder that others could read, with all that a killed host left in it', async t => {
+  const folder = dataDir(t)
+  await (await started(t, folder)).stop('SIGKILL')
+  // What a start that died while it wrote its secrets leaves, and a copy that an operator made.
+  for (const name of ['secrets.json.new', 'secrets.json.bak']) writeFileSync(join(folder, name), '{}')
+  t.ok(readdirSync(folder).includes('host.sqlite-wal'), 'the kill left the log of the database')
+  for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666)
+  writeFileSync(join(folder, 'notes.txt'), 'not ours')
+  chmodSync(join(folder, 'notes.txt'), 0o644)
+  chmodSync(folder, 0o777)
+  await started(t, folder)
+  t.same(modes(folder), {
+    ...PRIVATE,
+    ...{ 'secrets.json.new': '600', 'secrets.json.bak': '600', 'notes.txt': '644' },
+  })
+  t.equal(modeOf(folder), '700')
+})
+
+t.test(
+  'leaves a folder open that is shared by design, such as /tmp, and closes its own files in it',
+  async t => {
+    const folder = dataDir(t)
+    chmodSync(folder, 0o1777)
+    await started(t, folder)
+    t.same(modes(folder), PRIVATE)
+    t.equal(modeOf(folder), '1777')
+  },
+)

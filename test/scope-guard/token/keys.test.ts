@@ -1,0 +1,153 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { localKeys, remoteKeys, type KeySource } from '@gatewright/scope-guard'
+import fc from 'fast-check'
+import { exportJWK, type CryptoKey, type JWK } from 'jose'
+import t, { type Test } from 'tap'
+import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
+
+const rule = { operation: 'cards.list' }
+const unavailable = { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' }
+
+async function rsaKey(kid: string, modulusLength: number, publicExponent = 65_537): Promise<SigningKey> {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength, publicExponent })
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid, alg: 'RS256' }
+  return { privateKey: privateKey as unknown as CryptoKey, jwk }
+}
+
+/** Sends a guard with these keys a token that claims to be by `key`; a junk signature, since a weak key signs nothing here. */
+async function sender(keys: KeySource) {
+  const { guard, clock } = await bench({ keys })
+  const good = claims(session(clock.now()))
+  const check = async (token: string) => guard.check({ authorization: `Bearer ${token}` }, rule)
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
+  return {
+    signed: async (key: SigningKey, header = {}) => check(await sign(key, good, header)),
+    claimed: async ({ kid, alg }: JWK) =>
+      check(`${encode({ kid, alg, typ: 'at+jwt' })}.${encode(good)}.AAAA`),
+  }
+}
+
+/** A server of one JWKS that the test can replace. */
+async function jwksServer(test: Test, keys: readonly JWK[]) {
+  const published = { keys }
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(published))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  test.teardown(() => server.close())
+  return { published, url: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`) }
+}
+
+t.test('takes EdDSA and Ed25519 for one algorithm, on tokens and on keys (RFC 9864)', async t => {
+  const { jwk, privateKey } = await signingKey('EdDSA', 'ed')
+  const { alg: _, ...unnamed } = jwk
+  const spellings: JWK[] = [unnamed, { ...unnamed, alg: 'EdDSA' }, { ...unnamed, alg: 'Ed25519' }]
+  for (const published of spellings) {
+    const { signed } = await sender(localKeys({ keys: [published] }))
+    for (const alg of ['EdDSA', 'Ed25519']) {
+      t.match(await signed({ jwk, privateKey }, { alg }), { ok: true }, `${published.alg} and ${alg}`)
+    }
+  }
+})
+
+t.test('takes neither name for a key of another kind', async t => {
+  const ec = await signingKey('ES256', 'ec')
+  const { claimed } = await sender(localKeys({ keys: [ec.jwk] }))
+  for (const alg of ['EdDSA', 'Ed25519', 'Ed448']) {
+    t.match(await claimed({ kid: 'ec', alg }), { code: 'unauthorized' })
+  }
+  const renamed = await sender(localKeys({ keys: [{ ...ec.jwk, alg: 'Ed25519' }] }))
+  t.match(await renamed.signed(ec, { alg: 'ES256' }), { code: 'unauthorized' })
+  const ed = await signingKey('EdDSA', 'ed')
+  const other = await sender(localKeys({ keys: [{ ...ed.jwk, alg: 'Ed448' }] }))
+  t.match(await other.signed(ed, { alg: 'EdDSA' }), { code: 'unauthorized' })
+})
+
+t.test('refuses a static set with a weak RSA key at construction, and names the key', async t => {
+  for (const [bits, exponent, cause] of [
+    [1024, 65_537, /"weak".*1024 bits/],
+    [2047, 65_537, /"weak".*2047 bits/],
+    [2048, 3, /"weak".*exponent.*3/],
+    [2048, 17, /"weak".*exponent.*17/],
+  ] as const) {
+    const { jwk } = await rsaKey('weak', bits, exponent)
+    t.throws(() => localKeys({ keys: [jwk] }), { name: 'TypeError', message: cause })
+    t.throws(() => localKeys({ keys: [{ ...jwk, alg: 'PS256' }] }), { name: 'TypeError', message: cause })
+  }
+  t.doesNotThrow(
+    () => localKeys({ keys: [{ kty: 'oct', k: 'AAAA', kid: 'weak' }] }),
+    'never verifies anything',
+  )
+  const strong = await rsaKey('strong', 2048)
+  t.match(await (await sender(localKeys({ keys: [strong.jwk] }))).signed(strong), { ok: true })
+})
+
+t.test('refuses a static set with two keys of one kid at construction, and names the kid', async t => {
+  const [one, two] = [await signingKey('EdDSA', 'twin'), await signingKey('ES256', 'twin')]
+  const twice = { name: 'TypeError', message: /"twin"/ }
+  t.throws(() => localKeys({ keys: [one.jwk, two.jwk] }), twice)
+  t.throws(() => localKeys({ keys: [one.jwk, one.jwk] }), twice)
+  const encryption = { ...two.jwk, use: 'enc' }
+  const { signed } = await sender(localKeys({ keys: [encryption, one.jwk] }))
+  t.match(await signed(one), { ok: true }, 'a key that may not verify is not guessed at')
+})
+
+t.test(
+  'answers a fault for tokens of a weak or ambiguous key of a live set, and serves the others',
+  async t => {
+    const [good, weak] = [await signingKey('EdDSA', 'good'), await rsaKey('weak', 1024)]
+    const [one, two] = [await signingKey('EdDSA', 'twin'), await signingKey('EdDSA', 'twin')]
+    const keys = [weak.jwk, one.jwk, good.jwk, two.jwk]
+    const { url } = await jwksServer(t, keys)
+    for (const source of [localKeys(() => ({ keys })), remoteKeys(url)]) {
+      const { signed, claimed } = await sender(source)
+      t.match(await signed(good), { ok: true })
+      await t.rejects(claimed(weak.jwk), { ...unavailable, message: /"weak".*1024 bits/ })
+      await t.rejects(signed(one), { ...unavailable, message: /"twin"/ })
+      await t.rejects(signed(two), { ...unavailable, message: /"twin"/ })
+      t.match(await signed(good), { ok: true })
+    }
+  },
+)
+
+t.test('refuses a weak key of any key source with a fault that names it', async t => {
+  const { jwk } = await rsaKey('weak', 2048, 3)
+  const { claimed } = await sender(async () => jwk)
+  await t.rejects(claimed(jwk), { ...unavailable, message: /"weak".*exponent/ })
+})
+
+t.test('serves a remote kid again as soon as the set names it once', async t => {
+  const [one, two] = [await signingKey('EdDSA', 'twin'), await signingKey('EdDSA', 'twin')]
+  const { url, published } = await jwksServer(t, [one.jwk, two.jwk])
+  const { signed } = await sender(remoteKeys(url, { maxAgeMs: 0 }))
+  await t.rejects(signed(one), unavailable)
+  published.keys = [one.jwk]
+  t.match(await signed(one), { ok: true })
+  t.match(await signed(two), { code: 'unauthorized' })
+})
+
+t.test('accepts an RSA modulus of 2,048 bits and more however it is padded, and no shorter one', async () => {
+  const top = fc.integer({ min: 1, max: 255 })
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 600 }),
+      top,
+      fc.integer({ min: 0, max: 3 }),
+      (length, first, zeros) => {
+        const bytes = Buffer.concat([Buffer.alloc(zeros), Buffer.from([first]), Buffer.alloc(length - 1, 1)])
+        const bits = (length - 1) * 8 + (32 - Math.clz32(first))
+        const jwk = { kty: 'RSA', kid: 'k', e: 'AQAB', n: bytes.toString('base64url') }
+        let refused = false
+        try {
+          localKeys({ keys: [jwk] })
+        } catch {
+          refused = true
+        }
+        return refused === bits < 2048
+      },
+    ),
+  )
+})

@@ -1,0 +1,243 @@
+import { pickRecover, type NonceStorage } from '@gatewright/signature-verifier'
+import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { migrate as migratePostgres, postgresStorage } from '@gatewright/signature-verifier/postgres'
+import { redisStorage } from '@gatewright/signature-verifier/redis'
+import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/signature-verifier/sqlite'
+import fc from 'fast-check'
+import t from 'tap'
+import { createPublicClient, http, type Hex } from 'viem'
+import { concatHex, encodeAbiParameters, numberToHex, serializeErc6492Signature, size } from 'viem/utils'
+import { delegate } from '../harness/delegate.ts'
+import { contractsOf } from '../harness/contracts.ts'
+import { rpc, startEvm, transact } from '../harness/evm.ts'
+import { openPostgres, openRedis, openSqlite, uniqueName } from '../harness/stores.ts'
+import { fieldsFor, newWallet, openVerifier, textB, type Fields } from './wallets.ts'
+
+// An account with a key and with code (EIP-7702). The code takes the account's key and an owner's, in many encodings.
+const chain = await startEvm()
+t.teardown(() => chain.stop())
+const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')['DelegatedWallet'] as Hex
+const { contractAddress } = await transact(chain.url, { data: code })
+const [account, owner, factory] = [newWallet(), newWallet(), newWallet().address]
+await delegate(chain, account, contractAddress)
+const ownerWord = concatHex([`0x${'00'.repeat(12)}`, owner.address])
+await rpc(chain.url, 'anvil_setStorageAt', account.address, '0x0', ownerWord)
+
+const recovery = await pickRecover()
+const client = createPublicClient({ transport: http(chain.url, { retryCount: 0 }) })
+const address = account.address.toLowerCase()
+const contractPrincipal = `eip155:${chain.chainId}:${address}`
+
+/** A verifier that asks the chain and lets one factory deploy wallets in simulation. */
+function openHost(nonces: NonceStorage) {
+  const chains = { [chain.chainId]: { rpc: client, factories: [factory] } }
+  const bounds = { waiting: 1000, waitingPerClass: 1000 }
+  const contractWallets = { chains, ...bounds, timeoutMs: 30_000 }
+  return openVerifier({ nonces, ...recovery, recoveries: bounds, contractWallets })
+}
+
+type Host = ReturnType<typeof openHost>
+const statementFor = ({ clock }: Host): Fields => fieldsFor(account, clock, { chainId: chain.chainId })
+
+const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+const word = (value: bigint): string => value.toString(16).padStart(64, '0')
+const wrap = (signature: Hex, by: Hex = factory, data: Hex = '0x1234'): Hex =>
+  serializeErc6492Signature({ address: by, data, signature })
+
+/** One encoding of a signature, and its name. */
+type Form = readonly [name: string, signature: Hex]
+
+/** A key's signature (65 bytes, v 27 or 28) in the forms that the verifier accepts from a key. */
+function acceptedForms(signature: Hex): readonly Form[] {
+  const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), Number(`0x${signature.slice(130)}`)]
+  const compact: Hex = `0x${r}${word(BigInt(`0x${s}`) | (BigInt(v - 27) << 255n))}`
+  return [
+    ['plain', signature],
+    ['v 0 or 1', `0x${r}${s}0${v - 27}`],
+    ['EIP-2098', compact],
+  ]
+}
+
+/** The same key's signature in other forms that begin with it, and that a wallet contract may take. */
+function otherForms(signature: Hex): readonly Form[] {
+  const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)]
+  const compact: Hex = `0x${r}${word(BigInt(`0x${s}`) | (v === '1c' ? 1n << 255n : 0n))}`
+  const mirrored = word(ORDER - BigInt(`0x${s}`))
+  const suffix = encodeAbiParameters([{ type: 'address' }, { type: 'bytes' }], [factory, '0x'])
+  const length = numberToHex(size(suffix), { size: 32 })
+  return [
+    ['a byte behind', `${signature}00`],
+    ['a word behind', `${signature}${'ab'.repeat(32)}`],
+    ['twice', concatHex([signature, signature])],
+    ['EIP-2098, a byte behind', `${compact}1b`],
+    ['EIP-2098, two bytes behind', `${compact}abcd`],
+    ['high s', `0x${r}${mirrored}${v === '1b' ? '1c' : '1b'}`],
+    ['high s, the other v', `0x${r}${mirrored}${v}`],
+    ['the other v', `0x${r}${s}${v === '1b' ? '1c' : '1b'}`],
+    ['v of another chain', `0x${r}${s}26`],
+    ['no v', `0x${r}${s}`],
+    ['as ERC-8010 wraps', concatHex([signature, suffix, length, `0x${'8010'.repeat(16)}`])],
+  ]
+}
+
+/** A form inside ERC-6492 wrappers, by a factory that may deploy or by another one, and in odd wrappers. */
+function wrappedForms([name, form]: Form): readonly Form[] {
+  const wrapped = wrap(form)
+  return [
+    [`${name}, wrapped`, wrapped],
+    [`${name}, wrapped with no calldata`, wrap(form, factory, '0x')],
+    [`${name}, wrapped by an unknown factory`, wrap(form, contractAddress, `0x${'cd'.repeat(100)}`)],
+    [`${name}, wrapped by the account`, wrap(form, account.address)],
+    [`${name}, wrapped by an address with dirty bytes`, `0x${'ff'.repeat(12)}${wrapped.slice(26)}`],
+    [`${name}, wrapped twice`, wrap(wrapped)],
+    [`${name}, wrapped three times`, wrap(wrap(wrapped))],
+    [`${name}, wrapped, a byte behind`, `${wrapped}00`],
+  ]
+}
+
+/** Every encoding of one signature that this test knows. */
+function encodings(signature: Hex): readonly Form[] {
+  const ownFormat: Form = ['the account before', concatHex([account.address, signature])]
+  const forms = [...acceptedForms(signature), ...otherForms(signature), ownFormat]
+  return [...forms, ...forms.flatMap(wrappedForms)]
+}
+
+/** Each encoding of a statement signed by the account's key and by the owner of its code, in a given order. */
+async function proofs(host: Host, order: readonly number[]): Promise<(Fields & { signature: Hex })[]> {
+  const fields = statementFor(host)
+  const message = textB(fields)
+  const all = [
+    ...encodings(await account.signMessage({ message })),
+    ...encodings(await owner.signMessage({ message })),
+  ]
+  return order.map(index => ({ ...fields, signature: (all[index] as Form)[1] }))
+}
+
+/** Who was proven by each success, when the proofs come one after another or all at once. */
+async function principals(hosts: readonly Host[], order: readonly number[], together: boolean) {
+  const all = await proofs(hosts[0] as Host, order)
+  const verify = (index: number) => (hosts[index % hosts.length] as Host).verify(all[index]!)
+  const verdicts = together ? await Promise.all(all.map((_, index) => verify(index))) : []
+  if (!together) for (let index = 0; index < all.length; index++) verdicts.push(await verify(index))
+  return verdicts.flatMap(verdict => (verdict.ok ? [verdict.value.principal] : []))
+}
+
+const ENCODINGS = 2 * encodings(`0x${'11'.repeat(64)}1b`).length
+
+/** Law over random orders, each with at least one form that proves by itself: the plain signature of the key (0). */
+async function oneSuccess(storages: readonly NonceStorage[], numRuns: number): Promise<void> {
+  const hosts = storages.map(nonces => openHost(nonces))
+  const order = fc
+    .tuple(fc.array(fc.nat(ENCODINGS - 1), { minLength: 1, maxLength: 12 }), fc.nat(12))
+    .map(([indexes, at]) => indexes.toSpliced(at, 0, 0))
+  await fc.assert(
+    fc.asyncProperty(order, fc.boolean(), async (indexes, together) => {
+      const proven = await principals(hosts, indexes, together)
+      return proven.length === 1
+    }),
+    { numRuns },
+  )
+}
+
+t.test('law: one statement is one success over all encodings and principals, in memory', async t => {
+  await oneSuccess([memoryStorage()], 40)
+  t.pass('in 40 orders')
+})
+
+t.test('law: one statement is one success over all encodings and principals, on Redis', async t => {
+  const { connections, close } = await openRedis(2)
+  t.teardown(close)
+  const prefix = uniqueName()
+  await oneSuccess(
+    connections.map(connection => redisStorage(connection, { prefix })),
+    12,
+  )
+  t.pass('in 12 orders, on two hosts')
+})
+
+t.test('law: one statement is one success over all encodings and principals, on Postgres', async t => {
+  const { connections, close } = await openPostgres(2, migratePostgres)
+  t.teardown(close)
+  await oneSuccess(
+    connections.map(db => postgresStorage(db)),
+    12,
+  )
+  t.pass('in 12 orders, on two hosts')
+})
+
+t.test('law: one statement is one success over all encodings and principals, on SQLite', async t => {
+  const { connections, close } = await openSqlite(2, migrateSqlite)
+  t.teardown(close)
+  await oneSuccess(
+    connections.map(db => sqliteStorage(db)),
+    12,
+  )
+  t.pass('in 12 orders, on two hosts')
+})
+
+t.test('one statement is one success when every encoding is sent at once', async t => {
+  const order = Array.from({ length: ENCODINGS }, (_, index) => index)
+  t.equal((await principals([openHost(memoryStorage())], order, true)).length, 1)
+})
+
+const inWrapper = ([name, form]: Form): Form => [`${name}, wrapped`, wrap(form)]
+
+t.test('a signature by the key of an account with code is the key, wrapped in ERC-6492 or not', async t => {
+  for (let round = 0; round < 3; round++) {
+    const fields = statementFor(openHost(memoryStorage()))
+    const forms = acceptedForms(await account.signMessage({ message: textB(fields) }))
+    for (const [name, signature] of [...forms, ...forms.map(inWrapper)]) {
+      const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
+      t.match(verdict, { ok: true, value: { principal: address } }, name)
+    }
+  }
+})
+
+t.test('no form that begins with the signature of the key is taken as a signature of the code', async t => {
+  for (let round = 0; round < 3; round++) {
+    const fields = statementFor(openHost(memoryStorage()))
+    const signed = await account.signMessage({ message: textB(fields) })
+    const forms = otherForms(signed)
+    const nested = acceptedForms(signed).map(form => inWrapper(inWrapper(form)))
+    for (const [name, signature] of [...forms, ...forms.map(inWrapper), ...nested]) {
+      const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
+      if (verdict.ok) t.equal(verdict.value.principal, address, `${name}: if taken, it is the key`)
+      else t.match(verdict, { code: 'invalid_signature', status: 401 }, name)
+    }
+  }
+})
+
+t.test('the owner of the code of an account is another principal than its key', async t => {
+  for (const wrapped of [false, true]) {
+    const host = openHost(memoryStorage())
+    const fields = statementFor(host)
+    const signature = await owner.signMessage({ message: textB(fields) })
+    const verdict = await host.verify({ ...fields, signature: wrapped ? wrap(signature) : signature })
+    t.match(verdict, { ok: true, value: { principal: contractPrincipal, address } })
+  }
+})
+
+t.test('an encoding that is refused spends no nonce', async t => {
+  const host = openHost(memoryStorage())
+  const fields = statementFor(host)
+  const signature = await account.signMessage({ message: textB(fields) })
+  const stranger = await newWallet().signMessage({ message: textB(fields) })
+  const refused: readonly Form[] = [
+    ...acceptedForms(stranger),
+    ...otherForms(stranger),
+    ['nested', wrap(wrap(signature))],
+    ['behind', `${signature}00`],
+  ]
+  for (const [name, form] of refused) {
+    const verdict = await host.verify({ ...fields, signature: form })
+    t.match(verdict, { ok: false, code: 'invalid_signature' }, name)
+  }
+  t.match(await host.verify({ ...fields, signature }), { ok: true })
+})
+
+t.test('a wrapped signature of a key needs no chain and no contract wallets', async t => {
+  const { verify, clock } = openVerifier()
+  const fields = fieldsFor(account, clock)
+  const signature = wrap(await account.signMessage({ message: textB(fields) }))
+  t.match(await verify({ ...fields, signature }), { ok: true, value: { principal: address, template: 'B' } })
+})
