@@ -130,10 +130,33 @@ t.test('counts calls that move no money when they pass the guard', async t => {
   t.match(await call('cards.list'), { code: 'policy_blocked', details: { unit: 'count', remaining: 0 } })
 })
 
-t.test('throws for an amount, currency or rule that cannot be spent under', async t => {
-  const { guard, reserve, bearer } = await spender({})
-  for (const amount of [-1, 0.5, NaN, Infinity, 2 ** 53]) await t.rejects(reserve(amount), TypeError)
-  for (const currency of ['usd', '', 'US']) await t.rejects(reserve(1, currency), TypeError)
+t.test('refuses an amount or a currency that is none with 400, and names the field', async t => {
+  for (const policy of [{}, { maxAuthAmountCents: 5 }, { dailySpendCapCents: 5 }]) {
+    const { guard, access, reserve } = await spender(policy, { spend: memoryStorage() })
+    const denial = (field: string) => ({ ok: false, code: 'invalid_request', status: 400, field })
+    const amounts: unknown[] = [-1, 0.5, NaN, Infinity, 2 ** 53, 'abc', '1', '', null, undefined, {}, [1], true, 1n]
+    for (const amount of amounts) t.match(await reserve(amount as number), denial('amountCents'))
+    for (const currency of ['usd', '', 'US', 'USDC', 1, null, {}, ['USD']]) {
+      t.match(await reserve(1, currency as string), denial('currency'))
+      const spend = { amountCents: 1, currency: currency as string }
+      t.match(await guard.simulate(access.session, { authorization: undefined }, rule, spend), denial('currency'))
+    }
+    t.match(await reserve(1), { ok: true })
+  }
+})
+
+t.test('refuses an amount that is too large to convert with 400: the rate is not at fault', async t => {
+  const { reserve } = await spender({ maxAuthAmountCents: 5 }, { rates: () => 1.5 })
+  t.match(await reserve(Number.MAX_SAFE_INTEGER, 'EUR'), {
+    code: 'invalid_request',
+    status: 400,
+    field: 'amountCents',
+  })
+})
+
+t.test('throws for a rule or a hold id that cannot be spent under', async t => {
+  const { guard, access, bearer } = await spender({})
+  await t.rejects(guard.reserve(access, { amountCents: 1, currency: 'USD', holdId: '' }), TypeError)
   const reading = await guard.check({ authorization: await bearer() }, { operation: 'cards.list' })
   if (!reading.ok) return
   await t.rejects(

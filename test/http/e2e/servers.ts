@@ -15,6 +15,8 @@ import Koa from 'koa'
 import {
   effect,
   existing,
+  FAILING,
+  failing,
   LARGE,
   stream,
   type Mounted,
@@ -33,6 +35,9 @@ const writes = (
     kind,
     route: world.gate.idempotent({ operation, allOf: ['cards.write'] }),
   }))
+
+const failures = (world: World): ReturnType<World['gate']['idempotent']> =>
+  world.gate.idempotent({ operation: 'failures.create', allOf: ['cards.write'] })
 
 async function listen(listener: RequestListener): Promise<Served> {
   return served(createServer(listener).listen(0, '127.0.0.1'))
@@ -71,6 +76,10 @@ export const startExpress: Start = async world => {
           .json({ order: 1, asked: request.body, account: call.session.accountId })
     })
   }
+  const route = failures(world)
+  app.post(FAILING, gw.guard(route), (request, response) => {
+    response.status(failing(world, gw.call(route, request))).json({ error: 'own' })
+  })
   return listen(app)
 }
 
@@ -98,6 +107,11 @@ export const startKoa: Start = async world => {
             : { order: 1, asked, account: call.session.accountId }
     })
   }
+  const route = failures(world)
+  router.post(FAILING, gw.guard(route), ctx => {
+    ctx.status = failing(world, gw.call(route, ctx))
+    ctx.body = { error: 'own' }
+  })
   app.use(router.routes())
   return listen(app.callback())
 }
@@ -126,6 +140,13 @@ export const startFastify: Start = async world => {
       },
     })
   }
+  const route = failures(world)
+  app.route({
+    method: 'POST',
+    url: FAILING,
+    ...gw.hooks(route),
+    handler: (request, reply) => reply.code(failing(world, gw.call(route, request))).send({ error: 'own' }),
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
@@ -157,6 +178,10 @@ export const startHono: Start = async world => {
       return c.json({ order: 1, asked, account: call.session.accountId }, 201, { location: '/orders/1' })
     })
   }
+  const route = failures(world)
+  app.post(FAILING, gw.guard(route), c =>
+    c.json({ error: 'own' }, failing(world, gw.call(route, c.req.raw)) as 201),
+  )
   const server = serve({ fetch: gw.aliases(app.fetch), port: 0, hostname: '127.0.0.1' })
   return served(server as Server)
 }
@@ -182,6 +207,13 @@ export const startNode: Start = async world => {
       }),
     )
   }
+  const route = failures(world)
+  const guard = gw.guard(route)
+  listeners.set(`POST ${FAILING}`, (request, response) =>
+    guard(request, response, () => {
+      response.writeHead(failing(world, gw.call(route, request))).end('{"error":"own"}')
+    }),
+  )
   return listen((request, response) =>
     gw.aliases(request, response, () => {
       const listener = listeners.get(`${request.method} ${request.url?.split('?')[0]}`)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { BODY_LIMIT_BYTES, createWorld, LARGE, POINTS, type Served, type Start, type World } from './world.ts'
+import { BODY_LIMIT_BYTES, createWorld, FAILING, LARGE, POINTS, type Served, type Start, type World } from './world.ts'
 
 interface Sent {
   readonly method?: string
@@ -225,6 +225,31 @@ export function endToEnd(name: string, start: Start): void {
       t.equal(effects.length, 1)
     },
   )
+
+  check(
+    'an existing handler that throws has a run of unknown outcome, whatever status its error carries',
+    async (t, { send, write, effects }) => {
+      const statuses = [400, 404, 422, 500]
+      for (const thrown of statuses) {
+        const headers = await write()
+        const body = JSON.stringify({ thrown })
+        t.ok((await send(FAILING, { headers, body })).status >= 400)
+        const again = await send(FAILING, { headers, body })
+        t.match(again, { status: 503, body: { error: 'outcome_unknown' } }, `${thrown}`)
+      }
+      t.equal(effects.length, statuses.length)
+    },
+  )
+
+  check('an existing handler that writes a refusal frees its key', async (t, { send, write, effects }) => {
+    for (const status of [400, 403, 422]) {
+      const headers = await write()
+      for (const _ of [1, 2]) {
+        t.equal((await send(FAILING, { headers, body: JSON.stringify({ status }) })).status, status)
+      }
+    }
+    t.equal(effects.length, 6)
+  })
 
   check('a body that is not JSON is refused and its key stays free', async (t, { send, write, effects }) => {
     for (const path of ['/user/v1/cards', '/user/v1/orders']) {

@@ -71,6 +71,19 @@ export const existing = [
   ['/user/v1/exports', 'exports.create', 'stream'],
 ] as const
 
+/** An existing handler that fails as its body says. */
+export const FAILING = '/user/v1/failures'
+
+/** Makes its effect; throws an error that frameworks answer with a status, or gives the status to write. */
+export function failing(world: Pick<World, 'effects'>, call: IdempotentCall<Access>): number {
+  world.effects.push(call.effect.effectId)
+  const body = call.json()
+  const { thrown, status } = (body.ok ? body.value : {}) as { thrown?: number; status?: number }
+  if (thrown === undefined) return status ?? 201
+  const getResponse = (): Response => new Response('own', { status: thrown })
+  throw Object.assign(new Error('own'), { status: thrown, statusCode: thrown, expose: true, getResponse })
+}
+
 /** A body that is larger than what is kept for a repeat. */
 export const LARGE = 'x'.repeat(ANSWER_LIMIT_BYTES + 1)
 
