@@ -25,7 +25,11 @@ t.test('ignores the structured-field parameters of a quoted key', async t => {
   for (const each of parameters) {
     t.match(await begin(write({ key: `"key-00000001"${each}` })), { value: { state: 'replay' } }, each)
   }
-  t.match(await begin(write({ key: 'key-00000001;v=1' })), { value: { state: 'started' } }, 'bare: another key')
+  t.match(
+    await begin(write({ key: 'key-00000001;v=1' })),
+    { value: { state: 'started' } },
+    'bare: another key',
+  )
 })
 
 t.test('reads a field of many parameters in one pass', async t => {
@@ -120,7 +124,8 @@ t.test('reads structured-field strings as the vectors of the HTTP working group 
   for (let code = 0; code < 128; code++) {
     const char = String.fromCharCode(code)
     const plain = code >= 0x20 && code < 0x7f && char !== '"' && char !== '\\'
-    t.equal(await accepts(`" ${char} "`), plain, `0x${code.toString(16)} in a string`)
+    // Of spaces only it would be a string, but it is no key.
+    t.equal(await accepts(`" ${char} "`), plain && char !== ' ', `0x${code.toString(16)} in a string`)
     const escapable = char === '"' || char === '\\'
     t.equal(await accepts(`"\\${char}"`), escapable, `0x${code.toString(16)} after a backslash`)
   }

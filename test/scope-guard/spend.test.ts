@@ -134,12 +134,30 @@ t.test('refuses an amount or a currency that is none with 400, and names the fie
   for (const policy of [{}, { maxAuthAmountCents: 5 }, { dailySpendCapCents: 5 }]) {
     const { guard, access, reserve } = await spender(policy, { spend: memoryStorage() })
     const denial = (field: string) => ({ ok: false, code: 'invalid_request', status: 400, field })
-    const amounts: unknown[] = [-1, 0.5, NaN, Infinity, 2 ** 53, 'abc', '1', '', null, undefined, {}, [1], true, 1n]
+    const amounts: unknown[] = [
+      -1,
+      0.5,
+      NaN,
+      Infinity,
+      2 ** 53,
+      'abc',
+      '1',
+      '',
+      null,
+      undefined,
+      {},
+      [1],
+      true,
+      1n,
+    ]
     for (const amount of amounts) t.match(await reserve(amount as number), denial('amountCents'))
     for (const currency of ['usd', '', 'US', 'USDC', 1, null, {}, ['USD']]) {
       t.match(await reserve(1, currency as string), denial('currency'))
       const spend = { amountCents: 1, currency: currency as string }
-      t.match(await guard.simulate(access.session, { authorization: undefined }, rule, spend), denial('currency'))
+      t.match(
+        await guard.simulate(access.session, { authorization: undefined }, rule, spend),
+        denial('currency'),
+      )
     }
     t.match(await reserve(1), { ok: true })
   }

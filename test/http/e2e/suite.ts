@@ -3,7 +3,16 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { BODY_LIMIT_BYTES, createWorld, FAILING, LARGE, POINTS, type Served, type Start, type World } from './world.ts'
+import {
+  BODY_LIMIT_BYTES,
+  createWorld,
+  FAILING,
+  LARGE,
+  POINTS,
+  type Served,
+  type Start,
+  type World,
+} from './world.ts'
 
 interface Sent {
   readonly method?: string
