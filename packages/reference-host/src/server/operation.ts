@@ -100,7 +100,7 @@ export interface LedgerOperation<S extends TObject = TObject, A = unknown> exten
   readonly credential: 'session'
   /** Whether it moves money of the caller, so that caps bind: `write` reserves the amount. */
   readonly spends: boolean
-  /** Asks the outside world before the transaction opens, also ahead of a replay. It must not change anything. */
+  /** Asks the outside world before the transaction opens, where no answer is stored yet. It must not change anything. */
   ask?(call: Call<'session', Static<S>>): Promise<A>
   write(call: Call<'session', Static<S>>, effect: Effect<A>): Promise<Verdict<Success>>
 }
