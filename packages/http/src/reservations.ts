@@ -25,8 +25,9 @@ export function reservationsOf(
   let open = true
   const hold = async (spend: SpendLike): Promise<Verdict<unknown>> => guard.reserve(access, spend)
   return {
-    async reserve(spend) {
-      if (!open) throw new TypeError('reserve must be called before the handler answers')
+    // Not `async`: its own promise would fail unhandled where a handler forgets to wait.
+    reserve(spend) {
+      if (!open) return Promise.reject(new TypeError('reserve must be called before the handler answers'))
       const { amountCents, currency } = spend
       const nth = made.length + 1
       const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)
