@@ -182,3 +182,54 @@ t.test('throws for a rule or a hold id that cannot be spent under', async t => {
     /does not say that it spends/,
   )
 })
+
+t.test('permits what one call may move, whatever the counters say, and holds nothing', async t => {
+  const spend = memoryStorage()
+  const limits = [
+    { operations: ['withdrawals.*'], window: 'operation', maxCents: 50 },
+    { operations: ['cards.*'], window: 'operation', maxCents: 1 },
+    { operations: ['withdrawals.*'], window: 'day', maxCount: 1 },
+  ]
+  const { guard, access, reserve } = await spender(
+    { maxAuthAmountCents: 60, dailySpendCapCents: 40, limits },
+    { spend },
+  )
+  t.match(await reserve(40), { ok: true })
+  t.match(await reserve(1), { code: 'policy_blocked' })
+  t.match(await guard.permits(access, { amountCents: 50, currency: 'USD' }), { ok: true })
+  const over = await guard.permits(access, { amountCents: 51, currency: 'USD' })
+  t.match(over, {
+    details: { rule: 'limits', window: 'operation', remaining: 50 },
+    evidence: { accountId: 'acc_1' },
+  })
+  t.match(await guard.permits(access, { amountCents: 61, currency: 'USD' }), {
+    ...{ code: 'policy_blocked', status: 403, headers: [] },
+  })
+  t.match(await guard.permits(access, { amountCents: 1, currency: 'EUR' }), { details: { rule: 'currency' } })
+  t.match(await guard.permits(access, { amountCents: 1.5, currency: 'USD' }), { field: 'amountCents' })
+  t.match(
+    await reserve(0),
+    { code: 'policy_blocked', details: { unit: 'count' } },
+    'one call was counted, not three',
+  )
+})
+
+t.test(
+  'permits by the rate of now, needs no store, and says nothing of an operation that does not spend',
+  async t => {
+    let rate: number | undefined = 2
+    const { guard, access, bearer } = await spender(
+      { maxAuthAmountCents: 10, dailySpendCapCents: 1 },
+      { rates: () => rate },
+    )
+    t.match(await guard.permits(access, { amountCents: 5, currency: 'EUR' }), { ok: true })
+    rate = 2.1
+    t.match(await guard.permits(access, { amountCents: 5, currency: 'EUR' }), { code: 'policy_blocked' })
+    rate = NaN
+    await t.rejects(guard.permits(access, { amountCents: 5, currency: 'EUR' }), { name: 'Fault' })
+    const authorization = await bearer({ policyIds: ['p'] })
+    const reading = await guard.check({ authorization }, { operation: 'cards.list' })
+    if (!reading.ok) return t.fail(reading.code)
+    t.match(await guard.permits(reading.value, { amountCents: 11, currency: 'USD' }), { ok: true })
+  },
+)

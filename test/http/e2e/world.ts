@@ -81,10 +81,7 @@ const POLICIES: Record<string, object> = { ten: { dailySpendCapCents: 10 }, one:
 export const TRANSFERS = '/user/v1/transfers'
 
 /** Reserves what the body asks for, and ends as it says. */
-export async function paying({
-  json,
-  reserve,
-}: SpendingCall<Access, SpendHold>): Promise<{
+export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>): Promise<{
   readonly status: number
   readonly body: Record<string, unknown>
 }> {
