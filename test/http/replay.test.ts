@@ -52,7 +52,7 @@ t.test('an answer with spends is not given out by a guard that cannot judge them
 const atOnce = (policies: Record<string, Policy>): Record<string, Policy> =>
   Object.fromEntries(
     Object.entries(policies).map(
-      ([id, { dailySpendCapCents: _, dailyWithdrawalCapCents: __, limits, ...rest }]) => [
+      ([id, { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, limits, ...rest }]) => [
         id,
         { ...rest, ...(limits && { limits: limits.filter(({ window }) => window === 'operation') }) },
       ],

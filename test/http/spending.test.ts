@@ -60,6 +60,7 @@ t.test('whatever a handler throws after it reserved, the hold stands and the out
     const { send, left } = await setUp()
     const failing: Handler<Pay> = async ({ reserve }) => {
       await reserve(USD10)
+      // oxlint-disable-next-line typescript/only-throw-error -- whatever it is
       throw error
     }
     t.match((await send(failing)).status, /50[03]/)

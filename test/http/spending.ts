@@ -15,6 +15,12 @@ export const rule = { operation: 'payments.create', allOf: ['payments.write'], s
 type SpendingRule = GuardedRule<'payments.write'> & { readonly spends: 'spend' | 'withdrawal' }
 export const USD10 = { amountCents: 10, currency: 'USD' }
 
+interface Sent {
+  readonly key?: string
+  readonly policyIds?: readonly string[]
+  readonly as?: SpendingRule
+}
+
 /** A gate whose guard counts in a store that can be broken, and what came of it. */
 export async function setUp(policies: Record<string, Policy> = { ten: { dailySpendCapCents: 10 } }) {
   const spend = spendStorage()
@@ -39,14 +45,14 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
   /** Sends a payment under the policies of a session. */
   const send = async (
     handler: Handler<Pay>,
-    { key = 'key-00000001', policyIds = ['ten'], body = {} as unknown, as = rule as SpendingRule } = {},
+    { key = 'key-00000001', policyIds = ['ten'], as = rule }: Sent = {},
   ) => {
     const headers = {
       authorization: await bearer({ scopes: ['payments.write'], policyIds }),
       'content-type': 'application/json',
       'idempotency-key': key,
     }
-    const request = new Request('http://api.test/', { method: 'POST', headers, body: JSON.stringify(body) })
+    const request = new Request('http://api.test/', { method: 'POST', headers, body: '{}' })
     const answer = await handle(api.idempotent(as), handler)(request, undefined)
     const text = await answer.text()
     const replayed = answer.headers.get('idempotency-replayed') === 'true'

@@ -6,6 +6,7 @@ import {
   type IdempotencyStorage,
   type StoredAnswer,
   type StoredSpend,
+  type TransactionalIdempotency,
 } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import * as postgres from '@gatewright/idempotency-store/postgres'
@@ -83,11 +84,10 @@ t.test('hands out what a run has reserved with its answer, in one transaction', 
     [pool.connections, postgres.postgresTransactionStorage],
     [file.connections, sqlite.sqliteStorage],
   ] as const) {
-    const [one, other] = connections.map(db =>
-      createTransactionalIdempotency({ db: db as SqlClient, storage: tx => storage(tx) }),
-    )
-    const results = await Promise.all([1, 2].map(() => one?.run(write(), async () => spent())))
-    results.push(await other?.run(write(), async () => answer(500)))
+    const hosts = connections.map(db => createTransactionalIdempotency({ db, storage: tx => storage(tx) }))
+    const [one, other] = hosts as [TransactionalIdempotency, TransactionalIdempotency]
+    const results = await Promise.all([1, 2].map(() => one.run(write(), async () => spent())))
+    results.push(await other.run(write(), async () => answer(500)))
     for (const result of results) t.match(result, { ok: true, value: { answer: { spends: SPENDS } } })
   }
 })

@@ -283,7 +283,7 @@ export function endToEnd(name: string, start: Start): void {
 
     check(`a refusal gives back what it reserved, then frees its key (${form})`, async (t, ground) => {
       const pay = await paid(ground, ['ten'])
-      for (const _ of [1, 2]) t.equal((await pay({ amountCents: 10, then: 'refuse' })).status, 422)
+      for (const _ of [1, 2]) t.equal((await pay({ amountCents: 10, ending: 'refuse' })).status, 422)
       t.equal((await pay({ amountCents: 10 })).status, 201)
       const other = await paid(ground, ['ten'])
       t.match(await other({ amountCents: 1 }), { status: 403, body: { error: 'policy_blocked' } })
@@ -305,7 +305,10 @@ export function endToEnd(name: string, start: Start): void {
   check('a handler that throws keeps what it reserved', async (t, ground) => {
     const { send, write, bearer } = ground
     const authorization = await bearer({ scopes: ['cards.write'], policyIds: ['ten'] })
-    const sent = { headers: { ...(await write()), authorization }, body: '{"amountCents":10,"then":"throw"}' }
+    const sent = {
+      headers: { ...(await write()), authorization },
+      body: '{"amountCents":10,"ending":"throw"}',
+    }
     t.equal((await send('/user/v1/payments', sent)).status, 500)
     t.match(await send('/user/v1/payments', sent), { status: 503, body: { error: 'outcome_unknown' } })
     const other = { ...sent, headers: { ...(await write()), authorization } }

@@ -86,11 +86,11 @@ export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>)
   readonly body: Record<string, unknown>
 }> {
   const asked = json()
-  const { amountCents, then } = asked.ok ? asked.value : {}
+  const { amountCents, ending } = asked.ok ? asked.value : {}
   const hold = await reserve({ amountCents: amountCents as number, currency: 'USD' })
   if (!hold.ok) return { status: hold.status, body: { error: hold.code, field: hold.field } }
-  if (then === 'refuse') return { status: 422, body: { error: 'own' } }
-  if (then === 'throw') throw Object.assign(new Error('own'), { status: 400, expose: true })
+  if (ending === 'refuse') return { status: 422, body: { error: 'own' } }
+  if (ending === 'throw') throw Object.assign(new Error('own'), { status: 400, expose: true })
   return { status: 201, body: { paid: amountCents } }
 }
 
