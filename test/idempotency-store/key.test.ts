@@ -124,7 +124,7 @@ t.test('reads structured-field strings as the vectors of the HTTP working group 
   for (let code = 0; code < 128; code++) {
     const char = String.fromCharCode(code)
     const plain = code >= 0x20 && code < 0x7f && char !== '"' && char !== '\\'
-    // Of spaces only it would be a string, but it is no key.
+    // Spaces only are a valid string, but not a valid key.
     t.equal(await accepts(`" ${char} "`), plain && char !== ' ', `0x${code.toString(16)} in a string`)
     const escapable = char === '"' || char === '\\'
     t.equal(await accepts(`"\\${char}"`), escapable, `0x${code.toString(16)} after a backslash`)

@@ -134,7 +134,7 @@ t.test('writes an answer without spends as it always did', async t => {
   }
 })
 
-t.test('throws a fault on stored spends that cannot be read, and for spends that are none', async t => {
+t.test('throws a fault on stored spends that cannot be read, and a TypeError for malformed ones', async t => {
   const lines = [
     '200 2 1',
     '200 2 1 USD 2',

@@ -130,7 +130,7 @@ t.test('counts calls that move no money when they pass the guard', async t => {
   t.match(await call('cards.list'), { code: 'policy_blocked', details: { unit: 'count', remaining: 0 } })
 })
 
-t.test('refuses an amount or a currency that is none with 400, and names the field', async t => {
+t.test('refuses a malformed amount or currency with 400, and names the field', async t => {
   for (const policy of [{}, { maxAuthAmountCents: 5 }, { dailySpendCapCents: 5 }]) {
     const { guard, access, reserve } = await spender(policy, { spend: memoryStorage() })
     const denial = (field: string) => ({ ok: false, code: 'invalid_request', status: 400, field })

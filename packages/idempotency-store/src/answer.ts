@@ -71,7 +71,7 @@ export interface KeepOptions {
 
 /**
  * The answer as it is replayed: allowed header fields only, and no body that is over the cap. Throws a `TypeError` for
- * spends that are none: an answer that cannot be read back would never be replayed.
+ * spends of the wrong shape: an answer that cannot be read back would never be replayed.
  */
 export function keep(answer: StoredAnswer, options: KeepOptions): StoredAnswer {
   const { spends } = answer

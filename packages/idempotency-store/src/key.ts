@@ -27,7 +27,7 @@ const PARAMETER = new RegExp(
   'y',
 )
 
-/** The content of a quoted key. Parameters say nothing about it and are ignored; what is no structured field is no key. */
+/** The content of a quoted key, without its parameters. Undefined for a malformed structured field and for spaces only. */
 function unquoted(text: string): string | undefined {
   STRING.lastIndex = 0
   const content = STRING.exec(text)?.[1]?.replace(/\\(["\\])/g, '$1')
@@ -59,7 +59,7 @@ export interface KeyLength {
 /**
  * Reads the `Idempotency-Key` header field. The bare form and the structured-field string
  * (draft-ietf-httpapi-idempotency-key-header-07 section 2.1) of one text are the same key, whatever parameters the
- * string carries; spaces around it do not count, and one of spaces only is none. A key is at least `min` and at most `max` characters, counted after unquoting.
+ * string carries; spaces around it do not count, and a key of spaces only is refused. A key is at least `min` and at most `max` characters, counted after unquoting.
  * Denials: `idempotency_key_required`, `idempotency_key_invalid`.
  */
 export function readKey(header: string | undefined, length: KeyLength): Verdict<string, IdempotencyDenial> {

@@ -34,7 +34,7 @@ export type GuardDenial = Exclude<DenialOf<typeof CODES>, Denial<'invalid_reques
   readonly evidence?: Evidence
 }
 
-/** A "no" to an amount: a policy blocks it, or it is none, and `field` names what was wrong. */
+/** A "no" to an amount: a policy blocks it, or it is malformed and `field` names the wrong member. */
 export type SpendDenial = DenialOf<Pick<typeof CODES, 'invalid_request' | 'policy_blocked'>> &
   Pick<GuardDenial, 'headers' | 'evidence'>
 

@@ -37,8 +37,8 @@ export interface Guard {
    * Reserves an amount under every cap of the session's policies, or none of them, before the operation takes
    * effect. Under any parallelism settled + held stays within each cap. The hold counts until `settle` or
    * `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in the
-   * caller's own transaction. Denials: `policy_blocked`; `invalid_request` with its field for an amount or a currency
-   * that is none, whatever a request's body held. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (the
+   * caller's own transaction. Denials: `policy_blocked`; `invalid_request` with its field for a malformed
+   * amount or currency, whatever a request's body held. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (the
    * hold may stand: repeat with the same `holdId`, or release it) and `ERR_STORE_FULL`.
    */
   reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
