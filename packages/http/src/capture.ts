@@ -9,9 +9,9 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
 /**
  * Holds back what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run is
- * ended, then sends it. What an error handler has written in its place, `author` tells, leaves the outcome unknown. A stream that is piped in is refused by name: 500, and the run's outcome is unknown. If the
- * handler never answers, the run's lease decides, whether or not the client is still there. The result ends the run of a
- * handler that failed at once.
+ * ended, then sends it. What an error handler wrote in its place, as `author` tells, leaves the outcome unknown. A stream
+ * that is piped in is refused by name: 500, and the run's outcome is unknown. If the handler never answers, the run's lease
+ * decides, whether or not the client is still there. The result ends the run of a handler that failed at once.
  */
 export function captureNode(
   response: NodeResponse,

@@ -95,8 +95,8 @@ function keepAnswer(answer: StoredAnswer, options: KeepOptions): StoredAnswer {
 
 /**
  * Writes an answer as the text that storage keeps: in lines the status, the body's length and each spend's amount and
- * currency, then each field's name and value, an empty one, and the body. A body is JSON itself as a rule, and JSON would escape all its quotes. What
- * lines cannot hold, and NUL and lone surrogates, which stores refuse, become JSON all the same.
+ * currency, then each field's name and value, an empty one, and the body. A body is JSON itself as a rule, and JSON would
+ * escape all its quotes. What lines cannot hold, and NUL and lone surrogates, which stores refuse, become JSON all the same.
  */
 export function encode(answer: StoredAnswer): string {
   let text = `${answer.status} ${answer.body.length}`

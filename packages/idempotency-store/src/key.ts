@@ -58,9 +58,9 @@ export interface KeyLength {
 
 /**
  * Reads the `Idempotency-Key` header field. The bare form and the structured-field string
- * (draft-ietf-httpapi-idempotency-key-header-07 section 2.1) of one text are the same key, whatever parameters the
- * string carries; spaces around it do not count, and a key of spaces only is refused. A key is at least `min` and at most `max` characters, counted after unquoting.
- * Denials: `idempotency_key_required`, `idempotency_key_invalid`.
+ * (draft-ietf-httpapi-idempotency-key-header-07 section 2.1) of one text are the same key, whatever parameters the string
+ * carries; spaces around it do not count, and a key of spaces only is refused. A key is at least `min` and at most `max`
+ * characters, counted after unquoting. Denials: `idempotency_key_required`, `idempotency_key_invalid`.
  */
 export function readKey(header: string | undefined, length: KeyLength): Verdict<string, IdempotencyDenial> {
   const field = 'idempotency-key'
