@@ -138,24 +138,25 @@ t.test("Koa: 'kept' reads the rawBody that a parser left, 'parsed' the parsed bo
   }
 })
 
-t.test('Koa: an error with a status that may be shown is the answer of the run', async t => {
-  const { api, route, headers } = await ground()
-  const app = new Koa()
-  app.silent = true
-  let runs = 0
-  app.use(koaGate(api, { body: 'stream' }).guard(route)).use(ctx => {
-    runs++
-    ctx.throw(409, 'taken')
-  })
-  const url = await listen(t, app.callback())
-  t.equal((await post(url, headers)).status, 409)
-  const again = await post(url, headers)
-  t.match(
-    [again.status, await again.text(), again.headers.get('idempotency-replayed')],
-    [409, 'taken', 'true'],
-  )
-  t.equal(runs, 1)
-})
+t.test(
+  'Koa: an error that is thrown leaves the outcome unknown, also one with a status that may be shown',
+  async t => {
+    const { api, route, headers } = await ground()
+    const app = new Koa()
+    app.silent = true
+    let runs = 0
+    app.use(koaGate(api, { body: 'stream' }).guard(route)).use(ctx => {
+      runs++
+      ctx.throw(409, 'taken')
+    })
+    const url = await listen(t, app.callback())
+    const first = await post(url, headers)
+    t.match([first.status, await first.text()], [409, 'taken'])
+    const again = await post(url, headers)
+    t.match([again.status, await again.json()], [503, { error: 'outcome_unknown' }])
+    t.equal(runs, 1)
+  },
+)
 
 /** A plain server whose existing handler is `handler`. */
 async function plain(
@@ -255,3 +256,66 @@ t.test('serves HTTP/2', async t => {
   t.equal(answer[':status'], 201)
   t.match(JSON.parse(text), { host: /^127\.0\.0\.1:/, bytes: 7 })
 })
+
+t.test(
+  'Express: outside of a route an error handler cannot be told, so an answer of 400 leaves the outcome unknown',
+  async t => {
+    for (const [mount, outcome] of [
+      ['use', 'outcome_unknown'],
+      ['post', undefined],
+      ['all', undefined],
+    ] as const) {
+      const { api, route, headers } = await ground()
+      const app = express()
+      let runs = 0
+      const gw = expressGate(api, { body: 'stream' })
+      const handler: express.RequestHandler = (_request, response) => {
+        runs++
+        response.status(422).json({ error: 'own' })
+      }
+      if (mount === 'use') app.use('/', gw.guard(route), handler)
+      else app[mount]('/', gw.guard(route), handler)
+      const url = await listen(t, app)
+      t.equal((await post(url, headers)).status, 422)
+      const again = (await (await post(url, headers)).json()) as { error: string }
+      t.equal(again.error, outcome ?? 'own', mount)
+      t.equal(runs, outcome ? 1 : 2)
+    }
+  },
+)
+
+t.test(
+  'Express: an error handler of the application, of a router or of the route is told from a handler',
+  async t => {
+    const { api, route, headers } = await ground()
+    const onError: express.ErrorRequestHandler = (_error, _request, response, _next) =>
+      void response.status(400).json({ error: 'handled' })
+    const gw = expressGate(api, { body: 'stream' })
+    const app = express()
+    const router = express.Router()
+    router.post('/thrown', gw.guard(route), () => {
+      throw new Error('own')
+    })
+    router.post('/next', gw.guard(route), (_request, _response, next) => next(new Error('own')))
+    // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 takes the promise
+    router.post('/rejected', gw.guard(route), async () => Promise.reject(new Error('own')))
+    router.use(onError)
+    app.use(router)
+    app.post('/application', gw.guard(route), () => {
+      throw new Error('own')
+    })
+    app.post('/split', gw.guard(route))
+    app.post('/split', () => {
+      throw new Error('own')
+    })
+    app.use(onError)
+    const url = await listen(t, app)
+    for (const path of ['/thrown', '/next', '/rejected', '/application', '/split']) {
+      const keyed = { ...headers, 'idempotency-key': `key${path}-00000` }
+      for (const expected of ['handled', 'outcome_unknown']) {
+        t.match(await (await post(url + path, keyed)).json(), { error: expected }, `${path}: ${expected}`)
+      }
+    }
+    t.equal((await fetch(`${url}/thrown`, { method: 'OPTIONS' })).headers.get('allow'), 'POST')
+  },
+)

@@ -21,6 +21,9 @@ const http = expressGate(api, { body: 'stream' })
 const list = api.guarded({ operation: 'cards.list', allOf: ['cards.read'] })
 const create = api.idempotent({ operation: 'cards.create', anyOf: ['cards.write'] })
 const plans = api.open('plans.list')
+const pay = api.idempotent({ operation: 'payments.create', allOf: ['cards.write'], spends: 'spend' })
+const priced = api.idempotent({ operation: 'payments.create', spends: 'withdrawal' }, async ({ session }) =>
+  session.scopes.length > 0 ? { ok: true, value: { price: 5 } } : { ok: false, code: 'x', status: 404, message: 'x' })
 `
 
 /** Mistakes that a compiler must find, each with what it must say. */
@@ -44,6 +47,22 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
   'an effect that a guarded operation does not have': [
     `http.handle(list, call => ({ status: 200, body: call.effect.effectId }))`,
     /Property 'effect' does not exist/,
+  ],
+  'a reservation of an operation that does not spend': [
+    `http.handle(create, call => call.reserve({ amountCents: 1, currency: 'USD' }).then(() => ({ status: 200 })))`,
+    /Property 'reserve' does not exist/,
+  ],
+  'a reservation of a gate whose guard counts nothing': [
+    `http.handle(gate({ guard: { check: guard.check, prepare: guard.prepare }, scopes, idempotency }).idempotent({ operation: 'payments.create', spends: 'spend' }), call => ({ status: 200, body: call.reserve }))`,
+    /Property 'reserve' does not exist/,
+  ],
+  'a reservation in prepare': [
+    `api.idempotent({ operation: 'payments.create', spends: 'spend' }, call => ({ ok: true, value: call.reserve }))`,
+    /Property 'reserve' does not exist/,
+  ],
+  'what prepare does not make': [
+    `http.handle(priced, ({ prepared }) => ({ status: 200, body: prepared.prize }))`,
+    /Property 'prize' does not exist/,
   ],
   'idempotency before, instead of behind, a guard': [`gate({ idempotency })`, /guard|No overload/],
   'the guard in the place of idempotency': [
@@ -77,6 +96,16 @@ http.handle(list, ({ session }) => ({ status: 200, body: session.accountId satis
 http.handle(create, ({ session, effect, access }) => {
   const fence: number = effect.fence
   return { status: 201, body: [session.scopes, fence, access.evidence.operation] }
+})
+http.handle(pay, async ({ reserve, effect }) => {
+  const hold = await reserve({ amountCents: 5, currency: 'USD' })
+  return hold.ok ? { status: 201, body: [hold.value.accountId, hold.value.held, effect.effectId] } : hold
+})
+http.handle(priced, async ({ reserve, prepared }) => {
+  const price: number = prepared.price
+  const hold = await reserve({ amountCents: price, currency: 'USD' })
+  if (hold.ok) await guard.settle(hold.value, price)
+  return hold.ok ? { status: 201 } : hold
 })
 fetchGate(api, { body: 'clone' }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
 `

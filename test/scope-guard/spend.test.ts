@@ -130,10 +130,51 @@ t.test('counts calls that move no money when they pass the guard', async t => {
   t.match(await call('cards.list'), { code: 'policy_blocked', details: { unit: 'count', remaining: 0 } })
 })
 
-t.test('throws for an amount, currency or rule that cannot be spent under', async t => {
-  const { guard, reserve, bearer } = await spender({})
-  for (const amount of [-1, 0.5, NaN, Infinity, 2 ** 53]) await t.rejects(reserve(amount), TypeError)
-  for (const currency of ['usd', '', 'US']) await t.rejects(reserve(1, currency), TypeError)
+t.test('refuses a malformed amount or currency with 400, and names the field', async t => {
+  for (const policy of [{}, { maxAuthAmountCents: 5 }, { dailySpendCapCents: 5 }]) {
+    const { guard, access, reserve } = await spender(policy, { spend: memoryStorage() })
+    const denial = (field: string) => ({ ok: false, code: 'invalid_request', status: 400, field })
+    const amounts: unknown[] = [
+      -1,
+      0.5,
+      NaN,
+      Infinity,
+      2 ** 53,
+      'abc',
+      '1',
+      '',
+      null,
+      undefined,
+      {},
+      [1],
+      true,
+      1n,
+    ]
+    for (const amount of amounts) t.match(await reserve(amount as number), denial('amountCents'))
+    for (const currency of ['usd', '', 'US', 'USDC', 1, null, {}, ['USD']]) {
+      t.match(await reserve(1, currency as string), denial('currency'))
+      const spend = { amountCents: 1, currency: currency as string }
+      t.match(
+        await guard.simulate(access.session, { authorization: undefined }, rule, spend),
+        denial('currency'),
+      )
+    }
+    t.match(await reserve(1), { ok: true })
+  }
+})
+
+t.test('refuses an amount that is too large to convert with 400: the rate is not at fault', async t => {
+  const { reserve } = await spender({ maxAuthAmountCents: 5 }, { rates: () => 1.5 })
+  t.match(await reserve(Number.MAX_SAFE_INTEGER, 'EUR'), {
+    code: 'invalid_request',
+    status: 400,
+    field: 'amountCents',
+  })
+})
+
+t.test('throws for a rule or a hold id that cannot be spent under', async t => {
+  const { guard, access, bearer } = await spender({})
+  await t.rejects(guard.reserve(access, { amountCents: 1, currency: 'USD', holdId: '' }), TypeError)
   const reading = await guard.check({ authorization: await bearer() }, { operation: 'cards.list' })
   if (!reading.ok) return
   await t.rejects(
@@ -155,3 +196,54 @@ t.test('a spend that completes another operation counts once under each limit th
   const spend = { amountCents: 101, currency: 'USD', countsAs: ['orders.ask'] }
   t.match(await other.guard.reserve(other.access, spend), { ok: true, value: { held: false } })
 })
+
+t.test('permits what one call may move, whatever the counters say, and holds nothing', async t => {
+  const spend = memoryStorage()
+  const limits = [
+    { operations: ['withdrawals.*'], window: 'operation', maxCents: 50 },
+    { operations: ['cards.*'], window: 'operation', maxCents: 1 },
+    { operations: ['withdrawals.*'], window: 'day', maxCount: 1 },
+  ]
+  const { guard, access, reserve } = await spender(
+    { maxAuthAmountCents: 60, dailySpendCapCents: 40, limits },
+    { spend },
+  )
+  t.match(await reserve(40), { ok: true })
+  t.match(await reserve(1), { code: 'policy_blocked' })
+  t.match(await guard.permits(access, { amountCents: 50, currency: 'USD' }), { ok: true })
+  const over = await guard.permits(access, { amountCents: 51, currency: 'USD' })
+  t.match(over, {
+    details: { rule: 'limits', window: 'operation', remaining: 50 },
+    evidence: { accountId: 'acc_1' },
+  })
+  t.match(await guard.permits(access, { amountCents: 61, currency: 'USD' }), {
+    ...{ code: 'policy_blocked', status: 403, headers: [] },
+  })
+  t.match(await guard.permits(access, { amountCents: 1, currency: 'EUR' }), { details: { rule: 'currency' } })
+  t.match(await guard.permits(access, { amountCents: 1.5, currency: 'USD' }), { field: 'amountCents' })
+  t.match(
+    await reserve(0),
+    { code: 'policy_blocked', details: { unit: 'count' } },
+    'one call was counted, not three',
+  )
+})
+
+t.test(
+  'permits by the rate of now, needs no store, and says nothing of an operation that does not spend',
+  async t => {
+    let rate: number | undefined = 2
+    const { guard, access, bearer } = await spender(
+      { maxAuthAmountCents: 10, dailySpendCapCents: 1 },
+      { rates: () => rate },
+    )
+    t.match(await guard.permits(access, { amountCents: 5, currency: 'EUR' }), { ok: true })
+    rate = 2.1
+    t.match(await guard.permits(access, { amountCents: 5, currency: 'EUR' }), { code: 'policy_blocked' })
+    rate = NaN
+    await t.rejects(guard.permits(access, { amountCents: 5, currency: 'EUR' }), { name: 'Fault' })
+    const authorization = await bearer({ policyIds: ['p'] })
+    const reading = await guard.check({ authorization }, { operation: 'cards.list' })
+    if (!reading.ok) return t.fail(reading.code)
+    t.match(await guard.permits(reading.value, { amountCents: 11, currency: 'USD' }), { ok: true })
+  },
+)

@@ -1,4 +1,5 @@
 import { addedFields, capturedAnswer, fieldPairs, longAnswer, streamRefusal } from './captured.ts'
+import type { Author } from './express-errors.ts'
 import { sendInstead, setFields, type NodeResponse } from './node-response.ts'
 import type { WireAnswer } from './parts.ts'
 import type { Admitted } from './stages.ts'
@@ -8,15 +9,16 @@ type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
 
 /**
  * Holds back what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run is
- * ended, then sends it. A stream that is piped in is refused by name: 500, and the run's outcome is unknown. If the
- * handler never answers, the run's lease decides, whether or not the client is still there. The result ends the run of a
- * handler that failed at once.
+ * ended, then sends it. What an error handler wrote in its place, as `author` tells, leaves the outcome unknown. A stream
+ * that is piped in is refused by name: 500, and the run's outcome is unknown. If the handler never answers, the run's lease
+ * decides, whether or not the client is still there. The result ends the run of a handler that failed at once.
  */
 export function captureNode(
   response: NodeResponse,
   operation: string,
-  { settle, fail }: Pick<Admitted<never>, 'settle' | 'fail'>,
+  { settle, fail, lose }: Pick<Admitted<never>, 'settle' | 'fail' | 'lose'>,
   limitBytes: number,
+  author: () => Author,
 ): (error: unknown) => Promise<void> {
   const original = {
     write: response.write,
@@ -42,7 +44,9 @@ export function captureNode(
     const body = Buffer.concat(chunks)
     const { statusCode } = response
     const given = capturedAnswer(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
-    const answer: WireAnswer = await settle(given)
+    const by = author()
+    const lost = by === 'error handler' || (by === 'unsure' && statusCode >= 400)
+    const answer: WireAnswer = lost ? await lose().then(() => given) : await settle(given)
     restore()
     // A late run's own answer is not the recorded one.
     if (answer.status !== statusCode) return sendInstead(response, answer)

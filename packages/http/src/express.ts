@@ -1,4 +1,5 @@
 import { captureNode } from './capture.ts'
+import { keepOriginalUrl, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget, type NodeRequest } from './facts.ts'
 import type { OpenGate } from './gate.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
@@ -30,7 +31,10 @@ export interface ConnectGate {
   readonly aliases: ConnectMiddleware
   /** An operation whose handler returns its answer. */
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): ConnectListener
-  /** Guards an existing handler; of an idempotent route its answer is captured. */
+  /**
+   * Guards an existing handler; of an idempotent route its answer is captured. Mount it in the route of that handler: where
+   * `use` has mounted it, an answer of 400 or more may be that of an error handler, and leaves the outcome unknown.
+   */
   guard<C extends OpenCall>(route: Route<C>): ConnectMiddleware
   /** The call of a request that `guard(route)` let pass. Throws a `TypeError` for any other. */
   call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C
@@ -70,7 +74,7 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
       setFields(response, entered.value.fields)
       const [path, search] = splitTarget(request.url ?? '')
       if (entered.value.facts.path !== path) {
-        request.originalUrl ??= request.url ?? ''
+        keepOriginalUrl(request)
         request.url = entered.value.facts.path + search
       }
       next()
@@ -85,7 +89,7 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
     guard: route => (request, response, next) => {
       const readBody = route.idempotent ? () => read.forHandler(request) : noBody
       const incoming = { request, facts: facts(request), readBody, signal: goneSignal(response) }
-      void pass(gate, route, incoming, response, call => {
+      void pass(gate, route, incoming, { request, response }, call => {
         calls.set(request, { route, call })
         next()
       })
@@ -108,7 +112,7 @@ async function pass<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: Incoming,
-  response: NodeResponse,
+  { request, response }: { readonly request: ConnectRequest; readonly response: NodeResponse },
   next: (call: C) => void,
 ): Promise<void> {
   const admitted = await admit(gate, route, incoming)
@@ -116,7 +120,7 @@ async function pass<C extends OpenCall>(
   const { call, fields, ...ending } = admitted.value
   setFields(response, fields)
   const refuse = route.idempotent
-    ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes)
+    ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes, watchErrors(request))
     : async (error: unknown) => sendWire(response, await ending.fail(error))
   try {
     next(call)

@@ -52,12 +52,13 @@ export interface FastifyHooks {
   readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
   readonly preHandler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
   readonly onSend: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => Promise<unknown>
+  readonly onError: (request: FastifyRequest) => Promise<void>
   readonly errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
   readonly bodyLimit: number
 }
 
 /** Route options with a handler. */
-export interface FastifyRoute extends FastifyHooks {
+export interface FastifyRoute extends Omit<FastifyHooks, 'onError'> {
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 
@@ -70,7 +71,9 @@ export interface FastifyGate {
   /** An operation whose handler returns its answer. */
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FastifyRoute
   /** Guards an existing handler; of an idempotent route what it sends is captured. */
-  hooks<C extends OpenCall>(route: Route<C>): Pick<FastifyHooks, 'onRequest' | 'preHandler' | 'onSend'>
+  hooks<C extends OpenCall>(
+    route: Route<C>,
+  ): Pick<FastifyHooks, 'onRequest' | 'preHandler' | 'onSend' | 'onError'>
   /** The call of a request that passed `hooks(route)`. Throws a `TypeError` for any other. */
   call<C extends OpenCall>(route: Route<C>, request: FastifyRequest): C
 }

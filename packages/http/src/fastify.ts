@@ -35,6 +35,8 @@ interface Progress {
   readonly authorised: Authorised
   readonly signal: AbortSignal
   admitted?: Admitted<OpenCall>
+  /** Its handler has failed: what is sent is the answer of an error handler. */
+  failed?: true
 }
 
 const kept = new WeakMap<object, Uint8Array>()
@@ -94,11 +96,18 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
     }),
     hooks: route => ({
       ...hooks(route),
+      async onError({ raw }) {
+        const held = progress.get(raw)
+        if (held) held.failed = true
+      },
       async onSend({ raw }, reply, payload) {
-        const admitted = progress.get(raw)?.admitted
-        return admitted && route.idempotent
-          ? capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
-          : payload
+        const { admitted, failed } = progress.get(raw) ?? {}
+        if (!admitted || !route.idempotent) return payload
+        if (failed) {
+          await admitted.lose()
+          return payload
+        }
+        return capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
       },
     }),
     call: (route, request) => admittedOf(route, request).call,

@@ -25,6 +25,8 @@ export interface FetchGateOptions<Env> {
 export interface HonoContext<Env> {
   readonly req: { readonly raw: Request }
   readonly env: Env
+  /** What a handler threw, where Hono has made an answer of it. */
+  readonly error?: Error | undefined
   get res(): Response
   set res(response: Response | undefined)
 }
@@ -79,6 +81,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     request: Request,
     env: Env,
     existing: (call: C) => Response | Promise<Response>,
+    thrown: () => boolean = () => false,
   ): Promise<Response> => {
     const seen = incoming(request, env)
     const readJson = async (): ReturnType<Incoming['readBody']> => {
@@ -93,6 +96,10 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     const { call, fields } = admitted.value
     calls.set(request, { route, call })
     const response = await runExisting(() => existing(call), admitted.value)
+    if (thrown()) {
+      await admitted.value.lose()
+      return withResponseFields(response, fields)
+    }
     const kept = route.idempotent
       ? await capture(response, route.operation, admitted.value, settings.answerLimitBytes)
       : response
@@ -120,11 +127,13 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     wrap: (route, existing) => (request, env) => around(route, request, env, call => existing(request, call)),
     guard: route => async (context, next) => {
       let passed = false
-      const response = await around(route, context.req.raw, context.env, async () => {
+      const existing = async (): Promise<Response> => {
         passed = true
         await next()
         return context.res
-      })
+      }
+      const thrown = (): boolean => context.error !== undefined
+      const response = await around(route, context.req.raw, context.env, existing, thrown)
       if (!passed) return response
       // Hono ignores what a middleware returns after `next`, and merges the headers of a response that is replaced.
       context.res = undefined
@@ -143,12 +152,12 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
 /** A handler that throws has a lost run; the error is the server's to render. */
 async function runExisting(
   existing: () => Response | Promise<Response>,
-  { settle }: Pick<Admitted<never>, 'settle'>,
+  { lose }: Pick<Admitted<never>, 'lose'>,
 ): Promise<Response> {
   try {
     return await existing()
   } catch (error) {
-    await settle({ status: 500, headers: [], body: '' })
+    await lose()
     throw error
   }
 }

@@ -2,9 +2,25 @@ import type { ScopeCatalogue } from '@gatewright/kernel'
 import { enter } from './enter.ts'
 import type { RequestFacts } from './facts.ts'
 import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
-import type { AccessLike, AliasPart, GuardedRule, GuardPart, IdempotencyPart } from './parts.ts'
+import type {
+  AccessLike,
+  AliasPart,
+  GuardedRule,
+  GuardPart,
+  IdempotencyPart,
+  SpendGuardPart,
+} from './parts.ts'
 import { makeRoute, type Works } from './route.ts'
-import type { Entered, GuardedCall, IdempotentCall, OpenCall, Route, Stage } from './stages.ts'
+import type {
+  Entered,
+  GuardedCall,
+  IdempotentCall,
+  OpenCall,
+  Prepare,
+  Route,
+  SpendingCall,
+  Stage,
+} from './stages.ts'
 
 /** Options of a gate without a guard: it can only serve open operations. */
 export interface OpenGateOptions extends CommonOptions {
@@ -30,6 +46,12 @@ export interface WriteGateOptions<S extends string, A extends AccessLike>
   readonly accountOf?: (access: A) => string
 }
 
+/** Options of a gate whose guard counts what is spent. */
+export interface SpendGateOptions<S extends string, A extends AccessLike, H>
+  extends Omit<WriteGateOptions<S, A>, 'guard'> {
+  readonly guard: SpendGuardPart<A, H>
+}
+
 /** Declares operations; a binding mounts them. */
 export interface OpenGate {
   /** An operation that anyone may call. */
@@ -51,19 +73,35 @@ export interface Gate<S extends string, A extends AccessLike> extends OpenGate {
 /** A gate that can also make writes idempotent. A replay is authorised again before it is answered. */
 export interface WriteGate<S extends string, A extends AccessLike> extends Gate<S, A> {
   /** A write that takes a session and an `Idempotency-Key`. */
-  idempotent(rule: GuardedRule<S>): Route<IdempotentCall<A>>
+  idempotent<P = undefined>(rule: GuardedRule<S>, prepare?: Prepare<A, P>): Route<IdempotentCall<A, P>>
+}
+
+/**
+ * A gate whose spending writes reserve. A replay then passes the limits of the session that asks on one operation, by the
+ * amount that the first run has reserved; the counters of a day, a month or in all are not asked again.
+ */
+export interface SpendGate<S extends string, A extends AccessLike, H> extends WriteGate<S, A> {
+  /** A write whose rule spends: its call has `reserve`. */
+  idempotent<P = undefined>(
+    rule: GuardedRule<S> & { readonly spends: 'spend' | 'withdrawal' },
+    prepare?: Prepare<A, P>,
+  ): Route<SpendingCall<A, H, P>>
+  idempotent<P = undefined>(rule: GuardedRule<S>, prepare?: Prepare<A, P>): Route<IdempotentCall<A, P>>
 }
 
 /**
  * Composes the parts in the one right order: old names, guard, body, idempotency record, handler. Throws a
  * `TypeError` for a part of the wrong shape, for idempotency without a guard (a replay must be authorised), and for a wrong option.
  */
+export function gate<S extends string, A extends AccessLike, H>(
+  options: SpendGateOptions<S, A, H>,
+): SpendGate<S, A, H>
 export function gate<S extends string, A extends AccessLike>(options: WriteGateOptions<S, A>): WriteGate<S, A>
 export function gate<S extends string, A extends AccessLike>(options: GateOptions<S, A>): Gate<S, A>
 export function gate(options?: OpenGateOptions): OpenGate
 export function gate(
   options: OpenGateOptions | GateOptions<string, AccessLike> | WriteGateOptions<string, AccessLike> = {},
-): WriteGate<string, AccessLike> {
+): SpendGate<string, AccessLike, unknown> {
   const settings = checkedOptions(options)
   const { aliases, guard, idempotency } = options
   checkPart('aliases', aliases, ['resolve'])
@@ -78,6 +116,7 @@ export function gate(
     ('accountOf' in options ? options.accountOf : undefined) ??
     ((access: AccessLike) => access.session.accountId)
   const entered = new WeakMap<object, Stage<Entered>>()
+  const spending = guard && counts(guard) ? guard : undefined
 
   const guarded = (rule: GuardedRule): Pick<Works, 'check'> => {
     if (!guard || !scopes) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
@@ -108,13 +147,22 @@ export function gate(
       const stage = entered.get(original)
       if (stage) entered.set(copy, stage)
     },
-    open: operation => makeRoute({ operation }, { settings, accountOf }),
-    guarded: rule => makeRoute(rule, { settings, accountOf, ...guarded(rule) }),
-    idempotent(rule) {
-      if (!idempotency) throw new TypeError(`${rule.operation}: an idempotent operation needs idempotency`)
-      return makeRoute(rule, { settings, accountOf, ...guarded(rule), idempotency })
+    open: operation => makeRoute(operation, { settings }),
+    guarded: rule => makeRoute(rule.operation, { settings, ...guarded(rule) }),
+    idempotent<C extends OpenCall>(rule: GuardedRule, prepare?: Prepare<AccessLike, unknown>): Route<C> {
+      const { operation } = rule
+      if (!idempotency) throw new TypeError(`${operation}: an idempotent operation needs idempotency`)
+      if (prepare) checkPart('idempotency of a route with prepare', idempotency, ['release'])
+      const reserves = rule.spends !== undefined
+      const recording = { settings, operation, idempotency, accountOf, spending, reserves, prepare }
+      return makeRoute(operation, { settings, ...guarded(rule), recording })
     },
   }
+}
+
+function counts(guard: GuardPart<AccessLike>): guard is SpendGuardPart<AccessLike, unknown> {
+  const { reserve, release, permits } = guard as Partial<SpendGuardPart<AccessLike, unknown>>
+  return [reserve, release, permits].every(verb => typeof verb === 'function')
 }
 
 function checkPart(name: string, part: object | undefined, verbs: readonly string[]): void {

@@ -9,7 +9,16 @@ export type { Client, TrustedProxies } from './address.ts'
 export type { Answer, ErrorShape, HeaderField } from './answer.ts'
 export type { RequestDenial } from './codes.ts'
 export type { RequestFacts } from './facts.ts'
-export type { Gate, GateOptions, OpenGate, OpenGateOptions, WriteGate, WriteGateOptions } from './gate.ts'
+export type {
+  Gate,
+  GateOptions,
+  OpenGate,
+  OpenGateOptions,
+  SpendGate,
+  SpendGateOptions,
+  WriteGate,
+  WriteGateOptions,
+} from './gate.ts'
 export type { CommonOptions, Failure, Settings } from './options.ts'
 export type {
   AccessLike,
@@ -21,7 +30,11 @@ export type {
   GuardedRule,
   GuardPart,
   IdempotencyPart,
+  RecordedAnswer,
+  SpendGuardPart,
+  SpendLike,
+  SpentLike,
   WireAnswer,
 } from './parts.ts'
 export type { Handler, HandlerAnswer } from './perform.ts'
-export type { GuardedCall, IdempotentCall, OpenCall, Route } from './stages.ts'
+export type { GuardedCall, IdempotentCall, OpenCall, Prepare, Route, SpendingCall } from './stages.ts'

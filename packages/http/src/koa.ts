@@ -131,13 +131,13 @@ async function capture(
   ctx: KoaContext,
   next: () => Promise<unknown>,
   operation: string,
-  { settle, fail }: Pick<Admitted<never>, 'settle' | 'fail'>,
+  { settle, fail, lose }: Pick<Admitted<never>, 'settle' | 'fail' | 'lose'>,
   limitBytes: number,
 ): Promise<void> {
   try {
     await next()
   } catch (error) {
-    await settle(thrownAnswer(error))
+    await lose()
     throw error
   }
   const { body } = ctx
@@ -152,16 +152,4 @@ async function capture(
   const answer = await settle(given)
   if (answer.status !== given.status) return sendText(ctx, answer)
   for (const [name, value] of addedFields(given, answer)) ctx.set(name, value)
-}
-
-/** What Koa will answer for an error: its own status and message when they may be shown, else 500. */
-function thrownAnswer(error: unknown): WireAnswer {
-  const { status, expose, message } = (error ?? {}) as {
-    status?: unknown
-    expose?: unknown
-    message?: unknown
-  }
-  const shown = expose === true && typeof status === 'number' && typeof message === 'string'
-  const headers = [['Content-Type', 'text/plain; charset=utf-8']] as const
-  return shown ? { status, headers, body: message } : { status: 500, headers, body: '' }
 }

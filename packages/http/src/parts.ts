@@ -54,6 +54,30 @@ export interface GuardPart<A extends AccessLike> {
   prepare(rule: GuardedRule): void
 }
 
+/** An amount that a run has reserved. */
+export interface SpentLike {
+  /** Minor units of the currency. */
+  readonly amountCents: number
+  readonly currency: string
+  /** Other operations that moving it completes, whose limits bind too. */
+  readonly countsAs?: readonly string[]
+}
+
+/** The money one call of a run is to reserve. */
+export interface SpendLike extends SpentLike {
+  readonly holdId?: string
+}
+
+/** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
+export interface SpendGuardPart<A extends AccessLike, H> extends GuardPart<A> {
+  /** Holds an amount under every cap of the session, or refuses. The same `holdId` again finds its hold. */
+  reserve(access: A, spend: SpendLike): Promise<Verdict<H>>
+  /** Gives a hold back. False: it was ended before. */
+  release(hold: H): Promise<boolean>
+  /** Whether an amount passes the limits on one operation alone; no counter is asked. */
+  permits(access: A, spent: SpentLike): Promise<Verdict<unknown>>
+}
+
 /** An answer as it is stored and sent: the body is text. */
 export interface WireAnswer {
   readonly status: number
@@ -61,6 +85,11 @@ export interface WireAnswer {
   readonly body: string
   /** The body was too large to keep, or is not text: `body` is empty, the rest is real. */
   readonly bodyOmitted?: true
+}
+
+/** An answer as it is recorded. `spends` is the server's own note of what the run has reserved, and is never sent. */
+export interface RecordedAnswer extends WireAnswer {
+  readonly spends?: readonly SpentLike[]
 }
 
 /** The right to run a write once. */
@@ -72,7 +101,7 @@ export interface ClaimLike {
 /** What `begin` came to. */
 export type BeginReply<C extends ClaimLike> =
   | { readonly state: 'started'; readonly claim: C }
-  | { readonly state: 'replay'; readonly answer: WireAnswer; readonly expiresAt?: EpochMs }
+  | { readonly state: 'replay'; readonly answer: RecordedAnswer; readonly expiresAt?: EpochMs }
 
 /** Decides whether a write is new, running, done or of unknown outcome: `createIdempotency` of idempotency-store. */
 export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {
@@ -83,6 +112,15 @@ export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {
     readonly method: string
     readonly body: Uint8Array
   }): Promise<Verdict<BeginReply<C>>>
-  /** `late`: another run has decided. With `expiresAt` the answer is kept until then. */
-  complete(claim: C, answer: WireAnswer): Promise<{ readonly state: string; readonly expiresAt?: EpochMs }>
+  /**
+   * `late`: another run has decided. With `expiresAt` the answer is kept until then, with its `spends`. `undo` is called
+   * before the key is freed, and only then; where it throws, the outcome of the run stays unknown and its error is thrown.
+   */
+  complete(
+    claim: C,
+    answer: RecordedAnswer,
+    undo?: () => Promise<void>,
+  ): Promise<{ readonly state: string; readonly expiresAt?: EpochMs }>
+  /** Frees the key: nothing has happened. Needed where a route has a `prepare`. */
+  release?(claim: C): Promise<boolean>
 }

@@ -1,35 +1,27 @@
-import type { Denial, EpochMs, Verdict } from '@gatewright/kernel'
-import { denialAnswer, faultAnswer, wire, withFields, type HeaderField } from './answer.ts'
+import type { Denial, Verdict } from '@gatewright/kernel'
+import { denialAnswer, wire, withFields } from './answer.ts'
 import { parseJsonObject } from './body.ts'
 import { failure } from './enter.ts'
 import type { RequestFacts } from './facts.ts'
 import type { Settings } from './options.ts'
-import type { AccessLike, ClaimLike, GuardedRule, IdempotencyPart, WireAnswer } from './parts.ts'
-import type { Admitted, Authorised, OpenCall, Route, Stage } from './stages.ts'
+import type { AccessLike, WireAnswer } from './parts.ts'
+import { startRun, type Ending, type Recording, type Started } from './record.ts'
+import type { Authorised, OpenCall, Route, Stage } from './stages.ts'
 
 /** What the steps of a route work with. */
 export interface Works {
   readonly settings: Settings
   readonly check?: (facts: RequestFacts) => Verdict<AccessLike> | Promise<Verdict<AccessLike>>
-  readonly idempotency?: IdempotencyPart
-  readonly accountOf: (access: AccessLike) => string
-}
-
-type Ending = Pick<Admitted<never>, 'settle' | 'fail'>
-
-/** What `admit` has decided, before the fields of guard and aliases are put on. */
-interface Started {
-  readonly call: object
-  readonly ending: Ending
+  /** The record of an idempotent write. */
+  readonly recording?: Recording
 }
 
 /** Makes the steps of one operation, in the one right order: guard, then the body, then the idempotency record. */
-export function makeRoute<C extends OpenCall>(rule: GuardedRule, works: Works): Route<C> {
-  const { settings, check, idempotency } = works
-  const { operation } = rule
+export function makeRoute<C extends OpenCall>(operation: string, works: Works): Route<C> {
+  const { settings, check, recording } = works
   return {
     operation,
-    idempotent: idempotency !== undefined,
+    idempotent: recording !== undefined,
 
     async authorise(entered) {
       if (!check) return { ok: true, value: entered }
@@ -59,7 +51,7 @@ export function makeRoute<C extends OpenCall>(rule: GuardedRule, works: Works): 
         const { call, ending } = started
         const settle: Ending['settle'] = answer => put(ending.settle(answer))
         const fail: Ending['fail'] = error => put(ending.fail(error))
-        return { ok: true, value: { call: call as C, fields, settle, fail } }
+        return { ok: true, value: { call: call as C, fields, settle, fail, lose: ending.lose } }
       } catch (error) {
         return { ok: false, answer: await put(failure(settings, operation, facts, error)) }
       }
@@ -74,58 +66,15 @@ function rendered(settings: Settings, facts: RequestFacts, denial: Denial): Wire
 /** Builds the call, and for an idempotent write begins its record. A replay is an answer, a refusal a denial. */
 async function start(
   operation: string,
-  works: Works,
+  { settings, recording }: Works,
   { facts, access }: Authorised,
   body: Uint8Array,
   signal: AbortSignal,
 ): Promise<Started | Denial | WireAnswer> {
-  const { settings, idempotency, accountOf } = works
   const json: OpenCall['json'] = () => parseJsonObject(body, facts.header('content-type'))
   const open: OpenCall = { facts, body, json, signal }
+  const guarded = access && { access, session: access.session, ...open }
+  if (guarded && recording) return startRun(recording, guarded)
   const fail: Ending['fail'] = async error => failure(settings, operation, facts, error)
-  if (!access) return { call: open, ending: { settle: async answer => answer, fail } }
-  const guarded = { access, session: access.session, ...open }
-  if (!idempotency) return { call: guarded, ending: { settle: async answer => answer, fail } }
-  const begun = await idempotency.begin({
-    account: accountOf(access),
-    operation,
-    key: facts.header('idempotency-key'),
-    method: facts.method,
-    body,
-  })
-  if (!begun.ok) return begun
-  if (begun.value.state === 'replay') {
-    const { answer, expiresAt } = begun.value
-    return withFields(answer, [['Idempotency-Replayed', 'true'], ...expiry(expiresAt)])
-  }
-  const { claim } = begun.value
-  const effect = { effectId: claim.effectId, fence: claim.fence }
-  return { call: { effect, ...guarded }, ending: recordedEnding(operation, works, facts, claim, idempotency) }
-}
-
-/** Tells the client until when the same key gets this answer. */
-function expiry(expiresAt: EpochMs | undefined): readonly HeaderField[] {
-  return expiresAt === undefined ? [] : [['Idempotency-Expires', new Date(expiresAt).toUTCString()]]
-}
-
-/** How the run of an idempotent write ends, whether or not the client is still there. */
-function recordedEnding(
-  operation: string,
-  { settings }: Works,
-  facts: RequestFacts,
-  claim: ClaimLike,
-  idempotency: IdempotencyPart,
-): Ending {
-  const settle: Ending['settle'] = async answer => {
-    try {
-      const { state, expiresAt } = await idempotency.complete(claim, answer)
-      if (state !== 'late') return withFields(answer, expiry(expiresAt))
-      settings.report({ operation, error: new Error('the run outlived its lease: raise lockMs') })
-      return wire(faultAnswer({ retryAfterSeconds: 1 }, settings.shapeOf(facts)))
-    } catch (error) {
-      settings.report({ operation, error })
-      return answer
-    }
-  }
-  return { settle, fail: error => settle(failure(settings, operation, facts, error)) }
+  return { call: guarded ?? open, ending: { settle: async answer => answer, fail, lose: async () => {} } }
 }

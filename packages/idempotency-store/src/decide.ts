@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { decode } from './answer.ts'
 import { recentAnswers, type RecentAnswer, type RecentAnswers } from './answers.ts'
 import { deny, type IdempotencyDenial } from './codes.ts'
@@ -25,7 +25,8 @@ export type Attempt<S extends Started> = Exclude<Begun, { readonly state: 'start
 export interface Way<S extends Started, T> {
   /** Tries to start: asks the store. */
   readonly attempt: (request: IdentifiedRequest) => Promise<Attempt<S>>
-  readonly started: (request: IdentifiedRequest, started: S) => T
+  /** `leaseUntil` is never later than the end of the lease in the store. */
+  readonly started: (request: IdentifiedRequest, started: S, leaseUntil: EpochMs) => T
   readonly replayed: (kept: KeptAnswer) => T
 }
 
@@ -104,7 +105,7 @@ async function lead<S extends Started, T>(
     if (begun.state === 'started') {
       run.fence = begun.fence
       if (begun.settled) runs.end(run, begun.settled.as)
-      return allow(way.started(request, begun))
+      return allow(way.started(request, begun, run.leaseUntil))
     }
     if (begun.state === 'running') {
       // Those who wait may have more time left than this one.

@@ -20,6 +20,8 @@ export interface Claim {
   readonly fence: number
   /** Stable name of the effect, equal for every run of the same request. */
   readonly effectId: string
+  /** Until then nobody else decides about the run. */
+  readonly leaseUntil: EpochMs
 }
 
 /** The caller runs the write, or replays an earlier answer. */
@@ -50,8 +52,13 @@ export interface Idempotency {
    * Ends a run by its answer; `classify` says which answers are kept. A failing store is tried three times,
    * then its fault is thrown and the run is lost once its lease ends.
    * Does not depend on the client's connection: call it, and wait for it, also when the client is gone.
+   *
+   * `undo` gives back what the run holds elsewhere, such as a reservation under its `effectId`. It is called before an
+   * answer frees the key, and never otherwise. Where it throws, the run is lost instead and its error thrown. Nor is it
+   * called in the last quarter of the lease or later, where the next run of the key might hold the same reservation by
+   * then: the run is lost (`unknown`, or `late`).
    */
-  complete(claim: Claim, answer: StoredAnswer): Promise<Completion>
+  complete(claim: Claim, answer: StoredAnswer, undo?: () => Promise<void>): Promise<Completion>
   /**
    * Frees the key, when the handler knows that nothing happened. False when the caller is late.
    * Never call it because something failed: a failed effect may have happened.
@@ -72,13 +79,28 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       const at = now()
       return storage.begin(storageKey, effectId, at + settings.lockMs, at)
     },
-    started: ({ storageKey, effectId }, { fence }) => ({
+    started: ({ storageKey, effectId }, { fence }, leaseUntil) => ({
       state: 'started',
-      claim: { storageKey, fence, effectId },
+      claim: { storageKey, fence, effectId, leaseUntil },
     }),
     replayed: ({ answer, expiresAt }) => ({ state: 'replay', answer, expiresAt }),
   }
   const expiry = (): EpochMs => now() + settings.retentionMs
+
+  const undone = async (
+    claim: Claim,
+    freed: Outcome<Completion>,
+    undo: () => Promise<void>,
+  ): Promise<Completion> => {
+    if (!(now() < claim.leaseUntil - settings.lockMs / 4)) return end(mode, claim, LOST)
+    try {
+      await undo()
+    } catch (error) {
+      await end(mode, claim, LOST)
+      throw error
+    }
+    return end(mode, claim, freed)
+  }
 
   // `begin` and `complete` are not `async`: a promise more costs much where a host traces its requests
   // (`AsyncLocalStorage`).
@@ -92,9 +114,12 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       }
     },
 
-    complete(claim, answer) {
+    complete(claim, answer, undo) {
       try {
-        return end(mode, claim, outcomeOf(answer, expiry(), settings))
+        const outcome = outcomeOf(answer, expiry(), settings)
+        return undo && outcome.ending.state === 'free'
+          ? undone(claim, outcome, undo)
+          : end(mode, claim, outcome)
       } catch (error) {
         // An answer that is none. Those who wait in this process find out by themselves.
         mode.runs.endClaimed(claim)
@@ -111,6 +136,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
 }
 
 const LATE = { state: 'late' } as const
+const LOST: Outcome<Completion> = { ending: { state: 'lost' }, won: { state: 'unknown' }, late: LATE }
 
 /** How an answer ends a run. */
 function outcomeOf(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings): Outcome<Completion> {
@@ -118,7 +144,7 @@ function outcomeOf(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings)
   if (kind === 'refused') {
     return { ending: { state: 'free', expiresAt }, won: { state: 'released' }, late: LATE }
   }
-  if (kind === 'unknown') return { ending: { state: 'lost' }, won: { state: 'unknown' }, late: LATE }
+  if (kind === 'unknown') return LOST
   const { ending, kept } = keeping(answer, expiresAt, settings)
   return { ending, kept, won: { state: 'stored', expiresAt }, late: LATE }
 }

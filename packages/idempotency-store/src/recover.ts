@@ -17,9 +17,15 @@ export interface LostRun {
 
 /** What became of a lost run. */
 export type Recovered =
-  /** It took effect; `answer` is what the first caller should have got, with a status that is final. */
+  /**
+   * It took effect; `answer` is what the first caller should have got, with a status that is final, and with the `spends`
+   * that it reserved: without them whoever asks again gets it whatever their limits.
+   */
   | { readonly state: 'completed'; readonly answer: StoredAnswer }
-  /** It took no effect and no longer can: the write is run again, with a larger fence and the same effectId. */
+  /**
+   * It took no effect and no longer can: the write is run again, with a larger fence and the same effectId. What it holds
+   * elsewhere stands, and the next run finds it under the same id.
+   */
   | { readonly state: 'never_happened' }
   /** Nobody can say yet: the caller gets `outcome_unknown`. */
   | { readonly state: 'unknown' }

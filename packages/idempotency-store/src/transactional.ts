@@ -36,12 +36,15 @@ export interface TransactionalIdempotency {
    * Runs `handler` once per key: its rows and its answer commit together or not at all, whatever crashes.
    * An answer that `classify` does not call final rolls back everything the handler wrote, and is returned
    * unrecorded; so does an error of the handler, which is passed on. The handler uses only `tx` and does no
-   * network I/O. Simultaneous duplicates wait up to `waitMs` without holding a connection.
+   * network I/O. Simultaneous duplicates wait up to `waitMs` without holding a connection. `prepare` is for what needs
+   * the network and changes nothing: it runs before the transaction, at most once, and only where neither a stored answer
+   * nor another run stands in the way, which costs one look at the record more. Its error is passed on, unrecorded.
    * Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client asks again.
    */
   run(
     facts: RequestFacts,
     handler: (tx: SqlQueries, run: RunFacts) => Promise<StoredAnswer>,
+    prepare?: () => Promise<void>,
   ): Promise<Verdict<Answered, IdempotencyDenial>>
   /** Resolves when every run that this process has started is ended: wait for it before exit. */
   drained(): Promise<void>
@@ -66,6 +69,9 @@ interface RolledBack {
 }
 
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
+
+/** Begins a run to see whether it may, and takes it back: the answer is not final. */
+const LOOK: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Idempotent writes that commit exactly once, with the business rows they make. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
@@ -116,11 +122,26 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     }
   }
 
+  const prepared = (handler: Handler, prepare: () => Promise<void>): Way<Ran, Answered>['attempt'] => {
+    let ready = false
+    return async asked => {
+      if (!ready) {
+        const looked = await attempt(asked, LOOK)
+        if (looked.state !== 'started') return looked
+        await prepare()
+        ready = true
+      }
+      return attempt(asked, handler)
+    }
+  }
+
   return {
-    async run(facts, handler) {
+    async run(facts, handler, prepare) {
       const request = identify(facts, settings)
       if (!request.ok) return request
-      return decide(mode, request.value, { attempt: asked => attempt(asked, handler), ...OUTCOMES })
+      const { value } = request
+      if (prepare) return decide(mode, value, { attempt: prepared(handler, prepare), ...OUTCOMES })
+      return decide(mode, value, { attempt: asked => attempt(asked, handler), ...OUTCOMES })
     },
     drained: () => mode.runs.drained(),
   }

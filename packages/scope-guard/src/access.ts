@@ -1,5 +1,5 @@
 import type { EpochMs, Session } from '@gatewright/kernel'
-import { deny, type Evidence, type GuardDenial, type HeaderFields } from './codes.ts'
+import { deny, type Evidence, type GuardDenial, type HeaderFields, type SpendDenial } from './codes.ts'
 import type { LimitState } from './limits/fields.ts'
 import type { Chain } from './policy/compile.ts'
 import type { Block } from './policy/gates.ts'
@@ -72,7 +72,7 @@ export function rateLimited({ name, resetSeconds }: LimitState, headers: HeaderF
 }
 
 /** A policy that blocks; `block` names the rule and what the caller may know. Quotas stay out of its fields. */
-export function blocked(block: Block): GuardDenial {
+export function blocked(block: Block): GuardDenial & SpendDenial {
   const message = `Blocked by the policy rule ${block.rule}`
   return { ...deny('policy_blocked', message, { details: block }), headers: NONE }
 }

@@ -34,6 +34,10 @@ export type GuardDenial = Exclude<DenialOf<typeof CODES>, Denial<'invalid_reques
   readonly evidence?: Evidence
 }
 
+/** A "no" to an amount: a policy blocks it, or it is malformed and `field` names the wrong member. */
+export type SpendDenial = DenialOf<Pick<typeof CODES, 'invalid_request' | 'policy_blocked'>> &
+  Pick<GuardDenial, 'headers' | 'evidence'>
+
 /** The denial of `parsePolicy`: `field` is the path of the wrong member, such as `limits[0].window`. */
 export type PolicyDenial = Denial<'invalid_request'>
 

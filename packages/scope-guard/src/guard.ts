@@ -1,5 +1,6 @@
 import { allow, type EpochMs, type Session } from '@gatewright/kernel'
 import { accessOf, blocked, evidenceOf, rateLimited, wrongSurface, type Proven } from './access.ts'
+import { permitsAmount } from './amount.ts'
 import { challenges } from './challenge.ts'
 import type { GuardDenial, HeaderFields } from './codes.ts'
 import { rateLimitFields } from './limits/fields.ts'
@@ -146,6 +147,7 @@ export function createGuard(options: GuardOptions): Guard {
     },
     prepare,
     reserve: (access, spend, storage) => reserveSpend(access, spend, spending(storage)),
+    permits: (access, amount) => permitsAmount(access, amount, rates),
     async settle(hold, actual, storage = checked.spend) {
       if (!hold.held) return 'settled'
       return settleSpend(hold, storageOf(storage), timeoutMs, actual)

@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { allow, malformedReply, orFault, type Clock, type Verdict } from '@gatewright/kernel'
+import { allow, type Clock, type Verdict } from '@gatewright/kernel'
 import { blocked, type Access } from './access.ts'
-import type { GuardDenial } from './codes.ts'
+import { judgeAmount, wrongSpend, type Amount, type RateSource, operationsOf } from './amount.ts'
+import type { SpendDenial } from './codes.ts'
 import type { PlannedItem } from './policy/caps.ts'
 import type { Block } from './policy/gates.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
 import { withinTime } from './timeout.ts'
 
 /** The money one call moves: the server's own amount, never a number from the body where both exist. */
-export interface Spend {
-  /** Integer minor units of the currency, a safe integer of at least 0. */
-  readonly amountCents: number
-  /** ISO 4217. Caps are in US cents. */
-  readonly currency: string
-  /**
-   * Other operations that this spend completes, such as the one that asked for a payment which the rule's operation makes:
-   * limits that name any of them bind too, and one that names several counts the spend once.
-   */
-  readonly countsAs?: readonly string[]
+export interface Spend extends Amount {
   /**
    * The id of the hold, default random. Give the operation's stable id (such as `effectId`), so that a reservation
    * of unknown outcome can be repeated and a hold found again after a crash.
@@ -36,9 +28,6 @@ export interface SpendHold {
   /** Whether any counter is held. False: no cap applies, and ending the hold does nothing. */
   readonly held: boolean
 }
-
-/** US cents per minor unit of a currency, or undefined when there is no rate and a money cap must block. */
-export type RateSource = (currency: string) => number | undefined | Promise<number | undefined>
 
 /** What spending needs. */
 export interface SpendOptions {
@@ -61,37 +50,21 @@ function overBlock({ item, rule, policyId, window }: PlannedItem, used: number):
   return { rule, policyId, window, unit, remaining: Math.max(0, cap - used), resetsAt }
 }
 
-function checkedSpend({ amountCents, currency, holdId }: Spend): void {
-  if (!Number.isSafeInteger(amountCents) || amountCents < 0) {
-    throw new TypeError(`amountCents must be a safe integer of at least 0, not ${String(amountCents)}`)
-  }
-  if (!/^[A-Z]{3}$/.test(currency)) throw new TypeError('currency must be three capital letters')
-  if (holdId === '') throw new TypeError('holdId must not be empty')
-}
-
-/** Converts to US cents, rounded up: a cap never lets a fraction more pass. */
-async function usdCents({ amountCents, currency }: Spend, rates: RateSource): Promise<number | undefined> {
-  if (currency === 'USD') return amountCents
-  const rate = await orFault('exchange rates', async () => rates(currency))
-  if (rate === undefined) return undefined
-  const cents = Math.ceil(amountCents * rate)
-  if (!(rate > 0) || !Number.isSafeInteger(cents)) throw malformedReply('exchange rates', 'a positive number')
-  return cents
-}
-
-async function judge(access: Access, spend: Spend, options: SpendOptions): Promise<Judged | Block> {
+async function judge(access: Access, spend: Spend, options: SpendOptions): Promise<Judged | SpendDenial> {
   const { rule, chain } = access
-  checkedSpend(spend)
   if (rule.spends === undefined)
     throw new TypeError(`rule of "${rule.operation}" does not say that it spends`)
-  const plan = chain.caps([rule.operation, ...(spend.countsAs ?? [])], rule.spends)
-  if (plan.uncountable && !options.storage) return plan.uncountable
-  if (!plan.money) return { cents: 0, planned: plan.items(0, options.clock.now()) }
-  const cents = await usdCents(spend, options.rates)
-  if (cents === undefined) return plan.money
-  return plan.overOneCall(cents) ?? { cents, planned: plan.items(cents, options.clock.now()) }
+  if (spend.holdId === '') throw new TypeError('holdId must not be empty')
+  const wrong = wrongSpend(spend)
+  if (wrong) return wrong
+  const plan = chain.caps(operationsOf(rule, spend), rule.spends)
+  if (plan.uncountable && !options.storage) return blocked(plan.uncountable)
+  const cents = await judgeAmount(plan, spend, options.rates)
+  if (typeof cents !== 'number') return cents
+  return { cents, planned: plan.items(cents, options.clock.now()) }
 }
 
+const isDenial = (judged: Judged | Block | SpendDenial): judged is SpendDenial => 'ok' in judged
 const isBlock = (judged: Judged | Block): judged is Block => 'rule' in judged
 
 /** Reserves under every cap of the session's chain, or none. See `Guard.reserve`. */
@@ -99,10 +72,10 @@ export async function reserveSpend(
   access: Access,
   spend: Spend,
   options: SpendOptions,
-): Promise<Verdict<SpendHold, GuardDenial>> {
+): Promise<Verdict<SpendHold, SpendDenial>> {
+  const { evidence } = access
   const judged = await judge(access, spend, options)
-  const no = (block: Block): GuardDenial => ({ ...blocked(block), evidence: access.evidence })
-  if (isBlock(judged)) return no(judged)
+  if (isDenial(judged)) return { ...judged, evidence }
   const { cents, planned } = judged
   const { accountId } = access.session
   const { amountCents, currency, holdId = randomUUID() } = spend
@@ -115,7 +88,7 @@ export async function reserveSpend(
     )
     if (reserved.outcome === 'conflict') throw new TypeError('the hold id is in use with other amounts')
     if (reserved.outcome === 'over') {
-      return no(overBlock(planned[reserved.index] as PlannedItem, reserved.used))
+      return { ...blocked(overBlock(planned[reserved.index] as PlannedItem, reserved.used)), evidence }
     }
   }
   return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
@@ -126,8 +99,9 @@ export async function simulateSpend(
   access: Access,
   spend: Spend | undefined,
   options: SpendOptions,
-): Promise<Verdict<undefined, GuardDenial>> {
+): Promise<Verdict<undefined, SpendDenial>> {
   const judged = spend ? await judge(access, spend, options) : judgeCall(access, options)
+  if (isDenial(judged)) return judged
   if (isBlock(judged)) return blocked(judged)
   const { planned } = judged
   if (planned.length === 0) return allow(undefined)

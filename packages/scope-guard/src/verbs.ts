@@ -1,6 +1,7 @@
 import type { Session, Verdict } from '@gatewright/kernel'
 import type { Access, GuardFacts } from './access.ts'
-import type { GuardDenial } from './codes.ts'
+import type { Amount } from './amount.ts'
+import type { GuardDenial, SpendDenial } from './codes.ts'
 import type { Rule } from './rule.ts'
 import type { Spend, SpendHold } from './spend.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
@@ -36,10 +37,19 @@ export interface Guard {
    * Reserves an amount under every cap of the session's policies, or none of them, before the operation takes
    * effect. Under any parallelism settled + held stays within each cap. The hold counts until `settle` or
    * `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in the
-   * caller's own transaction. Denial: `policy_blocked`. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (the
+   * caller's own transaction. Denials: `policy_blocked`; `invalid_request` with its field for a malformed
+   * amount or currency, whatever a request's body held. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (the
    * hold may stand: repeat with the same `holdId`, or release it) and `ERR_STORE_FULL`.
    */
-  reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, GuardDenial>>
+  reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
+
+  /**
+   * Whether an amount passes every limit on one operation alone: `maxAuthAmountCents`, `limits[]` with the window
+   * `operation`, and no other currency without a rate under a money cap. For an earlier answer that is given out again:
+   * nothing is held, and counters of a day, a month or in all are not asked, since that very write may have filled them.
+   * No I/O but the rate source. Denials as `reserve`. Faults: those of the rate source.
+   */
+  permits(access: Access, amount: Amount): Promise<Verdict<undefined, SpendDenial>>
 
   /**
    * Ends a hold with what was really spent, in the currency asked for; by default all of it. `exceeds`: more
@@ -59,7 +69,7 @@ export interface Guard {
     facts: GuardFacts,
     rule: Rule,
     spend?: Spend,
-  ): Promise<Verdict<Access, GuardDenial>>
+  ): Promise<Verdict<Access, GuardDenial | SpendDenial>>
 
   /** Loads revocations, so that the first request is judged by them. Call before serving. Rejects with a fault. */
   start(): Promise<void>

@@ -15,8 +15,12 @@ import Koa from 'koa'
 import {
   effect,
   existing,
+  FAILING,
+  failing,
+  paying,
   LARGE,
   stream,
+  TRANSFERS,
   type Mounted,
   type Served,
   type Start,
@@ -33,6 +37,12 @@ const writes = (
     kind,
     route: world.gate.idempotent({ operation, allOf: ['cards.write'] }),
   }))
+
+const failures = (world: World): ReturnType<World['gate']['idempotent']> =>
+  world.gate.idempotent({ operation: 'failures.create', allOf: ['cards.write'] })
+
+const transfers = (world: World): World['routes']['pay']['route'] =>
+  world.gate.idempotent({ operation: 'transfers.create', allOf: ['cards.write'], spends: 'spend' })
 
 async function listen(listener: RequestListener): Promise<Served> {
   return served(createServer(listener).listen(0, '127.0.0.1'))
@@ -71,6 +81,16 @@ export const startExpress: Start = async world => {
           .json({ order: 1, asked: request.body, account: call.session.accountId })
     })
   }
+  const route = failures(world)
+  app.post(FAILING, gw.guard(route), (request, response) => {
+    response.status(failing(world, gw.call(route, request))).json({ error: 'own' })
+  })
+  const transfer = transfers(world)
+  // oxlint-disable-next-line oxc/no-async-endpoint-handlers -- Express 5 takes the promise
+  app.post(TRANSFERS, gw.guard(transfer), async (request, response) => {
+    const { status, body } = await paying(gw.call(transfer, request))
+    response.status(status).json(body)
+  })
   return listen(app)
 }
 
@@ -98,6 +118,17 @@ export const startKoa: Start = async world => {
             : { order: 1, asked, account: call.session.accountId }
     })
   }
+  const route = failures(world)
+  router.post(FAILING, gw.guard(route), ctx => {
+    ctx.status = failing(world, gw.call(route, ctx))
+    ctx.body = { error: 'own' }
+  })
+  const transfer = transfers(world)
+  router.post(TRANSFERS, gw.guard(transfer), async ctx => {
+    const { status, body } = await paying(gw.call(transfer, ctx))
+    ctx.status = status
+    ctx.body = body
+  })
   app.use(router.routes())
   return listen(app.callback())
 }
@@ -126,6 +157,23 @@ export const startFastify: Start = async world => {
       },
     })
   }
+  const route = failures(world)
+  app.route({
+    method: 'POST',
+    url: FAILING,
+    ...gw.hooks(route),
+    handler: (request, reply) => reply.code(failing(world, gw.call(route, request))).send({ error: 'own' }),
+  })
+  const transfer = transfers(world)
+  app.route({
+    method: 'POST',
+    url: TRANSFERS,
+    ...gw.hooks(transfer),
+    handler: async (request, reply) => {
+      const { status, body } = await paying(gw.call(transfer, request))
+      return reply.code(status).send(body)
+    },
+  })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, close: () => app.close() }
@@ -157,6 +205,15 @@ export const startHono: Start = async world => {
       return c.json({ order: 1, asked, account: call.session.accountId }, 201, { location: '/orders/1' })
     })
   }
+  const route = failures(world)
+  app.post(FAILING, gw.guard(route), c =>
+    c.json({ error: 'own' }, failing(world, gw.call(route, c.req.raw)) as 201),
+  )
+  const transfer = transfers(world)
+  app.post(TRANSFERS, gw.guard(transfer), async c => {
+    const { status, body } = await paying(gw.call(transfer, c.req.raw))
+    return c.json(body, status as 201)
+  })
   const server = serve({ fetch: gw.aliases(app.fetch), port: 0, hostname: '127.0.0.1' })
   return served(server as Server)
 }
@@ -182,6 +239,21 @@ export const startNode: Start = async world => {
       }),
     )
   }
+  const route = failures(world)
+  const guard = gw.guard(route)
+  listeners.set(`POST ${FAILING}`, (request, response) =>
+    guard(request, response, () => {
+      response.writeHead(failing(world, gw.call(route, request))).end('{"error":"own"}')
+    }),
+  )
+  const transfer = transfers(world)
+  const guardTransfer = gw.guard(transfer)
+  listeners.set(`POST ${TRANSFERS}`, (request, response) =>
+    guardTransfer(request, response, async () => {
+      const { status, body } = await paying(gw.call(transfer, request))
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body))
+    }),
+  )
   return listen((request, response) =>
     gw.aliases(request, response, () => {
       const listener = listeners.get(`${request.method} ${request.url?.split('?')[0]}`)

@@ -3,7 +3,17 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { BODY_LIMIT_BYTES, createWorld, LARGE, POINTS, type Served, type Start, type World } from './world.ts'
+import {
+  BODY_LIMIT_BYTES,
+  createWorld,
+  FAILING,
+  LARGE,
+  POINTS,
+  TRANSFERS,
+  type Served,
+  type Start,
+  type World,
+} from './world.ts'
 
 interface Sent {
   readonly method?: string
@@ -225,6 +235,85 @@ export function endToEnd(name: string, start: Start): void {
       t.equal(effects.length, 1)
     },
   )
+
+  check(
+    'an existing handler that throws has a run of unknown outcome, whatever status its error carries',
+    async (t, { send, write, effects }) => {
+      const statuses = [400, 404, 422, 500]
+      for (const thrown of statuses) {
+        const headers = await write()
+        const body = JSON.stringify({ thrown })
+        t.ok((await send(FAILING, { headers, body })).status >= 400)
+        const again = await send(FAILING, { headers, body })
+        t.match(again, { status: 503, body: { error: 'outcome_unknown' } }, `${thrown}`)
+      }
+      t.equal(effects.length, statuses.length)
+    },
+  )
+
+  check('an existing handler that writes a refusal frees its key', async (t, { send, write, effects }) => {
+    for (const status of [400, 403, 422]) {
+      const headers = await write()
+      for (const _ of [1, 2]) {
+        t.equal((await send(FAILING, { headers, body: JSON.stringify({ status }) })).status, status)
+      }
+    }
+    t.equal(effects.length, 6)
+  })
+
+  for (const [path, form] of [
+    ['/user/v1/payments', 'a handler that returns its answer'],
+    [TRANSFERS, 'an existing handler'],
+  ] as const) {
+    const paid = async ({ send, write, bearer }: Ground, policyIds: readonly string[], key?: string) => {
+      const authorization = await bearer({ scopes: ['cards.write'], policyIds })
+      const headers = { ...(await write(key)), authorization }
+      return (body: object): Promise<Got> => send(path, { headers, body: JSON.stringify(body) })
+    }
+
+    check(`a wrong amount is a 400 that names it and frees its key (${form})`, async (t, ground) => {
+      const pay = await paid(ground, ['ten'])
+      for (const amountCents of ['abc', -1, 1.5, null]) {
+        const refused = await pay({ amountCents })
+        t.match(refused, { status: 400, body: { error: 'invalid_request', field: 'amountCents' } })
+      }
+      t.match(await pay({ amountCents: 10 }), { status: 201, body: { paid: 10 } })
+      t.same(ground.failures, [])
+    })
+
+    check(`a refusal gives back what it reserved, then frees its key (${form})`, async (t, ground) => {
+      const pay = await paid(ground, ['ten'])
+      for (const _ of [1, 2]) t.equal((await pay({ amountCents: 10, ending: 'refuse' })).status, 422)
+      t.equal((await pay({ amountCents: 10 })).status, 201)
+      const other = await paid(ground, ['ten'])
+      t.match(await other({ amountCents: 1 }), { status: 403, body: { error: 'policy_blocked' } })
+    })
+
+    check(`a replay passes the limits of the session that asks (${form})`, async (t, ground) => {
+      const key = randomUUID()
+      const first = await (await paid(ground, ['ten'], key))({ amountCents: 10 })
+      t.equal(first.status, 201)
+      const narrow = await (await paid(ground, ['one'], key))({ amountCents: 10 })
+      t.match(narrow, { status: 403, body: { error: 'policy_blocked', rule: 'maxAuthAmountCents' } })
+      t.equal(narrow.headers.get('idempotency-replayed'), null)
+      const again = await (await paid(ground, ['ten'], key))({ amountCents: 10 })
+      t.match(again, { status: 201, text: first.text }, 'its cap of the day is used up, and not asked')
+      t.equal(again.headers.get('idempotency-replayed'), 'true')
+    })
+  }
+
+  check('a handler that throws keeps what it reserved', async (t, ground) => {
+    const { send, write, bearer } = ground
+    const authorization = await bearer({ scopes: ['cards.write'], policyIds: ['ten'] })
+    const sent = {
+      headers: { ...(await write()), authorization },
+      body: '{"amountCents":10,"ending":"throw"}',
+    }
+    t.equal((await send('/user/v1/payments', sent)).status, 500)
+    t.match(await send('/user/v1/payments', sent), { status: 503, body: { error: 'outcome_unknown' } })
+    const other = { ...sent, headers: { ...(await write()), authorization } }
+    t.match(await send('/user/v1/payments', other), { status: 403, body: { error: 'policy_blocked' } })
+  })
 
   check('a body that is not JSON is refused and its key stays free', async (t, { send, write, effects }) => {
     for (const path of ['/user/v1/cards', '/user/v1/orders']) {

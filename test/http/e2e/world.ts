@@ -8,12 +8,14 @@ import {
   type IdempotentCall,
   type OpenCall,
   type Route,
-  type WriteGate,
+  type SpendGate,
+  type SpendingCall,
 } from '@gatewright/http'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { createAliases } from '@gatewright/legacy-alias-router'
-import type { Access } from '@gatewright/scope-guard'
+import type { Access, SpendHold } from '@gatewright/scope-guard'
+import { memoryStorage as spendStorage } from '@gatewright/scope-guard/memory'
 import { bench, type Bench } from '../../scope-guard/issuer.ts'
 
 export const BODY_LIMIT_BYTES = 2048
@@ -26,7 +28,7 @@ type Scope = (typeof scopes.names)[number]
 
 /** What a server mounts, the same for every framework, and what a test can see of it. */
 export interface World {
-  readonly gate: WriteGate<Scope, Access>
+  readonly gate: SpendGate<Scope, Access, SpendHold>
   readonly bearer: Bench['bearer']
   readonly clock: Bench['clock']
   readonly failures: Failure[]
@@ -47,6 +49,7 @@ export interface Routes {
   readonly listCards: Mounted<GuardedCall<Access>>
   readonly revealCard: Mounted<GuardedCall<Access>>
   readonly createCard: Mounted<IdempotentCall<Access>>
+  readonly pay: Mounted<SpendingCall<Access, SpendHold>>
 }
 
 /** An operation with its place and a handler that returns its answer. */
@@ -71,6 +74,39 @@ export const existing = [
   ['/user/v1/exports', 'exports.create', 'stream'],
 ] as const
 
+/** Policies of sessions, by id. */
+const POLICIES: Record<string, object> = { ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } }
+
+/** An existing handler that reserves. */
+export const TRANSFERS = '/user/v1/transfers'
+
+/** Reserves what the body asks for, and ends as it says. */
+export async function paying({ json, reserve }: SpendingCall<Access, SpendHold>): Promise<{
+  readonly status: number
+  readonly body: Record<string, unknown>
+}> {
+  const asked = json()
+  const { amountCents, ending } = asked.ok ? asked.value : {}
+  const hold = await reserve({ amountCents: amountCents as number, currency: 'USD' })
+  if (!hold.ok) return { status: hold.status, body: { error: hold.code, field: hold.field } }
+  if (ending === 'refuse') return { status: 422, body: { error: 'own' } }
+  if (ending === 'throw') throw Object.assign(new Error('own'), { status: 400, expose: true })
+  return { status: 201, body: { paid: amountCents } }
+}
+
+/** An existing handler that fails as its body says. */
+export const FAILING = '/user/v1/failures'
+
+/** Makes its effect; throws an error that frameworks answer with a status, or gives the status to write. */
+export function failing(world: Pick<World, 'effects'>, call: IdempotentCall<Access>): number {
+  world.effects.push(call.effect.effectId)
+  const body = call.json()
+  const { thrown, status } = (body.ok ? body.value : {}) as { thrown?: number; status?: number }
+  if (thrown === undefined) return status ?? 201
+  const getResponse = (): Response => new Response('own', { status: thrown })
+  throw Object.assign(new Error('own'), { status: thrown, statusCode: thrown, expose: true, getResponse })
+}
+
 /** A body that is larger than what is kept for a repeat. */
 export const LARGE = 'x'.repeat(ANSWER_LIMIT_BYTES + 1)
 
@@ -78,7 +114,8 @@ export const stream = (): Readable => Readable.from(['one', 'two'])
 
 export async function createWorld(): Promise<World> {
   const limits = [{ name: 'perKey', points: POINTS, windowSeconds: 60, per: 'key' as const }]
-  const { guard, bearer, clock } = await bench({ limits })
+  const policies = async (ids: readonly string[]) => ids.map(id => POLICIES[id])
+  const { guard, bearer, clock } = await bench({ limits, policies, spend: spendStorage() })
   const failures: Failure[] = []
   const api = gate({
     scopes,
@@ -149,6 +186,12 @@ function routesOf(world: Omit<World, 'routes'>): Routes {
         const card = { id: world.effects.length, name: body.value['name'] }
         return { status: 201, headers: [['Location', '/user/v1/cards/1']], body: { card } }
       },
+    ),
+    pay: mounted(
+      'POST',
+      '/user/v1/payments',
+      gate.idempotent({ operation: 'payments.create', allOf: ['cards.write'], spends: 'spend' }),
+      paying,
     ),
   }
 }

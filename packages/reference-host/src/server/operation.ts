@@ -1,6 +1,6 @@
 import type { Session, Surface, Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { Access, Spend, SpendHold } from '@gatewright/scope-guard'
+import type { Access, Amount, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox'
 import type { CanonicalFacts } from './exchange.ts'
@@ -57,6 +57,11 @@ export interface Effect<A = unknown> {
    * made before. Denial: `policy_blocked`.
    */
   reserve(spend: Spend): Promise<Verdict<SpendHold>>
+  /**
+   * Whether the caller's limits on one operation allow an amount: for what the same effect has made before, which is answered
+   * again and holds nothing anew. Denial: `policy_blocked`.
+   */
+  permits(amount: Amount): Promise<Verdict<undefined>>
 }
 
 interface Rule<C extends Credential, S extends TObject> {
@@ -104,7 +109,7 @@ export interface LedgerOperation<S extends TObject = TObject, A = unknown> exten
   readonly credential: 'session'
   /** Whether it moves money of the caller, so that caps bind: `write` reserves the amount. */
   readonly spends: boolean
-  /** Asks the outside world before the transaction opens, also ahead of a replay. It must not change anything. */
+  /** Asks the outside world before the transaction opens, where no answer is stored yet. It must not change anything. */
   ask?(call: Call<'session', Static<S>>): Promise<A>
   write(call: Call<'session', Static<S>>, effect: Effect<A>): Promise<Verdict<Success>>
 }

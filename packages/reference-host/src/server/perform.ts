@@ -1,9 +1,9 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type Denial, type Verdict } from '@gatewright/kernel'
 import { addressClass, parseJsonObject, type HeaderField } from '@gatewright/http'
-import { recordHeaders, type TransactionalIdempotency } from '@gatewright/idempotency-store'
+import { recordHeaders, type Answered, type TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
-import type { SpendStorage } from '@gatewright/scope-guard'
+import type { Spend, SpendStorage } from '@gatewright/scope-guard'
 import { noted } from './aliases.ts'
 import type { CanonicalFacts } from './exchange.ts'
 import type { Call, Callers, Document, Effect, LedgerOperation, Operation, Success } from './operation.ts'
@@ -142,7 +142,8 @@ async function commit(
   services: PerformServices,
 ): Promise<Performed> {
   let refusal: Verdict<Success> | undefined
-  const asked = await operation.ask?.(call)
+  let asked: unknown
+  const ask = operation.ask?.bind(operation)
   const run = await services.idempotency.run(
     {
       account: call.caller.session.accountId,
@@ -152,14 +153,19 @@ async function commit(
       body,
     },
     async (tx, { effectId }) => {
-      const reserve = reserving(operation, call.caller, services, { tx, effectId })
-      const done = await operation.write(call, { tx, effectId, asked, reserve })
+      const reserved: Spend[] = []
+      const reserve = reserving(operation, call.caller, services, { tx, effectId, reserved })
+      const permits: Effect['permits'] = amount => services.guard.permits(call.caller, amount)
+      const done = await operation.write(call, { tx, effectId, asked, reserve, permits })
       if (!done.ok) refusal = done
       const status = done.ok ? 200 : done.status
-      return { status, headers: [], body: JSON.stringify(done.ok ? done.value : done) }
+      return { status, headers: [], body: JSON.stringify(done.ok ? done.value : done), spends: reserved }
     },
+    ask && (async () => void (asked = await ask(call))),
   )
   if (!run.ok) return { verdict: run, headers: [] }
+  const blocked = await replayBlocked(run.value, call.caller, services)
+  if (blocked) return { verdict: blocked, headers: [] }
   const { answer } = run.value
   const headers = recordHeaders(run.value)
   if (refusal) return { verdict: refusal, headers }
@@ -167,17 +173,40 @@ async function commit(
   return { verdict: 'ok' in stored ? stored : allow(stored), headers }
 }
 
+/**
+ * Why the caller may not have an earlier answer: the amount that its run reserved is over their limits on one operation.
+ * Counters are not asked again, since that very write may have filled them.
+ */
+async function replayBlocked(
+  { answer, replayed }: Answered,
+  caller: Callers['session'],
+  { guard }: PerformServices,
+): Promise<Denial | undefined> {
+  if (!replayed || !answer.spends) return undefined
+  for (const spend of answer.spends) {
+    const permitted = await guard.permits(caller, spend)
+    if (!permitted.ok) return permitted
+  }
+  return undefined
+}
+
 /** The reservation of one write: once, under the effect's id, in the effect's transaction. */
 function reserving(
   { id, spends }: LedgerOperation,
   caller: Callers['session'],
   { guard, spendStorage }: PerformServices,
-  { tx, effectId }: { readonly tx: SqlQueries; readonly effectId: string },
+  {
+    tx,
+    effectId,
+    reserved,
+  }: { readonly tx: SqlQueries; readonly effectId: string; readonly reserved: Spend[] },
 ): Effect['reserve'] {
   let done = false
   return async spend => {
     if (!spends || done) throw new TypeError(`${id} may not reserve ${done ? 'twice' : 'anything'}`)
     done = true
-    return guard.reserve(caller, { ...spend, holdId: effectId }, spendStorage(tx))
+    const held = await guard.reserve(caller, { ...spend, holdId: effectId }, spendStorage(tx))
+    if (held.ok) reserved.push(spend)
+    return held
   }
 }

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { mine, snapshot, stampNextBlock } from '../../../harness/evm.ts'
+import type { Answer } from '../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
 import {
   ask,
@@ -205,6 +207,22 @@ t.test('a chain that cannot be asked refuses nobody, ends nothing, and loses not
   await expire()
   t.match(await later.payin(payin.id), { status: 'settled', txHash })
   t.equal(await later.balance(), 66)
+})
+
+t.test('a confirmation is asked of the chain once per key: a replay does not ask again', async t => {
+  const user = await newUser()
+  const { id } = await ask(user, { amountCents: 44 })
+  const key = randomUUID()
+  const named = (): Promise<Answer> =>
+    user.write('/subscriptions/payin/confirm', { payinId: id, txHash: `0x${'cd'.repeat(32)}` }, key)
+  await named()
+  const asked = front.requests.length
+  const answers = await Promise.all(Array.from({ length: 20 }, named))
+  t.same(
+    answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')]),
+    Array.from({ length: 20 }, () => [200, 'true']),
+  )
+  t.equal(front.requests.length, asked)
 })
 
 t.test(

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type WalletUser } from '../../../harness/host.ts'
@@ -132,4 +133,32 @@ t.test('a payment that the balance cannot cover leaves the caps as they were', a
   t.match(await pay(agent, payinId), { status: 400, body: { field: 'payinId' } })
   await owner.fund(2500)
   t.match(payinOf(await pay(agent, payinId)), { status: 'settled' })
+})
+
+t.test('a replay of a payment is judged by limits that name the operation that asked, too', async t => {
+  const owner = await newOwner()
+  const limits = [{ operations: ['subscriptions.payin'], window: 'operation', maxCents: 2499 }]
+  const agent = await newAgent(owner, { limits })
+  const payinId = await askPro(owner)
+  const key = randomUUID()
+  t.match(payinOf(await owner.write(CONFIRM, { payinId }, key)), { status: 'settled' })
+  t.match(await agent.write(CONFIRM, { payinId }, key), blockedBy('limits'))
+  const again = await owner.write(CONFIRM, { payinId }, key)
+  t.equal(again.headers.get('idempotency-replayed'), 'true')
+})
+
+t.test('what a request made before its record ended is judged by the limits of who asks again', async t => {
+  const owner = await newOwner()
+  const agent = await host.send('/user/v1/keys', {
+    body: { policy: { maxAuthAmountCents: 2499 } },
+    headers: bearer(owner.token),
+  })
+  const [key, body] = [randomUUID(), { plan: 'pro', method: 'balance' }]
+  const { id } = payinOf(await owner.write('/subscriptions/payin', body, key))
+  clock.set(LATE + 2 * 86_400_000)
+  await host.chore('collect garbage')
+  const capped = await mint(agent.body['userApiKey'] as string)
+  t.match(await capped.write('/subscriptions/payin', body, key), blockedBy('maxAuthAmountCents'))
+  const found = await (await mint(owner.key)).write('/subscriptions/payin', body, key)
+  t.equal(payinOf(found).id, id)
 })

@@ -149,3 +149,40 @@ t.test('holds the policies of key and session, and authorises a replay again', a
   }
 })
 t.test('reports no failure for any of this', async t => t.same(host.failures, []))
+
+t.test(
+  'a replay passes the per-operation limits of the session that asks, also of those who wait',
+  async t => {
+    const user = await bootstrapUser(host.send, { policy: { dailySpendCapCents: 15 } })
+    const session = async (policy: object): Promise<WalletUser> => {
+      const made = await host.send('/user/v1/sessions', {
+        body: { policy },
+        headers: { 'x-user-key': user.key },
+      })
+      return { ...user, token: made.body['sessionToken'] as string }
+    }
+    const capped = await session({ maxAuthAmountCents: 10 })
+    const listed = await session({
+      limits: [{ operations: ['subscriptions.payin'], window: 'operation', maxCents: 10 }],
+    })
+    const roomy = await session({ maxAuthAmountCents: 11 })
+    const key = randomUUID()
+    const answers = await Promise.all(
+      [user, capped, user, listed, roomy, capped].map(as => post(as, { amountCents: 11 }, key)),
+    )
+    for (const as of [capped, listed]) answers.push(await post(as, { amountCents: 11 }, key))
+    t.same(
+      answers.map(({ status }) => status),
+      [200, 403, 200, 403, 200, 403, 403, 403],
+    )
+    t.match(answers.at(-2)?.body, { error: 'policy_blocked', rule: 'maxAuthAmountCents', remaining: 10 })
+    t.match(answers.at(-1)?.body, { error: 'policy_blocked', rule: 'limits', window: 'operation' })
+    t.equal(answers.at(-1)?.headers.get('idempotency-replayed'), null)
+    const again = await post(user, { amountCents: 11 }, key)
+    t.equal(
+      again.headers.get('idempotency-replayed'),
+      'true',
+      'counters are not asked again: 11 of 15 are used',
+    )
+  },
+)

@@ -108,6 +108,8 @@ t.test('an audit that the node fails goes on where it was', async t => {
 
 t.test('shows how many addresses of a list are free, and warns when few are', async t => {
   await host.chore('measure deposit addresses')
+  // Metrics are rendered once a second.
+  clock.advance(1000)
   const text = await (await fetch(`${host.url}/metrics`)).text()
   t.match(text, `gatewright_deposit_addresses_free{chain="${chainId}",asset="EURC"} 9`)
   const user = await newUser()

@@ -46,7 +46,7 @@ const OWN = new Set([
 export async function requestPayin(
   services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'ownAddresses'>,
   { facts, caller, body }: Call<'session', Terms>,
-  { tx, effectId, reserve }: Effect,
+  { tx, effectId, reserve, permits }: Effect,
   purchase: Purchase,
 ): Promise<Verdict<Payin>> {
   const { accountId, userId } = caller.session
@@ -55,7 +55,10 @@ export async function requestPayin(
   const now = services.clock.now()
   // Before anything is held: a hold that no new pay-in keeps would never end.
   const made = await services.payins.ofEffect(tx, effectId)
-  if (made) return allow(made)
+  if (made) {
+    const permitted = await permits(made)
+    return permitted.ok ? allow(made) : permitted
+  }
   const receiver = receiverFor(services.receivers, body)
   if (!receiver.ok) return receiver
   const hold = await reserve({ amountCents, currency })
