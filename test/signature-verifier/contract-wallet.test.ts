@@ -19,7 +19,7 @@ import {
   serializeErc6492Signature,
 } from 'viem/utils'
 import { contractsOf } from '../harness/contracts.ts'
-import { rpc, startEvm, transact, type Evm } from '../harness/evm.ts'
+import { rpc, sendTransaction, startEvm, transact, type Evm } from '../harness/evm.ts'
 import { fieldsFor, newWallet, openVerifier, textB, type Fields, type Wallet } from './wallets.ts'
 
 const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')
@@ -270,7 +270,7 @@ t.test('an account with code that signs with its key is its key, asks no chain (
   const delegate = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const account = newWallet()
   const [funder] = await rpc<Hex[]>(chain.url, 'eth_accounts')
-  await rpc(chain.url, 'eth_sendTransaction', {
+  await sendTransaction(chain.url, {
     from: funder,
     to: account.address,
     value: '0xde0b6b3a7640000',
