@@ -3,8 +3,6 @@
 // the bare business transaction. Bars: throughput at least 0.85 x, CPU at most 1.3 x, a replay on Postgres at
 // least 3.5 x a write, same-transaction mode at most 1.5 x the bare transaction's time.
 import { randomUUID } from 'node:crypto'
-import { IdempotencyConfig, makeIdempotent } from '@aws-lambda-powertools/idempotency'
-import { CachePersistenceLayer } from '@aws-lambda-powertools/idempotency/cache'
 import {
   createIdempotency,
   createTransactionalIdempotency,
@@ -21,6 +19,7 @@ import { createClient } from 'redis'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { compare, type Result } from './harness.ts'
 import { pgbench } from './pgbench.ts'
+import { tool } from '../harness/tools.ts'
 
 const MIN_THROUGHPUT = 0.85
 /** CPU at most 1.3 x the peer's, in the harness' terms: the peer's at least 1 / 1.3 of ours. */
@@ -73,10 +72,19 @@ const freshKey = (): string => `key-${process.pid}-${count++}`
 
 const operationsAt = (concurrency: number): number => (concurrency === 1 ? 4_000 : 6_000)
 
-type CacheClient = NonNullable<ConstructorParameters<typeof CachePersistenceLayer>[0]['client']>
+/** What is used of Powertools. */
+interface Powertools {
+  readonly IdempotencyConfig: new (options: object) => object
+  makeIdempotent<E, A>(handler: (event: E) => Promise<A>, options: object): (event: E) => Promise<A>
+}
+interface PowertoolsCache {
+  readonly CachePersistenceLayer: new (options: { client: unknown }) => object
+}
+const { IdempotencyConfig, makeIdempotent } = await tool<Powertools>('@aws-lambda-powertools/idempotency')
+const { CachePersistenceLayer } = await tool<PowertoolsCache>('@aws-lambda-powertools/idempotency/cache')
 
 /** The peer from npm. */
-function powertools(client: CacheClient): (event: { key: string }) => Promise<StoredAnswer> {
+function powertools(client: unknown): (event: { key: string }) => Promise<StoredAnswer> {
   const persistenceStore = new CachePersistenceLayer({ client })
   const config = new IdempotencyConfig({
     eventKeyJmesPath: 'key',

@@ -4,6 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { basename } from 'node:path'
 import { filesBelow } from '../harness/files.ts'
+import { installTools } from '../harness/tools.ts'
 import { postgresService, redisService } from '../harness/services.ts'
 
 const names = process.argv.slice(2)
@@ -11,6 +12,7 @@ const benches = filesBelow('test/bench', '.bench.ts').map(path => basename(path,
 const unknown = names.filter(name => !benches.includes(name))
 if (unknown.length > 0) throw new Error(`no bench ${unknown.join(', ')}; there are ${benches.join(', ')}`)
 
+installTools()
 const [postgres, redis] = await Promise.all([postgresService(), redisService()])
 const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: redis.url }
 try {

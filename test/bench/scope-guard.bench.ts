@@ -2,12 +2,12 @@
 // against raw jose.
 import { hash } from 'node:crypto'
 import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
-import { createVerifier } from 'fast-jwt'
 import { exportSPKI, importJWK, jwtVerify, type CryptoKey } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import { compare } from './harness.ts'
 import { BENCH_AUDIENCE, BENCH_ISSUER, benchTokens } from './tokens.ts'
+import { tool } from '../harness/tools.ts'
 
 const { tokens, jwk } = await benchTokens(500)
 const plain = await benchTokens(500, { policyIds: [] })
@@ -106,6 +106,10 @@ await compare('scope-guard: against a jose ES256 verification', {
   operations: 10_000,
 })
 
+interface FastJwt {
+  createVerifier(options: object): (token: string) => unknown
+}
+const { createVerifier } = await tool<FastJwt>('fast-jwt')
 const fastJwt = createVerifier({
   key: await exportSPKI(key),
   cache: 1000,

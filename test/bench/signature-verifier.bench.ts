@@ -11,11 +11,11 @@ import {
   type WalletProof,
 } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
-import { SiweMessage } from 'siwe'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'
 import { verifyMessage } from 'viem/utils'
 import { compare } from './harness.ts'
+import { tool } from '../harness/tools.ts'
 
 const OPERATIONS = 150
 const now = Date.now()
@@ -79,6 +79,10 @@ const viem = {
     if (!(await verifyMessage({ address, message, signature }))) throw new Error('viem refused')
   },
 }
+interface Siwe {
+  readonly SiweMessage: new (text: string) => { verify(proof: object): Promise<unknown> }
+}
+const { SiweMessage } = await tool<Siwe>('siwe')
 const siwe = {
   name: 'siwe verify',
   run: async (index: number) => {
@@ -204,14 +208,17 @@ await flood('no cap: viem verifyMessage', async proof => {
 })
 
 /** CPU of importing a module in a fresh process: median of 5. */
-function importCost(specifier: string): string {
+function importCost(specifier: string, cwd = '.'): string {
   const script = `const t = process.cpuUsage(); await import('${specifier}'); const d = process.cpuUsage(t)
     console.log((d.user + d.system) / 1000)`
   const runs = Array.from({ length: 5 }, () =>
-    Number(spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }).stdout),
+    Number(
+      spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd, encoding: 'utf8' }).stdout,
+    ),
   )
   return `${runs.sort((a, b) => a - b)[2]?.toFixed(0)} ms`
 }
-for (const specifier of ['@gatewright/signature-verifier', 'viem/utils', 'viem', 'siwe']) {
+for (const specifier of ['@gatewright/signature-verifier', 'viem/utils', 'viem']) {
   console.log(`import of ${specifier}: ${importCost(specifier)} of CPU`)
 }
+console.log(`import of siwe: ${importCost('siwe', 'test/tools')} of CPU`)

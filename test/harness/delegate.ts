@@ -1,6 +1,6 @@
 import { createPublicClient, createWalletClient, http, type Hex, type PrivateKeyAccount } from 'viem'
 import { hardhat } from 'viem/chains'
-import { rpc, type Evm } from './evm.ts'
+import { rpc, sendTransaction, type Evm } from './evm.ts'
 
 /** Gives an account with a key the code of a deployed contract, by an EIP-7702 authorisation that the key signs. */
 export async function delegate(
@@ -10,7 +10,7 @@ export async function delegate(
 ): Promise<void> {
   const [funder] = await rpc<Hex[]>(url, 'eth_accounts')
   const funding = { from: funder, to: account.address, value: '0xde0b6b3a7640000' }
-  await rpc(url, 'eth_sendTransaction', funding)
+  await sendTransaction(url, funding)
   const transport = http(url, { retryCount: 0 })
   const sender = createWalletClient({ account, chain: hardhat, transport })
   const authorization = await sender.signAuthorization({ contractAddress, executor: 'self' })

@@ -1,8 +1,9 @@
 import { concatHex, encodeAbiParameters, encodeFunctionData, parseAbi, type Hex } from 'viem'
-import { compileSolidity, rpc, transact } from './evm.ts'
+import { contractsOf } from './contracts.ts'
+import { rpc, sendTransaction, transact } from './evm.ts'
 
 /** Creation code of the contracts in `Tokens.sol`. */
-export const TOKENS: Record<string, Hex> = compileSolidity('test/harness/contracts/Tokens.sol')
+export const TOKENS: Record<string, Hex> = contractsOf('test/harness/contracts/Tokens.sol')
 
 const ABI = parseAbi([
   'function mint(address to, uint256 value)',
@@ -39,7 +40,7 @@ export async function deployErc20(url: string, decimals = 6): Promise<Erc20> {
       const args = [receiver as Hex, units] as const
       const data = encodeFunctionData({ abi: ABI, functionName: 'transfer', args })
       const from = await accountOf(url, account)
-      return rpc(url, 'eth_sendTransaction', { ...to, ...FEES, from, data })
+      return sendTransaction(url, { ...to, ...FEES, from, data })
     },
     async balanceOf(owner) {
       const data = encodeFunctionData({ abi: ABI, functionName: 'balanceOf', args: [owner as Hex] })

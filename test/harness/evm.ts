@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { freePort } from './services.ts'
+import { freePort, printed } from './services.ts'
 
 const require = createRequire(import.meta.url)
+
+/** The mnemonic of the accounts that a development chain holds and funds. */
+export const DEVELOPMENT_MNEMONIC = 'test test test test test test test test test test test junk'
 
 /** A development chain on loopback, and what stops it. */
 export interface Evm {
@@ -14,35 +15,31 @@ export interface Evm {
   stop(): Promise<void>
 }
 
-/** Starts a Hardhat node (Prague rules, a block per transaction) on a free port. */
+/** Anvil's program of this platform: its npm package finds it by an install script, which may be blocked. */
+function anvilProgram(): string {
+  const cpu = process.arch === 'x64' ? 'amd64' : process.arch
+  const system = process.platform === 'win32' ? 'win32' : process.platform
+  const name = `@foundry-rs/anvil-${system}-${cpu}`
+  const anvil = createRequire(require.resolve('@foundry-rs/anvil/package.json'))
+  return join(
+    dirname(anvil.resolve(`${name}/package.json`)),
+    'bin',
+    system === 'win32' ? 'anvil.exe' : 'anvil',
+  )
+}
+
+/** Starts an Anvil node (Prague rules, a block per transaction, 20 funded accounts) on a free port. */
 export async function startEvm(chainId = 31_337): Promise<Evm> {
-  const directory = mkdtempSync(join(tmpdir(), 'gatewright-evm-'))
-  const config = join(directory, 'hardhat.config.cjs')
-  const network = { hardhat: { chainId, hardfork: 'prague' } }
-  writeFileSync(config, `module.exports = ${JSON.stringify({ solidity: '0.8.30', networks: network })}`)
   const port = await freePort()
-  const cli = join(dirname(require.resolve('hardhat/package.json')), 'internal/cli/cli.js')
-  const args = [cli, '--config', config, 'node', '--hostname', '127.0.0.1', '--port', String(port)]
-  const env = { ...process.env, HARDHAT_DISABLE_TELEMETRY_PROMPT: 'true', CI: 'true' }
-  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const args = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId)]
+  const chain = ['--hardfork', 'prague', '--accounts', '20', '--mnemonic', DEVELOPMENT_MNEMONIC]
+  const child = spawn(anvilProgram(), [...args, ...chain], { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL')
     await ended
-    rmSync(directory, { recursive: true, force: true })
   }
-  let output = ''
-  const ready = new Promise<void>((resolve, reject) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString()
-      if (output.includes('Started HTTP')) resolve()
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    void ended.then(() => reject(new Error(`the chain ended: ${output}`)))
-    setTimeout(() => reject(new Error(`the chain did not start in 60 s: ${output}`)), 60_000).unref()
-  })
-  await ready.catch(async (error: unknown) => {
+  await printed(child, 'Listening on').catch(async (error: unknown) => {
     await stop()
     throw error
   })
@@ -52,7 +49,8 @@ export async function startEvm(chainId = 31_337): Promise<Evm> {
 /** One JSON-RPC request; throws what the node answers as an error. */
 export async function rpc<T = `0x${string}`>(url: string, method: string, ...params: unknown[]): Promise<T> {
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(url, { method: 'POST', headers, body, signal: AbortSignal.timeout(60_000) })
   const { result, error } = (await answer.json()) as { result: T; error?: { message: string } }
   if (error) throw new Error(`${method}: ${error.message}`)
   return result
@@ -65,13 +63,23 @@ export async function transact(
   account = 0,
 ): Promise<{ contractAddress: `0x${string}`; status: string }> {
   const from = (await rpc<string[]>(url, 'eth_accounts'))[account]
-  const hash = await rpc(url, 'eth_sendTransaction', { from, ...transaction })
+  const hash = await sendTransaction(url, { from, ...transaction })
   return rpc(url, 'eth_getTransactionReceipt', hash)
+}
+
+/** Chains that mine on demand for now. */
+const paused = new Set<string>()
+
+/** Sends a transaction and resolves to its hash: once it is mined, or at once where blocks are mined on demand. */
+export async function sendTransaction(url: string, transaction: object): Promise<`0x${string}`> {
+  if (paused.has(url)) return rpc(url, 'eth_sendTransaction', transaction)
+  const receipt = await rpc<{ transactionHash: `0x${string}` }>(url, 'eth_sendTransactionSync', transaction)
+  return receipt.transactionHash
 }
 
 /** Mines empty blocks; a waiting transaction goes into the first. */
 export async function mine(url: string, blocks = 1): Promise<void> {
-  await rpc(url, 'hardhat_mine', `0x${blocks.toString(16)}`)
+  await rpc(url, 'anvil_mine', `0x${blocks.toString(16)}`)
 }
 
 /** Stamps the next block with a time in whole seconds, later than the newest block's. */
@@ -88,9 +96,11 @@ export async function newestBlockTime(url: string): Promise<number> {
 /** Runs `work` with blocks mined only on demand, so that several transactions share one. */
 export async function withoutMining<T>(url: string, work: () => Promise<T>): Promise<T> {
   await rpc(url, 'evm_setAutomine', false)
+  paused.add(url)
   try {
     return await work()
   } finally {
+    paused.delete(url)
     await rpc(url, 'evm_setAutomine', true)
   }
 }
@@ -101,31 +111,4 @@ export async function snapshot(url: string): Promise<() => Promise<void>> {
   return async () => {
     if (!(await rpc<boolean>(url, 'evm_revert', id))) throw new Error('the snapshot was used already')
   }
-}
-
-interface Solc {
-  compile(input: string): string
-}
-
-interface SolcOutput {
-  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
-  readonly contracts: Record<string, Record<string, { evm: { bytecode: { object: string } } }>>
-}
-
-/** Compiles a Solidity file with the pinned compiler, settings as for SignatureCheck: creation code by contract. */
-export function compileSolidity(file: string): Record<string, `0x${string}`> {
-  const solc = require('solc') as Solc
-  const settings = {
-    evmVersion: 'paris',
-    optimizer: { enabled: true, runs: 1 },
-    metadata: { appendCBOR: false, bytecodeHash: 'none' },
-    outputSelection: { '*': { '*': ['evm.bytecode.object'] } },
-  }
-  const sources = { file: { content: readFileSync(file, 'utf8') } }
-  const input = JSON.stringify({ language: 'Solidity', sources, settings })
-  const output = JSON.parse(solc.compile(input)) as SolcOutput
-  const failed = output.errors?.find(error => error.severity === 'error')
-  if (failed) throw new Error(failed.formattedMessage)
-  const contracts = Object.entries(output.contracts['file'] ?? {})
-  return Object.fromEntries(contracts.map(([name, { evm }]) => [name, `0x${evm.bytecode.object}`] as const))
 }

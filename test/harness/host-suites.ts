@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { Test } from 'tap'
 import { filesBelow } from './files.ts'
+import { HOST_STARTED, tellHostStarts } from './host-starts.ts'
 import type { HostStores } from './host-stores.ts'
 import { runNode } from './node.ts'
 
@@ -16,6 +17,7 @@ export async function runHostSuites(t: Test, stores: HostStores): Promise<void> 
   for (const suite of SUITES) {
     const { code, output } = await runNode([suite], { ...ownEnv(), TEST_HOST_STORES: stores })
     const passed = Number(/^# \{ total: \d+, pass: (\d+)/m.exec(output)?.[1] ?? 0)
+    tellHostStarts(output.split(HOST_STARTED).length - 1)
     const failed = output.split('\n').filter(line => line.includes('not ok'))
     t.ok(code === 0 && passed > 0, `${basename(suite)} passes on ${stores}`, { failed })
   }

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
 import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
 import { Conformance } from './conformance.ts'
+import { tellHostStarts } from './host-starts.ts'
 import { hostStoresEnv } from './host-stores.ts'
 import { Leaks } from './leaks.ts'
 import { plainNode } from './node.ts'
@@ -86,6 +87,7 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     report: error => failures.push(error),
     ...(clock ? { clock } : {}),
   })
+  tellHostStarts()
   const conformance = new Conformance(host.url)
   const leaks = new Leaks()
   leaks.handedOut(host.partnerKey ?? '')
@@ -153,6 +155,7 @@ export async function spawnHost(dataDir: string, env: Record<string, string> = {
     // `close`, not `exit`: everything it printed has arrived then.
     child.once('close', code => reject(new Error(`exit ${code}: ${output}`)))
   })
+  tellHostStarts()
   return {
     url,
     output: () => output,

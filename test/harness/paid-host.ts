@@ -1,13 +1,10 @@
 import { mnemonicToAccount } from 'viem/accounts'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { accountOf, deployErc20, type Erc20 } from './erc20.ts'
-import { newestBlockTime, stampNextBlock, startEvm, type Evm } from './evm.ts'
+import { DEVELOPMENT_MNEMONIC, newestBlockTime, stampNextBlock, startEvm, type Evm } from './evm.ts'
 import { signedBootstrap, startTestHost, type TestHost } from './host.ts'
 import { moneyUser, payinOf, type MoneyUser, type WirePayin } from './money.ts'
 import { rpcFront, type RpcFront } from './rpc-front.ts'
-
-/** The mnemonic whose accounts a Hardhat node holds and funds. */
-export const DEVELOPMENT_MNEMONIC = 'test test test test test test test test test test test junk'
 
 /** A user whose wallet is one of the chain's accounts. */
 export interface ChainUser extends MoneyUser {

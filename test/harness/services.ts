@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** Waits until a child prints `text`; rejects with what it printed when it ends or takes over 20 s. */
-async function printed(child: ChildProcess, text: string): Promise<void> {
+export async function printed(child: ChildProcess, text: string): Promise<void> {
   let output = ''
   await new Promise<void>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`no "${text}" in 20 s: ${output}`)), 20_000)

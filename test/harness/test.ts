@@ -2,6 +2,7 @@
 // from the `result` events that tap's own totals are made of. Arguments: test files, tap options, or --prove.
 import { spawn } from 'node:child_process'
 import { filesBelow } from './files.ts'
+import { HOST_STARTED } from './host-starts.ts'
 import { Parser, type FinalResults, type Result } from 'tap-parser'
 import { postgresService, redisService } from './services.ts'
 
@@ -9,14 +10,22 @@ const args = process.argv.slice(2)
 const prove = args.includes('--prove')
 const rest = args.filter(arg => arg !== '--prove')
 const named = rest.filter(arg => !arg.startsWith('-')).map(compiled)
-const files = named.length > 0 ? named : filesBelow('test', prove ? '.prove.ts' : '.test.ts').map(compiled)
+const all = filesBelow('test', prove ? '.prove.ts' : '.test.ts').map(compiled)
+const files = named.length > 0 ? named : [...all.filter(isLong), ...all.filter(file => !isLong(file))]
 
 /** The list comes from the sources, so the compiled file of a deleted test does not run. */
 function compiled(source: string): string {
   return source.startsWith('build/') ? source : `build/${source.replace(/\.ts$/, '.js')}`
 }
 
+/** Files that take a fifth of the whole each: what starts last is waited for, on one core. */
+function isLong(file: string): boolean {
+  return file.includes('/stores-')
+}
+
 const started = performance.now()
+const times: { readonly name: string; readonly ms: number }[] = []
+let hostStarts = 0
 const [postgres, redis] = await Promise.all([postgresService(), redisService()])
 console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
 const stop = (): Promise<unknown> => Promise.all([postgres.stop(), redis.stop()])
@@ -53,6 +62,7 @@ parser.on('result', (result: Result) => {
   else fail(`${result.fullname} > ${result.name}\n${result.diag ? JSON.stringify(result.diag, null, 2) : ''}`)
 })
 parser.on('assert', (file: Result) => {
+  times.push({ name: file.name, ms: file.time ?? 0 })
   console.log(`${file.ok ? 'ok' : 'not ok'} ${file.name}${file.time ? ` (${Math.round(file.time)} ms)` : ''}`)
   if (file.skip) fail(`${file.name}: it ran no tests`)
 })
@@ -60,6 +70,7 @@ parser.on('assert', (file: Result) => {
 function printMeasured(within: Parser): void {
   within.on('comment', (text: string) => {
     if (prove && text.startsWith('# measured')) console.log(text.trimEnd())
+    if (text.startsWith(HOST_STARTED)) hostStarts++
   })
   within.on('child', printMeasured)
 }
@@ -73,6 +84,9 @@ await stop()
 if (count.failed === 0 && (code !== 0 || !final?.ok)) fail(`tap ended with ${code} though no test failed`)
 if (count.passed === 0) fail('no test ran')
 if (count.skipped > 0) fail(`${count.skipped} skipped: a skipped test proves nothing`)
+const slowest = times.toSorted((one, other) => other.ms - one.ms).slice(0, 10)
+for (const { name, ms } of slowest) console.log(`# ${(ms / 1000).toFixed(1).padStart(6)} s  ${name}`)
+console.log(`# ${hostStarts} hosts started`)
 console.log(`# ${files.length} files in ${Math.round((performance.now() - started) / 1000)} s`)
 console.log(`${count.passed} passed, ${count.failed} failed`)
 process.exitCode = count.failed > 0 ? 1 : 0

@@ -1,8 +1,9 @@
 import t from 'tap'
 import { concatHex, encodeAbiParameters, type Hex } from 'viem'
 import { serializeErc6492Signature } from 'viem/utils'
+import { contractsOf } from '../harness/contracts.ts'
 import { delegate } from '../harness/delegate.ts'
-import { compileSolidity, startEvm, transact } from '../harness/evm.ts'
+import { startEvm, transact } from '../harness/evm.ts'
 import { newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
 
 const chain = await startEvm()
@@ -10,7 +11,7 @@ const host = await startTestHost({ RPC_URLS: `${chain.chainId}=${chain.url}` })
 t.teardown(() => host.close())
 t.teardown(() => chain.stop())
 const owner = newWallet()
-const code = compileSolidity('test/signature-verifier/contracts/Wallets.sol')
+const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')
 const data = concatHex([
   code['OwnedWallet'] as Hex,
   encodeAbiParameters([{ type: 'address' }], [owner.address]),

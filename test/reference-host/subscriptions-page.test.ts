@@ -7,7 +7,8 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { mine, newestBlockTime, startEvm } from '../harness/evm.ts'
 import { startTestHost } from '../harness/host.ts'
 import { runShell, shellLines } from '../harness/pages.ts'
-import { DEVELOPMENT_MNEMONIC, payinChain } from '../harness/paid-host.ts'
+import { DEVELOPMENT_MNEMONIC } from '../harness/evm.ts'
+import { payinChain } from '../harness/paid-host.ts'
 
 t.test('every line of docs/subscriptions.md works as printed, on a chain too', async t => {
   const chain = await startEvm()

@@ -8,19 +8,20 @@ import t from 'tap'
 import { createPublicClient, http, type Hex } from 'viem'
 import { concatHex, encodeAbiParameters, numberToHex, serializeErc6492Signature, size } from 'viem/utils'
 import { delegate } from '../harness/delegate.ts'
-import { compileSolidity, rpc, startEvm, transact } from '../harness/evm.ts'
+import { contractsOf } from '../harness/contracts.ts'
+import { rpc, startEvm, transact } from '../harness/evm.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../harness/stores.ts'
 import { fieldsFor, newWallet, openVerifier, textB, type Fields } from './wallets.ts'
 
 // An account with a key and with code (EIP-7702). The code takes the account's key and an owner's, in many encodings.
 const chain = await startEvm()
 t.teardown(() => chain.stop())
-const code = compileSolidity('test/signature-verifier/contracts/Wallets.sol')['DelegatedWallet'] as Hex
+const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')['DelegatedWallet'] as Hex
 const { contractAddress } = await transact(chain.url, { data: code })
 const [account, owner, factory] = [newWallet(), newWallet(), newWallet().address]
 await delegate(chain, account, contractAddress)
 const ownerWord = concatHex([`0x${'00'.repeat(12)}`, owner.address])
-await rpc(chain.url, 'hardhat_setStorageAt', account.address, '0x0', ownerWord)
+await rpc(chain.url, 'anvil_setStorageAt', account.address, '0x0', ownerWord)
 
 const recovery = await pickRecover()
 const client = createPublicClient({ transport: http(chain.url, { retryCount: 0 }) })

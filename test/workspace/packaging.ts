@@ -3,11 +3,22 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { publint } from 'publint'
-import { formatMessage } from 'publint/utils'
+import { installTools, tool } from '../harness/tools.ts'
 import { packTo } from './pack.ts'
 import { packageNames } from './tree.ts'
 
+/** What is used of publint. */
+interface Publint {
+  publint(options: object): Promise<{ readonly messages: readonly unknown[]; readonly pkg: unknown }>
+}
+interface PublintUtils {
+  formatMessage(message: unknown, pkg: unknown): string
+}
+
+installTools()
+const { publint } = await tool<Publint>('publint')
+const { formatMessage } = await tool<PublintUtils>('publint/utils')
+const attw = 'test/tools/node_modules/@arethetypeswrong/cli/dist/index.js'
 const directory = mkdtempSync(join(tmpdir(), 'gatewright-pack-'))
 const problems: string[] = []
 try {
@@ -17,7 +28,6 @@ try {
       pack: { tarball: new Uint8Array(readFileSync(tarball)).buffer },
     })
     for (const message of messages) problems.push(`${name}: publint: ${formatMessage(message, pkg)}`)
-    const attw = 'node_modules/@arethetypeswrong/cli/dist/index.js'
     const args = [attw, tarball, '--profile', 'esm-only', '--no-color', '--no-emoji']
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     if (status !== 0) problems.push(`${name}: attw: ${stdout}${stderr}`)

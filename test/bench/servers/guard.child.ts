@@ -2,18 +2,16 @@
 // checks: ES256 signature, issuer, audience, expiry, one scope. `koa-guard-full` has a limit and policies on top.
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import fastifyJwt from '@fastify/jwt'
 import { createGuard, localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import { getRequestListener } from '@hono/node-server'
 import Router from '@koa/router'
 import express from 'express'
-import { auth, requiredScopes } from 'express-oauth2-jwt-bearer'
-import Fastify from 'fastify'
+import Fastify, { type FastifyPluginAsync } from 'fastify'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { verify as honoVerify } from 'hono/jwt'
 import type { JWK } from 'jose'
 import Koa, { type Context, type Middleware, type Next } from 'koa'
-import koaJwt from 'koa-jwt'
+import { tool } from '../../harness/tools.ts'
 import { serve } from '../serve.ts'
 import { BENCH_AUDIENCE, BENCH_ISSUER } from '../tokens.ts'
 
@@ -90,9 +88,10 @@ async function fastify(how: string): Promise<Listener> {
   }
   if (how === 'peer') {
     const verify = { allowedIss: BENCH_ISSUER, allowedAud: BENCH_AUDIENCE, cache: 1000 }
-    await app.register(fastifyJwt, { secret: { public: pem }, verify })
+    const { default: fastifyJwt } = await tool<{ default: FastifyPluginAsync<object> }>('@fastify/jwt')
+    await app.register(fastifyJwt, { secret: { public: pem }, verify } as object)
     app.addHook('onRequest', async (request, reply) => {
-      const claims: object = await request.jwtVerify()
+      const claims = await (request as unknown as { jwtVerify(): Promise<object> }).jwtVerify()
       if (!holds(claims)) return reply.code(403).send()
       return undefined
     })
@@ -102,7 +101,13 @@ async function fastify(how: string): Promise<Listener> {
   return handle as Listener
 }
 
-function expressApp(how: string): Listener {
+/** What is used of express-oauth2-jwt-bearer. */
+interface ExpressBearer {
+  auth(options: object): express.RequestHandler
+  requiredScopes(scopes: string): express.RequestHandler
+}
+
+async function expressApp(how: string): Promise<Listener> {
   const app = express()
   app.get('/jwks', (_, response) => void response.json({ keys: [jwk] }))
   if (how === 'guard') {
@@ -114,6 +119,7 @@ function expressApp(how: string): Listener {
     })
   }
   if (how === 'peer') {
+    const { auth, requiredScopes } = await tool<ExpressBearer>('express-oauth2-jwt-bearer')
     let check: express.RequestHandler | undefined
     app.use((request, response, next) => {
       check ??= auth({
@@ -172,7 +178,10 @@ const [framework, how = ''] = kind.split(/-(.*)/)
 const made: Record<string, () => Listener | Promise<Listener>> = {
   'koa-bare': () => koa(answer),
   'koa-guard-full': () => koa(guardedBy(full, answer)),
-  'koa-jwt': () => koa(answer, koaJwt(checks), koaScope),
+  'koa-jwt': async () => {
+    const { default: koaJwt } = await tool<{ default: (options: object) => Middleware }>('koa-jwt')
+    return koa(answer, koaJwt(checks), koaScope)
+  },
   fastify: () => fastify(how),
   express: () => expressApp(how),
   hono: () => hono(how),

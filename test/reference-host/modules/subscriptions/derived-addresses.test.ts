@@ -4,18 +4,11 @@ import { join } from 'node:path'
 import { branchOfXpub } from '@gatewright/reference-host'
 import t from 'tap'
 import { HDKey, mnemonicToAccount } from 'viem/accounts'
-import { mine } from '../../../harness/evm.ts'
+import { mine, DEVELOPMENT_MNEMONIC } from '../../../harness/evm.ts'
 import { accountOf } from '../../../harness/erc20.ts'
 import { startTestHost } from '../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
-import {
-  ask,
-  chainUser,
-  DEVELOPMENT_MNEMONIC,
-  startPaidHost,
-  unitsOf,
-  type ChainUser,
-} from '../../../harness/paid-host.ts'
+import { ask, chainUser, startPaidHost, unitsOf, type ChainUser } from '../../../harness/paid-host.ts'
 
 /** The wallet whose first 20 addresses the chain holds and can spend from; the 20th is the shared receiver. */
 const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { path: "m/44'/60'/0'" } as never).getHdKey()
