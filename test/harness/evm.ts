@@ -1,9 +1,6 @@
 import { spawn } from 'node:child_process'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { anvilBinary } from './binaries.ts'
 import { freePort, printed } from './services.ts'
-
-const require = createRequire(import.meta.url)
 
 /** The mnemonic of the accounts that a development chain holds and funds. */
 export const DEVELOPMENT_MNEMONIC = 'test test test test test test test test test test test junk'
@@ -15,25 +12,12 @@ export interface Evm {
   stop(): Promise<void>
 }
 
-/** Anvil's program of this platform: its npm package finds it by an install script, which may be blocked. */
-function anvilProgram(): string {
-  const cpu = process.arch === 'x64' ? 'amd64' : process.arch
-  const system = process.platform === 'win32' ? 'win32' : process.platform
-  const name = `@foundry-rs/anvil-${system}-${cpu}`
-  const anvil = createRequire(require.resolve('@foundry-rs/anvil/package.json'))
-  return join(
-    dirname(anvil.resolve(`${name}/package.json`)),
-    'bin',
-    system === 'win32' ? 'anvil.exe' : 'anvil',
-  )
-}
-
 /** Starts an Anvil node (Prague rules, a block per transaction, 20 funded accounts) on a free port. */
 export async function startEvm(chainId = 31_337): Promise<Evm> {
   const port = await freePort()
   const args = ['--host', '127.0.0.1', '--port', String(port), '--chain-id', String(chainId)]
   const chain = ['--hardfork', 'prague', '--accounts', '20', '--mnemonic', DEVELOPMENT_MNEMONIC]
-  const child = spawn(anvilProgram(), [...args, ...chain], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(anvilBinary(), [...args, ...chain], { stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const stop = async (): Promise<void> => {
     child.kill('SIGKILL')

@@ -1,6 +1,7 @@
 // Starts Redis and Postgres, runs tap over the compiled tests and closes with `N passed, N failed`, counted
 // from the `result` events that tap's own totals are made of. Arguments: test files, tap options, or --prove.
 import { spawn } from 'node:child_process'
+import { anvilBinary } from './binaries.ts'
 import { filesBelow } from './files.ts'
 import { HOST_STARTED } from './host-starts.ts'
 import { Parser, type FinalResults, type Result } from 'tap-parser'
@@ -26,6 +27,8 @@ function isLong(file: string): boolean {
 const started = performance.now()
 const times: { readonly name: string; readonly ms: number }[] = []
 let hostStarts = 0
+// Once, ahead of the files: several at once would install it into one folder.
+anvilBinary()
 const [postgres, redis] = await Promise.all([postgresService(), redisService()])
 console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
 const stop = (): Promise<unknown> => Promise.all([postgres.stop(), redis.stop()])
