@@ -63,14 +63,14 @@ t.test('serves classes in turn, so that one job does not wait behind a flood', a
   t.same(started.slice(0, 3), ['flood', 'flood', 'one'])
 })
 
-t.test('counts jobs without a class as one, with all the room', async t => {
+t.test('counts all jobs without a class as one class with the whole capacity', async t => {
   const { run, release } = heldQueue({ waiting: 6, waitingPerClass: 2 })
   const all = Array.from({ length: 9 }, () => run(undefined))
   await release()
   t.equal((await Promise.all(all)).filter(ran => ran === 'refused').length, 2)
 })
 
-t.test('has no bound on waiting where there is none', async t => {
+t.test('does not limit waiting jobs when no bound is set', async t => {
   const { run, release } = heldQueue({ waiting: Infinity, waitingPerClass: Infinity, atOnce: 8 })
   const all = Array.from({ length: 500 }, () => run('a'))
   await release()

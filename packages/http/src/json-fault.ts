@@ -5,7 +5,7 @@ const MAX_LEVELS = 32
 
 /** What is wrong with a JSON value, and where. */
 export interface JsonFault {
-  /** The member of the outermost object; `body` where there is none, or its name is long or itself at fault. */
+  /** The member of the outermost object; `body` when the fault is outside members, or the member's name is long or at fault. */
   readonly field: string
   readonly message: string
 }

@@ -128,7 +128,7 @@ export async function listUnmatched(db: SqlQueries, limit: number): Promise<read
   }))
 }
 
-/** Takes an unmatched transfer off the list; false when there is none, or it was handled before. */
+/** Takes an unmatched transfer off the list; false when the reference is unknown or was handled before. */
 export async function markHandled(db: SqlQueries, reference: string, now: EpochMs): Promise<boolean> {
   const [, chainId, txHash, logIndex] = /^(\d{1,15}):(0x[0-9a-f]{64}):(\d{1,9})$/.exec(reference) ?? []
   if (chainId === undefined || txHash === undefined) return false
