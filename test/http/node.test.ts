@@ -308,9 +308,18 @@ t.test(
     app.post('/split', () => {
       throw new Error('own')
     })
+    const fails: express.RequestHandler = () => {
+      throw new Error('own')
+    }
+    app.post('/of-the-route', gw.guard(route), fails, onError)
+    const inner = express.Router()
+    inner.use(fails)
+    inner.use(onError)
+    app.post('/of-a-router-in-the-route', gw.guard(route), inner)
     app.use(onError)
     const url = await listen(t, app)
-    for (const path of ['/thrown', '/next', '/rejected', '/application', '/split']) {
+    const paths = ['/thrown', '/next', '/rejected', '/application', '/split']
+    for (const path of [...paths, '/of-the-route', '/of-a-router-in-the-route']) {
       const keyed = { ...headers, 'idempotency-key': `key${path}-00000` }
       for (const expected of ['handled', 'outcome_unknown']) {
         t.match(await (await post(url + path, keyed)).json(), { error: expected }, `${path}: ${expected}`)

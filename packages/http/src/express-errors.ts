@@ -6,8 +6,12 @@ import type { ConnectRequest } from './express.ts'
  */
 export type Author = 'handler' | 'error handler' | 'unsure'
 
-/** The part of a route of Express that is used. */
-type ExpressRoute = Record<string, (handler: ErrorHandler) => unknown>
+/** The part of a route of Express that is used: a function for each method that adds a handler, and the handlers there are. */
+type ExpressRoute = Record<string, (handler: ErrorHandler) => unknown> & {
+  readonly stack?: readonly { readonly handle?: RouteHandler }[]
+}
+/** A handler as a route holds it: a function, which a router has further handlers in. */
+type RouteHandler = ((...given: never[]) => unknown) & { readonly stack?: unknown; readonly handle?: unknown }
 type ErrorHandler = (
   error: unknown,
   request: object,
@@ -33,6 +37,18 @@ export function keepOriginalUrl(request: ConnectRequest): void {
 }
 
 /**
+ * Whether a route has what could answer an error before the end of the route: an error handler of its own, or a router with
+ * handlers inside.
+ */
+function handlesErrors({ stack }: ExpressRoute): boolean {
+  if (!Array.isArray(stack)) return true
+  return stack.some(({ handle }: { readonly handle?: RouteHandler }) => {
+    if (handle === (note as unknown)) return false
+    return typeof handle !== 'function' || handle.length > 3 || 'stack' in handle || 'handle' in handle
+  })
+}
+
+/**
  * Watches the errors of the Express route that a request is in, by an error handler at the route's end. Outside of a route
  * the errors of a framework (`originalUrl` tells that there is one) cannot be seen; plain node http has no error handlers.
  */
@@ -47,6 +63,6 @@ export function watchErrors(request: ConnectRequest & { readonly route?: unknown
   methods.add(method)
   return () => {
     if (failed.has(request)) return 'error handler'
-    return request.route === route ? 'handler' : 'unsure'
+    return request.route === route && !handlesErrors(route) ? 'handler' : 'unsure'
   }
 }

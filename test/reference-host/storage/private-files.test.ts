@@ -1,4 +1,13 @@
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -62,7 +71,15 @@ t.test(
   async t => {
     const folder = dataDir(t)
     chmodSync(folder, 0o1777)
+    const [backups, elsewhere] = [join(folder, 'host.sqlite-backups'), join(folder, 'elsewhere')]
+    mkdirSync(backups, { mode: 0o755 })
+    writeFileSync(elsewhere, '', { mode: 0o644 })
+    symlinkSync(elsewhere, join(folder, 'secrets.json.link'))
     await started(t, folder)
+    t.equal(modeOf(backups), '755', 'no file')
+    t.equal(modeOf(elsewhere), '644', 'what a link names')
+    for (const path of [backups, elsewhere, join(folder, 'secrets.json.link')])
+      rmSync(path, { recursive: true })
     t.same(modes(folder), PRIVATE)
     t.equal(modeOf(folder), '1777')
   },

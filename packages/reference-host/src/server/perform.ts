@@ -168,7 +168,7 @@ async function commit(
   if (blocked) return { verdict: blocked, headers: [] }
   const { answer } = run.value
   const headers = recordHeaders(run.value)
-  if (refusal) return { verdict: refusal, headers }
+  if (refusal && !run.value.replayed) return { verdict: refusal, headers }
   const stored = JSON.parse(answer.body) as Success | Exclude<Verdict<never>, { ok: true }>
   return { verdict: 'ok' in stored ? stored : allow(stored), headers }
 }

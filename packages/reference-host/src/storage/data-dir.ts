@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
 
@@ -31,13 +31,18 @@ export function lockDataDir(dataDir: string): { release(): void } {
   try {
     // SQLite gives the companions of its database the mode of the database.
     for (const name of new Set(['host.sqlite', ...readdirSync(dataDir)])) {
-      if (OURS.test(name)) closeFile(dataDir, name)
+      if (OURS.test(name) && isPlainFile(dataDir, name)) closeFile(dataDir, name)
     }
   } catch (error) {
     held.close()
     throw error
   }
   return { release: () => held.close() }
+}
+
+/** Whether a name is missing or a file of its own: the mode of a folder, or of what a link names, stays. */
+function isPlainFile(dataDir: string, name: string): boolean {
+  return lstatSync(join(dataDir, name), { throwIfNoEntry: false })?.isFile() ?? true
 }
 
 /** A folder of another user, such as a mounted volume, or one with the sticky bit, such as /tmp, is not ours to close. */
