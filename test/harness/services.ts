@@ -26,11 +26,11 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Waits until a child prints `text`; rejects with what it printed when it ends or takes over 20 s. */
+/** Waits until a child prints `text`; rejects with what it printed when it ends or takes over 60 s. */
 export async function printed(child: ChildProcess, text: string): Promise<void> {
   let output = ''
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no "${text}" in 20 s: ${output}`)), 20_000)
+    const timer = setTimeout(() => reject(new Error(`no "${text}" in 60 s: ${output}`)), 60_000)
     const settle = (done: () => void): void => {
       clearTimeout(timer)
       done()

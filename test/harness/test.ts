@@ -39,7 +39,7 @@ const child = spawn(
     'node_modules/tap/dist/esm/run.mjs',
     '--reporter=tap',
     '--no-color',
-    ...(prove ? ['--timeout=1200', '--jobs=1'] : []),
+    ...(prove ? ['--timeout=2400', '--jobs=1'] : []),
     ...rest.filter(arg => arg.startsWith('-')),
     ...files,
   ],

@@ -121,7 +121,7 @@ function prove(
   }
 }
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 
 prove(
   'in one transaction, money moves exactly once wherever the host is killed',

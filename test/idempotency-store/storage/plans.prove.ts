@@ -48,7 +48,7 @@ function judge(t: Test, { text, plans }: Explained): void {
   }
 }
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 
 t.test('every statement goes by an index, on a fresh table and among a million records', async t => {
   const schema = uniqueName()

@@ -5,7 +5,7 @@ import type { Answer } from '../../harness/host.ts'
 import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
 import type { Place, Schema } from '../../harness/texts.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 

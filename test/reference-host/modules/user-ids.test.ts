@@ -6,7 +6,7 @@ import { holds } from '../../harness/holds.ts'
 import { startTestHost, type Answer } from '../../harness/host.ts'
 import { HOSTILE_TEXTS, isName } from '../../harness/texts.ts'
 
-t.setTimeout(300_000)
+t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
 

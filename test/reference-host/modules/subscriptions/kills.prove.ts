@@ -118,7 +118,7 @@ async function judge(t: Test, { user }: Bench, account: Account, attempt: Attemp
   account.balance += read.amountCents
 }
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 // The two databases have nothing in common.
 t.jobs = 2
 
