@@ -21,7 +21,7 @@ const fixtureOf = (file: string): string => file.replace(/\.sol$/, '.json')
 
 /** Creation code of a Solidity file's contracts, by name. Throws where the file was changed and not compiled again. */
 export function contractsOf(file: (typeof CONTRACT_FILES)[number]): Record<string, `0x${string}`> {
-  const { source, contracts } = JSON.parse(readFileSync(fixtureOf(file), 'utf8')) as CompiledContracts
+  const { source, contracts } = committedContracts(file)
   if (source !== hash('sha256', readFileSync(file))) {
     throw new Error(`${file} was changed since it was compiled: run npm run contracts:update`)
   }
