@@ -3,6 +3,8 @@ export interface Import {
   readonly specifier: string
   /** Only types cross: nothing is loaded at run time. */
   readonly typeOnly: boolean
+  /** `import()`: loaded when the program gets there. */
+  readonly later: boolean
 }
 
 const STATEMENT = /^\s*(import|export)\s+(type\s+)?([\w$\s{},*]*?)\s*from\s*['"]([^'"]+)['"]/gm
@@ -23,10 +25,13 @@ export function importsOf(text: string): Import[] {
   const code = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
   const found: Import[] = []
   for (const [, , type, clause = '', specifier = ''] of code.matchAll(STATEMENT)) {
-    found.push({ specifier, typeOnly: type !== undefined || onlyTypes(clause) })
+    found.push({ specifier, typeOnly: type !== undefined || onlyTypes(clause), later: false })
   }
-  for (const pattern of [SIDE_EFFECT, DYNAMIC]) {
-    for (const [, specifier = ''] of code.matchAll(pattern)) found.push({ specifier, typeOnly: false })
+  for (const [pattern, later] of [
+    [SIDE_EFFECT, false],
+    [DYNAMIC, true],
+  ] as const) {
+    for (const [, specifier = ''] of code.matchAll(pattern)) found.push({ specifier, typeOnly: false, later })
   }
   return found
 }

@@ -1,5 +1,5 @@
 import { Fault, runQueued, type REFUSED } from '@gatewright/kernel'
-import { bytesToHex, concatHex, encodeAbiParameters, isAddress } from 'viem/utils'
+import { isAddress } from './address.ts'
 import { checkedQueue, checkedInteger } from './check.ts'
 import type { UnwrappedSignature } from './erc6492.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
@@ -89,6 +89,7 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
     async standsBy({ chainId, wallet, hash, unwrapped, addressClass }) {
       const chain = chains.get(chainId) as Chain
       const { factory, data: call } = allowedDeployment(chain, unwrapped)
+      const { bytesToHex, concatHex, encodeAbiParameters } = await import('viem/utils')
       const [question, signature] = [bytesToHex(hash), bytesToHex(unwrapped.signature)]
       const values = [wallet as Hex, question, signature, factory as Hex, bytesToHex(call)] as const
       const data = concatHex([SIGNATURE_CHECK, encodeAbiParameters(ARGUMENTS, values)])
@@ -112,7 +113,7 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
     const id = checkedInteger('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
     if (typeof rpc?.request !== 'function')
       throw new TypeError(`contractWallets.chains.${id}.rpc must have request()`)
-    const wrong = factories.find(factory => !isAddress(factory, { strict: false }))
+    const wrong = factories.find(factory => !isAddress(factory))
     if (wrong !== undefined) throw new TypeError(`contractWallets.chains.${id}.factories must be addresses`)
     checked.set(String(id), { id, rpc, factories: new Set(factories.map(factory => factory.toLowerCase())) })
   }

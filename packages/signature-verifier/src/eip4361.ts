@@ -1,4 +1,4 @@
-import { getAddress } from 'viem/utils'
+import { isChecksumAddress } from './address.ts'
 import { parseRfc3339 } from './rfc3339.ts'
 import { looksLikeField } from './text.ts'
 import { AUTHORITY, isIpLiteral, isUri } from './uri.ts'
@@ -26,13 +26,11 @@ export interface Eip4361Message {
 const FIRST = new RegExp(
   `^(?:([a-zA-Z][a-zA-Z0-9+.-]*)://)?(${AUTHORITY}) wants you to sign in with your Ethereum account:$`,
 )
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const STATEMENT = /^[\w.~:/?#[\]@!$&'()*+,;= -]+$/
 const CHAIN_ID = /^(?:0|[1-9]\d{0,19})$/
 const NONCE = /^[a-zA-Z0-9]{8,}$/
 const REQUEST_ID = /^(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2})*$/
 
-const isAddress = (text: string): boolean => ADDRESS.test(text) && getAddress(text.toLowerCase()) === text
 const isDateTime = (text: string): boolean => parseRfc3339(text) !== undefined
 
 /** The lines after the statement: label, name, what a value must be, and whether it may be missing. */
@@ -56,7 +54,7 @@ export function parseEip4361(text: string): Eip4361Message | undefined {
   const lines = text.split('\n')
   const first = FIRST.exec(lines[0] as string)
   const [, address = '', blank, fourth, fifth] = lines
-  if (!first || !isAddress(address) || blank !== '') return undefined
+  if (!first || !isChecksumAddress(address) || blank !== '') return undefined
   if (first[3] !== undefined && !isIpLiteral(first[3])) return undefined
   const found: Record<string, string> = { domain: first[2] as string, address }
   if (first[1] !== undefined) found['scheme'] = first[1]

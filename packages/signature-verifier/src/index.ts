@@ -1,3 +1,4 @@
+export { isChecksumAddress } from './address.ts'
 export { CODES } from './codes.ts'
 export { parseEip4361, renderEip4361 } from './eip4361.ts'
 export { fromHashWasm, fromLibauth, fromSecp256k1Addon, pickRecover } from './pick-recover.ts'

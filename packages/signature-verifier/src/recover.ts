@@ -1,5 +1,4 @@
 import { keccak256 } from 'js-sha3'
-import { hexToBytes, recoverPublicKey } from 'viem/utils'
 import { nibble, type EcdsaSignature } from './signature.ts'
 
 /**
@@ -13,11 +12,12 @@ export type Recover = (
   yParity: 0 | 1,
 ) => Uint8Array | undefined | Promise<Uint8Array | undefined>
 
-/** The default: pure JS, through viem. About 1.4 ms of CPU per call. */
+/** The default: pure JS, through viem, which the first call loads. About 1.4 ms of CPU per call. */
 export const recoverWithViem: Recover = async (hash, compact, yParity) => {
   const signature = new Uint8Array(65)
   signature.set(compact)
   signature[64] = yParity
+  const { hexToBytes, recoverPublicKey } = await import('viem/utils')
   try {
     return hexToBytes(await recoverPublicKey({ hash, signature }))
   } catch {

@@ -1,5 +1,4 @@
 import { Fault } from '@gatewright/kernel'
-import { getHttpRpcClient } from 'viem/utils'
 
 /** One question of a JSON-RPC request. */
 export interface Call {
@@ -16,14 +15,16 @@ export type Ask = (calls: readonly Call[], signal: AbortSignal) => Promise<reado
 
 /** A JSON-RPC endpoint over HTTP. Its URL often holds a key: no fault shows it. */
 export function jsonRpc(chainId: number, url: string): Ask {
-  // viem's own timeout ends when the head of the answer is there, so the caller's signal takes its place.
-  const client = getHttpRpcClient(url, { timeout: 0 })
   return async (calls, signal) => {
     const bodies = calls.map((call, id) => ({ ...call, id }))
     const [only] = bodies
     const body = only && bodies.length === 1 ? only : bodies
     let reply: unknown
     try {
+      // Loaded by the first question, so that a host without chains starts sooner.
+      const { getHttpRpcClient } = await import('viem/utils')
+      // Its own timeout ends when the head of the answer is there, so the caller's signal takes its place.
+      const client = getHttpRpcClient(url, { timeout: 0 })
       reply = await client.request({ body, fetchOptions: { redirect: 'error', signal } })
     } catch (error) {
       throw unavailable(chainId, hide(url, signal.aborted ? 'no answer in time' : reason(error)))

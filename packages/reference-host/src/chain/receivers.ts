@@ -1,4 +1,4 @@
-import { isAddress } from 'viem/utils'
+import { isChecksumAddress } from '@gatewright/signature-verifier'
 import type { Read } from '../config/readers.ts'
 import { readXpub } from './xpub.ts'
 
@@ -89,8 +89,10 @@ function integer(least: number, most: number): (value: unknown) => Problem {
 function address(value: unknown): Problem {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value) || /^0x0{40}$/.test(value))
     return ' must be an address: 0x and 40 hex digits, not all zero'
-  // All upper case carries no checksum, and viem takes that for a wrong one.
-  return isAddress(value) || /^0x[0-9A-F]{40}$/.test(value) ? undefined : ' has a wrong checksum (EIP-55)'
+  // Letters of one case carry no checksum.
+  return isChecksumAddress(value) || /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(value)
+    ? undefined
+    : ' has a wrong checksum (EIP-55)'
 }
 
 function addresses(value: unknown): Problem {

@@ -1,7 +1,7 @@
 import { ECDH } from 'node:crypto'
 import { keyDigest } from '@gatewright/kernel'
+import { keccakWithJsSha3 } from '@gatewright/signature-verifier'
 import { HDKey } from '@scure/bip32'
-import { publicKeyToAddress } from 'viem/utils'
 
 /** The addresses of an extended public key, by index. No private key is needed, and none is known. */
 export interface AddressBranch {
@@ -54,8 +54,9 @@ function branchOf(key: HDKey): AddressBranch {
     id: keyDigest(`${hex(publicKey)} ${hex(chainCode)}`),
     addressAt(index) {
       const compressed = hex(key.deriveChild(index).publicKey)
-      const point = ECDH.convertKey(compressed, 'secp256k1', 'hex', 'hex', 'uncompressed') as string
-      return publicKeyToAddress(`0x${point}`).toLowerCase()
+      const point = ECDH.convertKey(compressed, 'secp256k1', 'hex', undefined, 'uncompressed') as Buffer
+      // An address is the end of the hash of the point's two coordinates; the byte before them says that it is uncompressed.
+      return `0x${hex(keccakWithJsSha3(point.subarray(1)).subarray(12))}`
     },
   }
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import type { Plan } from '../modules/subscriptions/plans.ts'
 import { idText, nameText } from '../server/text.ts'
 import { bodyCheck } from '../server/validate.ts'

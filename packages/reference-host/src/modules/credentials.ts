@@ -2,7 +2,7 @@ import { allow, type Session, type Surface, type Verdict } from '@gatewright/ker
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import { parsePolicy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
 import { noted } from '../server/aliases.ts'
 import { deny } from '../server/codes.ts'

@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../server/codes.ts'
 
 /** Which page is asked for: up to `limit` items behind position `after`. */

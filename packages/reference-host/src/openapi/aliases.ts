@@ -1,5 +1,5 @@
 import { listAliases, type Alias, type AliasKind, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { TObject } from 'typebox'
+import type { TObject } from 'typebox/type'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -1,4 +1,5 @@
-import Type, { type TObject } from 'typebox'
+import * as Type from 'typebox/type'
+import type { TObject } from 'typebox/type'
 import { examples } from './examples.ts'
 import type { Operation } from '../server/operation.ts'
 

@@ -1,5 +1,5 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { TObject } from 'typebox'
+import type { TObject } from 'typebox/type'
 import type { Operation } from '../server/operation.ts'
 import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
 import { examples } from './examples.ts'

@@ -2,7 +2,7 @@ import type { Session, Surface, Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Access, Amount, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
-import type { Static, TObject } from 'typebox'
+import type { Static, TObject } from 'typebox/type'
 import type { CanonicalFacts } from './exchange.ts'
 import { isKeySession } from './key-session.ts'
 

@@ -1,5 +1,6 @@
 import { isStorableText } from '@gatewright/kernel'
-import Type, { type TObject } from 'typebox'
+import * as Type from 'typebox/type'
+import type { TObject } from 'typebox/type'
 import { deny, type HostDenial } from './codes.ts'
 
 /** The format of names in schemas: `isName`. */

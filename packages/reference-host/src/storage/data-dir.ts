@@ -1,9 +1,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'libsql'
-
-/** The data folder cannot be used. The message is for the operator, as it is. */
-export class DataDirUnusable extends Error {}
+import { DataDirUnusable } from './data-dir-unusable.ts'
 
 /** What a host writes: the lock, the database with its companions, the secrets and what a start left half written. */
 const OURS = /^(?:host\.(?:lock|sqlite)|secrets\.json)/

@@ -1,9 +1,5 @@
 import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
-import { lockDataDir } from './data-dir.ts'
-import { embeddedBackend } from './embedded.ts'
-import { postgresBackend } from './postgres.ts'
-import { withRedis } from './redis.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
 /** The stores that the configuration names, ready to use. */
@@ -18,15 +14,12 @@ export interface OpenStores {
  * opened is closed again when a later step fails.
  */
 export async function openStores(config: Config): Promise<OpenStores> {
-  const lock = config.databaseUrl === undefined ? lockDataDir(config.dataDir) : undefined
+  const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
   let backend: Backend | undefined
   try {
     const secrets = loadSecrets(config)
-    const { databaseUrl, dataDir, redis } = config
-    backend = await (databaseUrl === undefined
-      ? embeddedBackend(dataDir, secrets)
-      : postgresBackend(databaseUrl, secrets))
-    const stores = redis ? await withRedis(backend, redis) : backend
+    backend = await openDatabase(config, secrets)
+    const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
       backend: stores,
       secrets,
@@ -40,4 +33,19 @@ export async function openStores(config: Config): Promise<OpenStores> {
     lock?.release()
     throw error
   }
+}
+
+// Each store is loaded where it is used: the clients of the others would be a third of the work of a start.
+
+async function lockOf(dataDir: string): Promise<{ release(): void }> {
+  return (await import('./data-dir.ts')).lockDataDir(dataDir)
+}
+
+async function openDatabase({ databaseUrl, dataDir }: Config, secrets: Secrets): Promise<Backend> {
+  if (databaseUrl === undefined) return (await import('./embedded.ts')).embeddedBackend(dataDir, secrets)
+  return (await import('./postgres.ts')).postgresBackend(databaseUrl, secrets)
+}
+
+async function overRedis(backend: Backend, target: NonNullable<Config['redis']>): Promise<Backend> {
+  return (await import('./redis.ts')).withRedis(backend, target)
 }

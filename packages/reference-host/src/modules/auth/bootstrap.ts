@@ -1,7 +1,7 @@
 import { allow, missingScopes } from '@gatewright/kernel'
 import { addressClass } from '@gatewright/http'
 import { requestDigest } from '@gatewright/signature-verifier'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../server/text.ts'

@@ -1,5 +1,5 @@
 import { allow } from '@gatewright/kernel'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { operation, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 
 const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
 

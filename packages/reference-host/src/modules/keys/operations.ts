@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../server/operation.ts'
 import { checkedPolicy, grantable, keyFields, keyShape, requestedScopes } from '../credentials.ts'

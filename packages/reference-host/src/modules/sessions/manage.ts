@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'

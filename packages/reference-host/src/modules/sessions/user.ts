@@ -1,5 +1,5 @@
 import { allow } from '@gatewright/kernel'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
 import { sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'

@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import { ledgerWrite, type Operation, type Success } from '../../server/operation.ts'
 import { idText } from '../../server/text.ts'

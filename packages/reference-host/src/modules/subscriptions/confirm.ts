@@ -1,4 +1,5 @@
-import Type, { type Static } from 'typebox'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
 import { ledgerWrite, type Call, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
 import { answered, lockedPayin, PayinId, refused } from './confirm-balance.ts'

@@ -1,6 +1,7 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import Type, { type Static } from 'typebox'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import { ledgerWrite, type Operation } from '../../server/operation.ts'
 import { idText } from '../../server/text.ts'

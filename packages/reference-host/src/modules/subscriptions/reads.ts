@@ -1,5 +1,6 @@
 import { allow } from '@gatewright/kernel'
-import Type, { type TObject } from 'typebox'
+import * as Type from 'typebox/type'
+import type { TObject } from 'typebox/type'
 import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'

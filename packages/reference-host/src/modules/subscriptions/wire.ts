@@ -1,4 +1,5 @@
-import Type, { type TObject } from 'typebox'
+import * as Type from 'typebox/type'
+import type { TObject } from 'typebox/type'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from './plans.ts'
 import type { Payin, PayinMove } from './payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from './states.ts'

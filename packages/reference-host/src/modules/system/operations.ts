@@ -1,6 +1,7 @@
 import { allow, type Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
-import Type, { type TObject } from 'typebox'
+import * as Type from 'typebox/type'
+import type { TObject } from 'typebox/type'
 import type { Metrics } from '../../observability/metrics.ts'
 import type { CanonicalFacts } from '../../server/exchange.ts'
 import { operation, type Document, type Operation } from '../../server/operation.ts'

@@ -1,5 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import Type, { type Static } from 'typebox'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import { nameText } from '../../server/text.ts'
 

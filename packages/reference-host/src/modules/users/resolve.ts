@@ -1,5 +1,5 @@
 import { allow } from '@gatewright/kernel'
-import Type from 'typebox'
+import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../server/text.ts'
 import { sandboxCards } from '../cards/sandbox.ts'

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import t from 'tap'
+import { importsOf, packageOf } from './imports.ts'
+import { manifest } from './tree.ts'
+
+const OURS = '@gatewright/'
+
+/** The source of one of our modules; undefined for any other. */
+function sourceOf(from: string, specifier: string): string | undefined {
+  if (specifier.startsWith('.')) return posix.join(posix.dirname(from), specifier)
+  if (!specifier.startsWith(OURS)) return undefined
+  const [name = '', ...sub] = specifier.slice(OURS.length).split('/')
+  const entry = manifest(name).exports?.[['.', ...sub].join('/')] as Readonly<Record<string, string>>
+  const built = (entry['default'] as string).replace('dist/', 'src/').replace(/\.js$/, '.ts')
+  return posix.join('packages', name, built)
+}
+
+/** The packages of others that loading a file loads too. */
+function loadedWith(path: string, seen = new Set<string>()): Set<string> {
+  const packages = new Set<string>()
+  if (seen.has(path)) return packages
+  seen.add(path)
+  for (const { specifier, typeOnly, later } of importsOf(readFileSync(path, 'utf8'))) {
+    if (typeOnly || later) continue
+    const source = sourceOf(path, specifier)
+    const found = source ? loadedWith(source, seen) : [packageOf(specifier) ?? []].flat()
+    for (const each of found) packages.add(each)
+  }
+  return packages
+}
+
+t.test('a host loads the client of a store, and viem, when its configuration needs them', async t => {
+  const loaded = loadedWith('packages/reference-host/src/serve.ts')
+  for (const name of ['koa', 'ajv', 'jose']) t.ok(loaded.has(name), `${name} was found`)
+  for (const name of ['redis', 'pg', 'libsql', 'viem']) t.notOk(loaded.has(name), name)
+  t.ok(loadedWith('packages/reference-host/src/storage/redis.ts').has('redis'))
+})
