@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
-import { runNode } from '../harness/node.ts'
+import { gatewright } from '../harness/gatewright.ts'
 
 interface Described {
   readonly deprecated?: boolean
@@ -180,7 +180,6 @@ t.test('no partner operation shows what belongs to another partner, even under t
 
 /** Makes a partner as the operator does, and returns its key. */
 async function newPartner(dataDir: string, name: string): Promise<string> {
-  const command = ['packages/reference-host/dist/cli/main.js', 'partner-keys', 'create', name, '--json']
-  const { output } = await runNode(command, { PATH: process.env['PATH'], DATA_DIR: dataDir })
+  const { output } = await gatewright(['partner-keys', 'create', name, '--json'], { DATA_DIR: dataDir })
   return (JSON.parse(output) as { key: string }).key
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
-import { runNode } from '../harness/node.ts'
+import { gatewright } from '../harness/gatewright.ts'
 
 interface Described {
   readonly operationId: string
@@ -51,9 +51,9 @@ const CLOSED: Readonly<Record<string, (ids: readonly string[]) => object>> = {
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-key-policies-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 const partnerKey = async (policy?: object): Promise<string> => {
-  const command = ['packages/reference-host/dist/cli/main.js', 'partner-keys', 'create', 'Acme', '--json']
   const more = policy ? ['--policy', JSON.stringify(policy)] : []
-  const { output } = await runNode([...command, ...more], { PATH: process.env['PATH'], DATA_DIR: dataDir })
+  const command = ['partner-keys', 'create', 'Acme', '--json', ...more]
+  const { output } = await gatewright(command, { DATA_DIR: dataDir })
   return (JSON.parse(output) as { key: string }).key
 }
 const PARTNER_OPERATIONS = ['users.resolve', 'sessions.createForPartner']

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { newWallet, request, signedBootstrap, spawnHost, statementOf, templateA } from '../harness/host.ts'
-import { runNode } from '../harness/node.ts'
+import { gatewright as runGatewright } from '../harness/gatewright.ts'
 
 const stores = await hostStoresEnv('postgres')
 const env = {
@@ -18,8 +18,7 @@ t.teardown(async () => {
 })
 const https = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.7' }
 const gatewright = async (...args: string[]): Promise<Record<string, string>> => {
-  const main = 'packages/reference-host/dist/cli/main.js'
-  const { code, output } = await runNode([main, ...args, '--json'], { PATH: process.env['PATH'], ...env })
+  const { code, output } = await runGatewright([...args, '--json'], env)
   if (code !== 0) throw new Error(output)
   return JSON.parse(output) as Record<string, string>
 }

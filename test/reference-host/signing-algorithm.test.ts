@@ -6,7 +6,7 @@ import { readConfig, startHost } from '@gatewright/reference-host'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import t, { type Test } from 'tap'
 import { bearer, bootstrapUser, request, type RequestOptions } from '../harness/host.ts'
-import { runNode } from '../harness/node.ts'
+import { gatewright } from '../harness/gatewright.ts'
 
 /** A data folder of its own, and what runs on it. */
 function setUp(t: Test, clock = manualClock(Date.now())) {
@@ -27,8 +27,8 @@ function setUp(t: Test, clock = manualClock(Date.now())) {
       return work({ send, keySet }).finally(() => host.close())
     },
     async gatewright(algorithm: string, ...args: string[]): Promise<string> {
-      const env = { PATH: process.env['PATH'], DATA_DIR: dataDir, SIGNING_ALGORITHM: algorithm }
-      const { code, output } = await runNode(['packages/reference-host/dist/cli/main.js', ...args], env)
+      const env = { DATA_DIR: dataDir, SIGNING_ALGORITHM: algorithm }
+      const { code, output } = await gatewright(args, env)
       if (code !== 0) throw new Error(output)
       return output
     },

@@ -3,16 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
-import { runNode } from '../../harness/node.ts'
+import { gatewright } from '../../harness/gatewright.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-aliases-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 const aliases = async (verb: string): Promise<unknown> => {
-  const env = { PATH: process.env['PATH'], DATA_DIR: dataDir }
-  const { code, output } = await runNode(
-    ['packages/reference-host/dist/cli/main.js', 'aliases', verb, '--json'],
-    env,
-  )
+  const { code, output } = await gatewright(['aliases', verb, '--json'], { DATA_DIR: dataDir })
   if (code !== 0) throw new Error(output)
   return JSON.parse(output)
 }

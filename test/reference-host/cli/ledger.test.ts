@@ -3,16 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
-import { runNode } from '../../harness/node.ts'
+import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-ledger-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-const gatewright = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-  runNode(['packages/reference-host/dist/cli/main.js', ...args], {
-    PATH: process.env['PATH'],
-    DATA_DIR: dataDir,
-    PORT: '0',
-  })
+const env = { DATA_DIR: dataDir, PORT: '0' }
+const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 
 /** Runs a host on the data folder for as long as `work` takes. */
 async function withHost<T>(work: (send: TestHost['send']) => Promise<T>): Promise<T> {

@@ -1,23 +1,44 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
-import { runNode } from '../../harness/node.ts'
+import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-const gatewright = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-  runNode(['packages/reference-host/dist/cli/main.js', ...args], {
-    PATH: process.env['PATH'],
-    DATA_DIR: dataDir,
-    PORT: '0',
-  })
+const env = { DATA_DIR: dataDir, PORT: '0' }
+const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 const json = async (...args: string[]): Promise<unknown> => {
   const { code, output } = await gatewright(...args, '--json')
   if (code !== 0) throw new Error(output)
   return JSON.parse(output)
 }
+
+t.test('as a process, prints what came of it and exits with 0, or what was wrong with 1', async t => {
+  const made = await gatewrightProcess(['partner-keys', 'create', 'Process', '--json'], env)
+  t.equal(made.code, 0)
+  t.match(JSON.parse(made.output), { key: /^gw_sandbox_partner_/ })
+  t.match(await gatewrightProcess(['partner-keys', 'list'], env), { code: 0, output: /^PARTNER .*\nProcess / })
+  const unasked = await gatewrightProcess(['keys', 'revoke', 'nope'], env)
+  t.match(unasked, { code: 1, output: /needs --yes where nobody can be asked/ })
+})
+
+t.test('does nothing where whoever is asked says no', async t => {
+  const args = ['keys', 'revoke', 'nope']
+  const questions: string[] = []
+  const answering = (answer: string) => ({
+    env,
+    ask: async (question: string) => {
+      questions.push(question)
+      return answer
+    },
+  })
+  t.same(await runCommand(args, answering('')), { code: 0, out: 'Nothing was done.', problem: '' })
+  t.match(await runCommand(args, answering('yes')), { code: 1, problem: /no such key/ })
+  t.match(questions, [/Go on\? \[y\/N\] $/, /Go on/])
+})
 
 t.test('explains itself, and what it was given wrong', async t => {
   const help = await gatewright('--help')

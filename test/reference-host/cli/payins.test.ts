@@ -7,7 +7,7 @@ import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { mine, startEvm } from '../../harness/evm.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
-import { runNode } from '../../harness/node.ts'
+import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { ask, chainUser, payinChain } from '../../harness/paid-host.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/60'/0'")
@@ -22,10 +22,7 @@ const { env, pay, eurc } = await payinChain(chain, clock, {
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-payins-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 const hostEnv = { ...env, DATA_DIR: dataDir, CHAIN_POLL_SECONDS: '300' }
-const gatewright = (...args: string[]): Promise<{ code: number | null; output: string }> =>
-  runNode(['packages/reference-host/dist/cli/main.js', ...args], {
-    ...{ PATH: process.env['PATH'], PORT: '0', ...hostEnv },
-  })
+const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', ...hostEnv })
 
 /** Runs a host on the data folder for as long as `work` takes. */
 async function withHost<T>(work: (host: TestHost) => Promise<T>): Promise<T> {

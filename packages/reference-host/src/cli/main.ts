@@ -1,127 +1,19 @@
 #!/usr/bin/env node
-// The operator command `gatewright`: works on the stores that the environment names, as the host does.
+// The operator command `gatewright`.
 import { createInterface } from 'node:readline/promises'
-import { parseArgs } from 'node:util'
-import { Fault } from '@gatewright/kernel'
-import { readConfig } from '../config/config.ts'
-import { createContainer } from '../container.ts'
-import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
-import { openStores } from '../storage/open.ts'
-import * as token from '../tokens.ts'
-import { aliasCommands } from './aliases.ts'
-import { auditCommands } from './audit.ts'
-import { Misuse, tableLines, type Args, type Command } from './command.ts'
-import { credentialCommands } from './credentials.ts'
-import { hostCommands } from './host-commands.ts'
-import { ledgerCommands } from './ledger.ts'
-import { payinCommands } from './payins.ts'
-import { partnerKeyCommands } from './partner-keys.ts'
+import { runCommand } from './run.ts'
 
-const COMMANDS: readonly Command[] = [
-  ...partnerKeyCommands,
-  ...credentialCommands,
-  ...auditCommands,
-  ...ledgerCommands,
-  ...payinCommands,
-  ...aliasCommands,
-  ...hostCommands,
-]
-
-function help(): string {
-  const usage = COMMANDS.map(({ name, takes, summary }) => [`  ${[name, ...takes].join(' ')}`, summary])
-  const options = COMMANDS.flatMap(({ name, options = {}, flags = {} }) => [
-    ...Object.entries(options).map(([option, meaning]) => [`  ${name} --${option} VALUE`, meaning]),
-    ...Object.entries(flags).map(([flag, meaning]) => [`  ${name} --${flag}`, meaning]),
-  ])
-  const common = [
-    ['  --json', 'print data instead of lines'],
-    ['  --yes', 'do not ask before what cannot be taken back'],
-  ]
-  const head = 'gatewright COMMAND [--json] [--yes]\n\nThe environment names the stores, as for the host.\n'
-  return [head, ...tableLines([...usage, ...options, ...common])].join('\n')
-}
-
-function parse(
-  argv: readonly string[],
-): { command: Command; args: Args; json: boolean; yes: boolean } | undefined {
-  const known = COMMANDS.flatMap(({ options = {} }) => Object.keys(options))
-  const flags = COMMANDS.flatMap(command => Object.keys(command.flags ?? {}))
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...Object.fromEntries(known.map(name => [name, { type: 'string' } as const])),
-      ...Object.fromEntries(flags.map(name => [name, { type: 'boolean' } as const])),
-      json: { type: 'boolean' },
-      yes: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values['help'] === true || positionals.length === 0) return undefined
-  const command = COMMANDS.find(({ name }) => {
-    const words = name.split(' ')
-    return words.every((word, index) => positionals[index] === word)
-  })
-  if (!command)
-    throw new Misuse(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
-  const positional = positionals.slice(command.name.split(' ').length)
-  if (positional.length !== command.takes.length) {
-    throw new Misuse(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
-  }
-  const given = values as Readonly<Record<string, unknown>>
-  const options = given as Args['options']
-  return {
-    command,
-    args: { positional, options, flags: new Set(flags.filter(name => given[name] === true)) },
-    json: values['json'] === true,
-    yes: values['yes'] === true,
-  }
-}
-
-/** Asks on the terminal; without one there is nobody to say yes. */
-async function confirmed({ confirm, name }: Command): Promise<boolean> {
-  if (confirm === undefined) return true
-  if (!process.stdin.isTTY) throw new Misuse(`${name} needs --yes where nobody can be asked. ${confirm}`)
+async function askOnTerminal(question: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await terminal.question(`${confirm} Go on? [y/N] `)
+  const answer = await terminal.question(question)
   terminal.close()
-  return /^y(?:es)?$/i.test(answer.trim())
+  return answer
 }
 
-async function main(): Promise<void> {
-  const parsed = parse(process.argv.slice(2))
-  if (!parsed) return console.log(help())
-  const { command, args, json, yes } = parsed
-  if (!yes && !(await confirmed(command))) return console.log('Nothing was done.')
-  const config = readConfig(process.env)
-  if (!config.ok) throw new Misuse(config.problems.join('\n'))
-  const { backend, secrets, close } = await openStores(config.value)
-  try {
-    const container = createContainer()
-    container.bind(token.CONFIG, () => config.value)
-    container.bind(token.BACKEND, () => backend)
-    container.bind(token.SECRETS, () => secrets)
-    const issuer = container.get(token.ISSUER)
-    const bench = {
-      ...{ backend, container, issuer },
-      partners: container.get(token.PARTNERS),
-      clock: container.get(token.CLOCK),
-    }
-    const { data, lines } = await command.run(bench, args)
-    await issuer.flush()
-    console.log(json ? JSON.stringify(data, null, 2) : lines.join('\n'))
-  } finally {
-    await close()
-  }
-}
-
-await main().catch((error: unknown) => {
-  const { message, code, cause } = error as NodeJS.ErrnoException
-  const expected =
-    error instanceof Misuse || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
-  if (expected) console.error(message)
-  else if (error instanceof Fault)
-    console.error(`${message}: ${cause instanceof Error ? cause.message : code}`)
-  else console.error(error)
-  process.exitCode = 1
+const { code, out, problem } = await runCommand(process.argv.slice(2), {
+  env: process.env,
+  ask: process.stdin.isTTY ? askOnTerminal : undefined,
 })
+if (out !== '') console.log(out)
+if (problem !== '') console.error(problem)
+process.exitCode = code

@@ -1,0 +1,19 @@
+import { runCommand } from '@gatewright/reference-host'
+import { runNode } from './node.ts'
+
+/** What the command printed, both streams, and its exit code. */
+export interface Ran {
+  readonly code: number | null
+  readonly output: string
+}
+
+/** Runs the operator command in this process. Nobody can be asked. */
+export async function gatewright(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+  const { code, out, problem } = await runCommand(args, { env, ask: undefined })
+  return { code, output: `${out}${problem}\n` }
+}
+
+/** Runs the operator command as a user does: a process of its own. */
+export function gatewrightProcess(args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+  return runNode(['packages/reference-host/dist/cli/main.js', ...args], { PATH: process.env['PATH'], ...env })
+}
