@@ -3,6 +3,7 @@ import { isAddress } from './address.ts'
 import { checkedQueue, checkedInteger } from './check.ts'
 import type { UnwrappedSignature } from './erc6492.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
+import { loadViem } from './viem.ts'
 
 type Hex = `0x${string}`
 
@@ -84,12 +85,14 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
   const { atOnce = 16, waiting, waitingPerClass } = options
   const queue = checkedQueue('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
   const chains = checkedChains(options.chains)
+  // So that the first question does not wait for it. A failure is that question's.
+  loadViem().catch(() => {})
   return {
     has: chainId => chains.has(chainId),
     async standsBy({ chainId, wallet, hash, unwrapped, addressClass }) {
       const chain = chains.get(chainId) as Chain
       const { factory, data: call } = allowedDeployment(chain, unwrapped)
-      const { bytesToHex, concatHex, encodeAbiParameters } = await import('viem/utils')
+      const { bytesToHex, concatHex, encodeAbiParameters } = await loadViem()
       const [question, signature] = [bytesToHex(hash), bytesToHex(unwrapped.signature)]
       const values = [wallet as Hex, question, signature, factory as Hex, bytesToHex(call)] as const
       const data = concatHex([SIGNATURE_CHECK, encodeAbiParameters(ARGUMENTS, values)])

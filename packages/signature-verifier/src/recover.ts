@@ -1,5 +1,6 @@
 import { keccak256 } from 'js-sha3'
 import { nibble, type EcdsaSignature } from './signature.ts'
+import { loadViem } from './viem.ts'
 
 /**
  * Recovers the public key that made a signature: 65 bytes, uncompressed, from a 32-byte hash and the 64-byte
@@ -17,7 +18,7 @@ export const recoverWithViem: Recover = async (hash, compact, yParity) => {
   const signature = new Uint8Array(65)
   signature.set(compact)
   signature[64] = yParity
-  const { hexToBytes, recoverPublicKey } = await import('viem/utils')
+  const { hexToBytes, recoverPublicKey } = await loadViem()
   try {
     return hexToBytes(await recoverPublicKey({ hash, signature }))
   } catch {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import type { Test } from 'tap'
+import { ownTest } from '../../harness/own-test.ts'
 import {
   BODY_LIMIT_BYTES,
   createWorld,
@@ -47,7 +48,7 @@ const parse = (text: string): Record<string, unknown> => {
 /** The one end-to-end suite: what every framework shows over a real socket, whatever mounts the operations. */
 export function endToEnd(name: string, start: Start): void {
   const check = (title: string, run: (t: Test, ground: Ground) => Promise<void>): void => {
-    void t.test(`${name}: ${title}`, async t => {
+    void ownTest().test(`${name}: ${title}`, async t => {
       const world = await createWorld()
       const served: Served = await start(world)
       t.teardown(() => served.close())

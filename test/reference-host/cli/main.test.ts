@@ -20,7 +20,10 @@ t.test('as a process, prints what came of it and exits with 0, or what was wrong
   const made = await gatewrightProcess(['partner-keys', 'create', 'Process', '--json'], env)
   t.equal(made.code, 0)
   t.match(JSON.parse(made.output), { key: /^gw_sandbox_partner_/ })
-  t.match(await gatewrightProcess(['partner-keys', 'list'], env), { code: 0, output: /^PARTNER .*\nProcess / })
+  t.match(await gatewrightProcess(['partner-keys', 'list'], env), {
+    code: 0,
+    output: /^PARTNER .*\nProcess /,
+  })
   const unasked = await gatewrightProcess(['keys', 'revoke', 'nope'], env)
   t.match(unasked, { code: 1, output: /needs --yes where nobody can be asked/ })
 })

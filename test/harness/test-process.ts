@@ -1,0 +1,110 @@
+import { Parser, type FinalResults, type Result } from 'tap-parser'
+import { HOST_STARTED } from './host-starts.ts'
+import { plainNode } from './node.ts'
+
+/** Test files that share a process, one after the other. */
+export interface TestProcess {
+  /** Compiled. */
+  readonly files: readonly string[]
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** What became of one of them. */
+export interface FileRun {
+  readonly file: string
+  readonly ms: number
+  passed: number
+  /** One text each. A file that does not end, runs no test or skips one has failed. */
+  readonly failures: string[]
+}
+
+/** What became of all of them. */
+export interface ProcessRun {
+  readonly files: readonly FileRun[]
+  /** Lines that tests printed as `# measured ...`. */
+  readonly measured: readonly string[]
+  readonly hostStarts: number
+}
+
+/** How a process is run. */
+export interface ProcessSetting {
+  readonly env: NodeJS.ProcessEnv
+  /** For each file. After it the process is killed. */
+  readonly timeoutMs: number
+  /** Kills it. */
+  readonly signal: AbortSignal
+}
+
+/** Runs test files in a process of their own and reads what tap prints there. */
+export async function runTests({ files, env }: TestProcess, setting: ProcessSetting): Promise<ProcessRun> {
+  const { timeoutMs, signal } = setting
+  const child = plainNode(['--enable-source-maps', 'build/test/harness/several.js', ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    // tap's own limit of one test is that of a file.
+    env: { ...setting.env, TAP_TIMEOUT: String(timeoutMs / 1000), ...env },
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * files.length)]),
+    killSignal: 'SIGKILL',
+  })
+  const reading = new Reading()
+  child.stdout?.on('data', (chunk: Buffer) => reading.parser.write(chunk))
+  const end = await new Promise<string>(resolve => {
+    child.once('error', error => resolve(error.name === 'AbortError' ? 'was stopped' : error.message))
+    child.once('close', (code, by) => resolve(code === 0 ? '' : `ended with ${by ?? `code ${code}`}`))
+  })
+  return reading.end(files, end)
+}
+
+class Reading {
+  readonly parser = new Parser(results => {
+    this.#final = results
+  })
+  readonly #runs = new Map<string, FileRun>()
+  readonly #results: Result[] = []
+  readonly #measured: string[] = []
+  #hostStarts = 0
+  #final: FinalResults | undefined
+
+  constructor() {
+    const { parser } = this
+    parser.on('result', (result: Result) => this.#results.push(result))
+    parser.on('assert', ({ name, time }: Result) => {
+      this.#runs.set(name, { file: name, ms: time ?? 0, passed: 0, failures: [] })
+    })
+    this.#readComments(parser)
+  }
+
+  end(files: readonly string[], end: string): ProcessRun {
+    this.parser.end()
+    for (const file of files) {
+      if (this.#runs.has(file)) continue
+      const failures = [`did not end: its process ${end === '' ? 'ended early' : end}`]
+      this.#runs.set(file, { file, ms: 0, passed: 0, failures })
+    }
+    const runs = [...this.#runs.values()]
+    for (const result of this.#results) this.#count(result, runs)
+    for (const run of runs) if (run.passed === 0) run.failures.push('ran no tests')
+    const failed = runs.some(({ failures }) => failures.length > 0)
+    if (!failed && (end !== '' || !this.#final?.ok)) {
+      runs[0]?.failures.push(`its process ${end === '' ? 'printed no end' : end}, though no test failed`)
+    }
+    return { files: runs, measured: this.#measured, hostStarts: this.#hostStarts }
+  }
+
+  #count({ ok, skip, todo, fullname, name, diag }: Result, runs: readonly FileRun[]): void {
+    const run = runs.find(({ file }) => fullname.startsWith(file)) ?? (runs[0] as FileRun)
+    const title = `${fullname.replace(run.file, '').trim()} > ${name}`
+    if (ok && (skip || todo)) run.failures.push(`${title}: a skipped test proves nothing`)
+    else if (ok) run.passed++
+    else run.failures.push(`${title}\n${diag ? JSON.stringify(diag, null, 2) : ''}`)
+  }
+
+  /** The output of a subtest is a child of its test's. */
+  #readComments(within: Parser): void {
+    within.on('comment', (text: string) => {
+      if (text.startsWith('# measured')) this.#measured.push(text.trimEnd())
+      if (text.startsWith(HOST_STARTED)) this.#hostStarts++
+    })
+    within.on('child', (child: Parser) => this.#readComments(child))
+  }
+}
