@@ -4,6 +4,9 @@ import type { TestProcess } from './test-process.ts'
 /** Files that look at their whole process, such as its warnings, its memory or its listeners. */
 const ALONE = /\/(?:leaks|memory|start|live)\.test\.ts$|\.prove\.ts$/
 
+/** Takes more than a third of the long suites: what starts last is waited for on one core. */
+const LONGEST = /\/kills\.prove\.ts$/
+
 /** Files that share a process: more save little, and the last process is waited for on one core. */
 const FILES_A_PROCESS = 12
 
@@ -21,7 +24,10 @@ export function processesOf(
   const onStores = STORES.flatMap(stores =>
     groupsOf(again).map(files => ({ files, env: { TEST_HOST_STORES: stores } })),
   )
-  const alone = sources.filter(file => ALONE.test(file)).map(file => ({ files: [compiled(file)] }))
+  const alone = sources
+    .filter(file => ALONE.test(file))
+    .toSorted((one, other) => Number(LONGEST.test(other)) - Number(LONGEST.test(one)))
+    .map(file => ({ files: [compiled(file)] }))
   const together = groupsOf(sources.filter(file => !ALONE.test(file))).map(files => ({ files }))
   return [...onStores, ...together, ...alone]
 }

@@ -41,8 +41,7 @@ async function worker(): Promise<void> {
     }
   }
 }
-// The long suites bound what they do by time, or load the machine themselves.
-await Promise.all(Array.from({ length: prove ? 1 : availableParallelism() }, worker))
+await Promise.all(Array.from({ length: availableParallelism() }, worker))
 await Promise.all([postgres.stop(), redis.stop()])
 
 const files = runs.flatMap(run => run.files)
