@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import * as http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { gate, type Failure, type IdempotentCall, type Route } from '@gatewright/http'
+import { gate, type OpenGate, type Failure, type IdempotentCall, type Route } from '@gatewright/http'
 import { expressGate, keepRawBody, type BodyChoice } from '@gatewright/http/express'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency, type CommonOptions } from '@gatewright/idempotency-store'
@@ -17,7 +17,7 @@ import { bench } from '../scope-guard/issuer.ts'
 const scopes = scopeCatalogue(['cards.write'])
 
 interface Ground {
-  readonly api: ReturnType<typeof gate>
+  readonly api: OpenGate
   readonly route: Route<IdempotentCall<Access>>
   readonly failures: Failure[]
   readonly clock: Awaited<ReturnType<typeof bench>>['clock']

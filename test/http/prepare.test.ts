@@ -17,7 +17,7 @@ t.test('prepare refuses, fails and succeeds before the run: the key stays free',
     if (say === 404) return { ok: false, code: 'not_found', status: 404, message: 'no plan' } as const
     return allow({ price: 7 })
   }
-  const route = api.idempotent(rule, prepare)
+  const route = api.idempotent(rule, { prepare })
   let runs = 0
   const mounted = handle(route, async ({ prepared, reserve }) => {
     runs++
@@ -59,7 +59,7 @@ t.test('a key that prepare cannot free is reported, and its refusal is sent', as
   const api = gate({ guard, scopes, idempotency: stuck, report })
   const no = { ok: false, code: 'not_found', status: 404, message: 'no plan' } as const
   const mounted = fetchGate(api, { body: 'stream' }).handle(
-    api.idempotent(rule, () => no),
+    api.idempotent(rule, { prepare: () => no }),
     () => created,
   )
   const authorization = await bearer({ scopes: ['payments.write'] })
@@ -69,5 +69,5 @@ t.test('a key that prepare cannot free is reported, and its refusal is sent', as
   t.match(failures, [{ error: { message: 'down' } }])
   const { release: _, ...without } = stuck
   const bare = gate({ guard, scopes, idempotency: without })
-  t.throws(() => bare.idempotent(rule, () => no), /must have the function release/)
+  t.throws(() => bare.idempotent(rule, { prepare: () => no }), /must have the function release/)
 })

@@ -22,8 +22,8 @@ const list = api.guarded({ operation: 'cards.list', allOf: ['cards.read'] })
 const create = api.idempotent({ operation: 'cards.create', anyOf: ['cards.write'] })
 const plans = api.open('plans.list')
 const pay = api.idempotent({ operation: 'payments.create', allOf: ['cards.write'], spends: 'spend' })
-const priced = api.idempotent({ operation: 'payments.create', spends: 'withdrawal' }, async ({ session }) =>
-  session.scopes.length > 0 ? { ok: true, value: { price: 5 } } : { ok: false, code: 'x', status: 404, message: 'x' })
+const priced = api.idempotent({ operation: 'payments.create', spends: 'withdrawal' }, { prepare: async ({ session }) =>
+  session.scopes.length > 0 ? { ok: true, value: { price: 5 } } : { ok: false, code: 'x', status: 404, message: 'x' } })
 `
 
 /** Mistakes that a compiler must find, each with what it must say. */
@@ -57,7 +57,7 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
     /Property 'reserve' does not exist/,
   ],
   'a reservation in prepare': [
-    `api.idempotent({ operation: 'payments.create', spends: 'spend' }, call => ({ ok: true, value: call.reserve }))`,
+    `api.idempotent({ operation: 'payments.create', spends: 'spend' }, { prepare: call => ({ ok: true, value: call.reserve }) })`,
     /Property 'reserve' does not exist/,
   ],
   'what prepare does not make': [

@@ -46,7 +46,7 @@ export function captureNode(
     const given = capturedAnswer(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
     const by = author()
     const lost = by === 'error handler' || (by === 'unsure' && statusCode >= 400)
-    const answer: WireAnswer = lost ? await lose().then(() => given) : await settle(given)
+    const answer: WireAnswer = lost ? await lose(statusCode).then(() => given) : await settle(given)
     restore()
     // A late run's own answer is not the recorded one.
     if (answer.status !== statusCode) return sendInstead(response, answer)

@@ -1,16 +1,18 @@
 import { captureNode } from './capture.ts'
 import { keepOriginalUrl, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget, type NodeRequest } from './facts.ts'
-import type { OpenGate } from './gate.ts'
+import type { OpenGate } from './gate-types.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { goneSignal, sendWire, setFields, type NodeResponse } from './node-response.ts'
-import { admit, noBody, perform, type Handler, type Incoming } from './perform.ts'
-import type { OpenCall, Route } from './stages.ts'
+import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
+import type { CompleteRoute, OpenCall, Route } from './stages.ts'
 
 /** A request of Express, Connect or plain node http. `body` is what a parser made of it. */
 export interface ConnectRequest extends NodeRequest {
   body?: unknown
   originalUrl?: string
+  /** Path parameters, as a router set them. */
+  params?: Record<string, string>
 }
 
 export type { BodyChoice } from './node-body.ts'
@@ -29,7 +31,8 @@ export type ConnectListener = (request: ConnectRequest, response: NodeResponse) 
 export interface ConnectGate {
   /** Translates old names. Mount it before the router. */
   readonly aliases: ConnectMiddleware
-  /** An operation whose handler returns its answer. */
+  /** An operation whose handler returns its answer; a transactional one brings its handler along. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): ConnectListener
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): ConnectListener
   /**
    * Guards an existing handler; of an idempotent route its answer is captured. Mount it in the route of that handler: where
@@ -66,12 +69,20 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
     () =>
       // A router of Express cuts its mount path off `url`.
       nodeFacts(request, gate.settings.trusted, request.originalUrl)
+  const incoming = (
+    request: ConnectRequest,
+    response: NodeResponse,
+    readBody: Incoming['readBody'],
+  ): Incoming => {
+    const { params = {} } = request
+    return { request, facts: facts(request), params, readBody, signal: goneSignal(response) }
+  }
 
   return {
     aliases(request, response, next) {
       const entered = gate.enter(request, () => nodeFacts(request, gate.settings.trusted))
       if (!entered.ok) return sendWire(response, entered.answer)
-      setFields(response, entered.value.fields)
+      setFields(response, entered.value.fields())
       const [path, search] = splitTarget(request.url ?? '')
       if (entered.value.facts.path !== path) {
         keepOriginalUrl(request)
@@ -80,19 +91,24 @@ export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoic
       next()
     },
 
-    handle: (route, handler) => (request, response) => {
-      const readBody: Incoming['readBody'] = () => read.bytes(request)
-      const incoming = { request, facts: facts(request), readBody, signal: goneSignal(response) }
-      void perform(gate, route, incoming, handler).then(answer => sendWire(response, answer))
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): ConnectListener {
+      const run = runOf(route, handler)
+      return (request, response) => {
+        const seen = incoming(request, response, () => read.bytes(request))
+        void perform(gate, route, seen, run).then(answer => sendWire(response, answer))
+      }
     },
 
-    guard: route => (request, response, next) => {
-      const readBody = route.idempotent ? () => read.forHandler(request) : noBody
-      const incoming = { request, facts: facts(request), readBody, signal: goneSignal(response) }
-      void pass(gate, route, incoming, { request, response }, call => {
-        calls.set(request, { route, call })
-        next()
-      })
+    guard(route) {
+      checkGuarding(route)
+      return (request, response, next) => {
+        const readBody = route.idempotent ? () => read.forHandler(request) : noBody
+        const seen = incoming(request, response, readBody)
+        void pass(gate, route, seen, { request, response }, call => {
+          calls.set(request, { route, call })
+          next()
+        })
+      }
     },
 
     call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
@@ -115,10 +131,11 @@ async function pass<C extends OpenCall>(
   { request, response }: { readonly request: ConnectRequest; readonly response: NodeResponse },
   next: (call: C) => void,
 ): Promise<void> {
-  const admitted = await admit(gate, route, incoming)
+  const admitted = await admit(gate, route, incoming, true)
   if (!admitted.ok) return sendWire(response, admitted.answer)
   const { call, fields, ...ending } = admitted.value
   setFields(response, fields)
+  if (!route.idempotent) response.on('close', () => ending.sent(response.statusCode))
   const refuse = route.idempotent
     ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes, watchErrors(request))
     : async (error: unknown) => sendWire(response, await ending.fail(error))

@@ -16,6 +16,17 @@ export interface RequestFacts {
   readonly secure: boolean
 }
 
+/** An old name that a request used: a row of an alias table, by its id. */
+export interface OldName {
+  readonly alias: { readonly id: string }
+}
+
+/** The facts of a request under current names. */
+export interface CanonicalFacts extends RequestFacts {
+  /** The old names that it used. A handler that reads more of them adds them, so that answer and decision event tell of them. */
+  readonly oldNames: OldName[]
+}
+
 /** The part of a Node request that is used: HTTP/1 and HTTP/2 (the compatibility API) alike. */
 export interface NodeRequest extends Readable {
   readonly method?: string | undefined

@@ -1,12 +1,14 @@
 import type { NodeRequest } from './facts.ts'
 import type { NodeResponse } from './node-response.ts'
 import type { Handler } from './perform.ts'
-import type { OpenCall, Route } from './stages.ts'
+import type { CompleteRoute, OpenCall, Route } from './stages.ts'
 
 /** The part of a Fastify request that is used. Fastify itself is not imported. */
 export interface FastifyRequest {
   readonly raw: NodeRequest
   readonly body: unknown
+  /** Path parameters. */
+  readonly params?: unknown
 }
 
 /** The part of a Fastify reply that is used. */
@@ -68,7 +70,8 @@ export interface FastifyGate {
   readonly plugin: (app: FastifyApp, options: unknown, done: () => void) => void
   /** `Fastify({ rewriteUrl })`: translates old paths, which only this option can do before routing. */
   readonly rewriteUrl: (request: NodeRequest) => string
-  /** An operation whose handler returns its answer. */
+  /** An operation whose handler returns its answer; a transactional one brings its handler along. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): FastifyRoute
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FastifyRoute
   /** Guards an existing handler; of an idempotent route what it sends is captured. */
   hooks<C extends OpenCall>(

@@ -1,8 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { denialAnswer, wire } from './answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { deny, type RequestDenial } from './codes.ts'
-import { failure } from './enter.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from './facts.ts'
 import type {
   FastifyApp,
@@ -11,12 +9,14 @@ import type {
   FastifyHooks,
   FastifyReply,
   FastifyRequest,
+  FastifyRoute,
 } from './fastify-types.ts'
-import type { OpenGate } from './gate.ts'
+import type { OpenGate } from './gate-types.ts'
 import { checkedBody, parsedBytes } from './node-body.ts'
 import { goneSignal } from './node-response.ts'
+import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
-import { authorise, finish } from './perform.ts'
+import { authorise, checkGuarding, finish, runOf, type Handler } from './perform.ts'
 import type { Admitted, Authorised, OpenCall, Route } from './stages.ts'
 
 export type {
@@ -50,7 +50,10 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
   const read = (request: FastifyRequest): Verdict<Uint8Array> =>
     body === 'kept' ? keptBytes(request) : parsedBytes(request.body)
 
-  const hooks = <C extends OpenCall>(route: Route<C>): Pick<FastifyHooks, 'onRequest' | 'preHandler'> => ({
+  const hooks = <C extends OpenCall>(
+    route: Route<C>,
+    written: boolean,
+  ): Pick<FastifyHooks, 'onRequest' | 'preHandler'> => ({
     async onRequest({ raw }, reply) {
       const stage = await authorise(gate, route, { request: raw, facts: facts(raw) })
       if (!stage.ok) return sendReply(reply, stage.answer)
@@ -59,7 +62,9 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
     },
     async preHandler(request, reply) {
       const { route: held, authorised, signal } = progress.get(request.raw) as Progress
-      const stage = await route.admit(authorised, async () => read(request), signal)
+      const params = (request.params ?? {}) as Record<string, string>
+      const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
+      const stage = await route.admit(authorised, { params, readBody, signal, written })
       if (!stage.ok) return sendReply(reply, stage.answer)
       progress.set(request.raw, { route: held, authorised, signal, admitted: stage.value })
       for (const [name, value] of stage.value.fields) reply.header(name, value)
@@ -79,32 +84,37 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
       const entered = gate.enter(raw, facts(raw))
       return (entered.ok ? entered.value.facts.path : path) + search
     },
-    handle: (route, handler) => ({
-      ...hooks(route),
-      onSend: async (_request, _reply, payload) => payload,
-      bodyLimit: settings.bodyLimitBytes,
-      handler: async (request, reply) =>
-        sendReply(reply, await finish(gate, admittedOf(route, request), handler)),
-      errorHandler(error, { raw }, reply) {
-        const denial = parserDenial(error, settings.bodyLimitBytes)
-        const at = facts(raw)()
-        const answer = denial
-          ? wire(denialAnswer(denial, settings.shapeOf(at)))
-          : failure(settings, route.operation, at, error)
-        sendReply(reply, answer)
-      },
-    }),
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FastifyRoute {
+      const run = runOf(route, handler)
+      return {
+        ...hooks(route, false),
+        onSend: async (_request, _reply, payload) => payload,
+        bodyLimit: settings.bodyLimitBytes,
+        handler: async (request, reply) => sendReply(reply, await finish(admittedOf(route, request), run)),
+        errorHandler(error, { raw }, reply) {
+          const entered = gate.enter(raw, facts(raw))
+          if (!entered.ok) return void sendReply(reply, entered.answer)
+          const denial = parserDenial(error, settings.bodyLimitBytes)
+          const outcome: Outcome = denial ? { kind: 'denial', denial } : { kind: 'failure', error }
+          sendReply(reply, gate.conclude(entered.value, outcome))
+        },
+      }
+    },
     hooks: route => ({
-      ...hooks(route),
+      ...hooks(checkGuarding(route), true),
       async onError({ raw }) {
         const held = progress.get(raw)
         if (held) held.failed = true
       },
       async onSend({ raw }, reply, payload) {
         const { admitted, failed } = progress.get(raw) ?? {}
-        if (!admitted || !route.idempotent) return payload
+        if (!admitted) return payload
+        if (!route.idempotent) {
+          admitted.sent(reply.statusCode)
+          return payload
+        }
         if (failed) {
-          await admitted.lose()
+          await admitted.lose(reply.statusCode)
           return payload
         }
         return capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
@@ -125,7 +135,7 @@ function pluginOf(
     app.addHook('onRequest', async ({ raw }, reply) => {
       const entered = gate.enter(raw, facts(raw))
       if (!entered.ok) return sendReply(reply, entered.answer)
-      for (const [name, value] of entered.value.fields) reply.header(name, value)
+      for (const [name, value] of entered.value.fields()) reply.header(name, value)
       return undefined
     })
     done()

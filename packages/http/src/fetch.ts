@@ -2,11 +2,11 @@ import { parseJsonObject } from './body.ts'
 import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { fetchFacts, type RequestFacts } from './facts.ts'
 import { readRequest, readUpTo, resumed } from './fetch-body.ts'
-import type { OpenGate } from './gate.ts'
+import type { OpenGate } from './gate-types.ts'
 import { checkedBody } from './node-body.ts'
 import type { WireAnswer } from './parts.ts'
-import { admit, noBody, perform, type Handler, type Incoming } from './perform.ts'
-import type { Admitted, OpenCall, Route } from './stages.ts'
+import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
+import type { Admitted, CompleteRoute, OpenCall, Route } from './stages.ts'
 
 /**
  * How a request's bytes are read; there is no default. `clone`: from a clone, so that an existing handler can still read
@@ -34,15 +34,23 @@ export interface HonoContext<Env> {
 /** A function from request to response, with what the server passes beside it. */
 export type Fetch<Env> = (request: Request, env: Env) => Response | Promise<Response>
 
+/** A mounted operation. */
+export type FetchHandler<Env> = (
+  request: Request,
+  env: Env,
+  params?: Readonly<Record<string, string>>,
+) => Promise<Response>
+
 /** Mounts a gate's operations. */
 export interface FetchGate<Env> {
   /** Wraps a whole application (`app.fetch`): translates old names before it routes, and puts alias fields on every answer. */
   aliases(fetch: (request: Request, env: Env, ...rest: never[]) => Response | Promise<Response>): Fetch<Env>
-  /** An operation whose handler returns its answer. */
-  handle<C extends OpenCall>(
-    route: Route<C>,
-    handler: Handler<C>,
-  ): (request: Request, env: Env) => Promise<Response>
+  /**
+   * An operation whose handler returns its answer; a transactional one brings its handler along. `params` are the path
+   * parameters that the server's router read.
+   */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): FetchHandler<Env>
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FetchHandler<Env>
   /** Guards an existing `Request -> Response` handler; of an idempotent route its response is captured. */
   wrap<C extends OpenCall>(
     route: Route<C>,
@@ -69,8 +77,9 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>
     fetchFacts(request, peer?.(request, env) ?? '', settings.trusted)
-  const incoming = (request: Request, env: Env): Incoming => ({
+  const incoming = (request: Request, env: Env, params: Incoming['params'] = {}): Incoming => ({
     request,
+    params,
     facts: facts(request, env),
     readBody: () =>
       readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
@@ -91,15 +100,16 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         : bytes
       return parsed.ok ? bytes : parsed
     }
-    const admitted = await admit(gate, route, { ...seen, readBody: route.idempotent ? readJson : noBody })
+    const admitted = await admit(gate, route, { ...seen, readBody: route.idempotent ? readJson : noBody }, true)
     if (!admitted.ok) return toResponse(admitted.answer)
     const { call, fields } = admitted.value
     calls.set(request, { route, call })
     const response = await runExisting(() => existing(call), admitted.value)
     if (thrown()) {
-      await admitted.value.lose()
+      await admitted.value.lose(response.status)
       return withResponseFields(response, fields)
     }
+    if (!route.idempotent) admitted.value.sent(response.status)
     const kept = route.idempotent
       ? await capture(response, route.operation, admitted.value, settings.answerLimitBytes)
       : response
@@ -120,12 +130,19 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
           target = new Request(url, request)
           gate.adopt(target, request)
         }
-        return withResponseFields(await fetch(target, env, ...(rest as never[])), fields)
+        return withResponseFields(await fetch(target, env, ...(rest as never[])), fields())
       },
-    handle: (route, handler) => async (request, env) =>
-      toResponse(await perform(gate, route, incoming(request, env), handler)),
-    wrap: (route, existing) => (request, env) => around(route, request, env, call => existing(request, call)),
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FetchHandler<Env> {
+      const run = runOf(route, handler)
+      return async (request, env, params) =>
+        toResponse(await perform(gate, route, incoming(request, env, params), run))
+    },
+    wrap(route, existing) {
+      checkGuarding(route)
+      return (request, env) => around(route, request, env, call => existing(request, call))
+    },
     guard: route => async (context, next) => {
+      checkGuarding(route)
       let passed = false
       const existing = async (): Promise<Response> => {
         passed = true
@@ -157,7 +174,7 @@ async function runExisting(
   try {
     return await existing()
   } catch (error) {
-    await lose()
+    await lose(500)
     throw error
   }
 }

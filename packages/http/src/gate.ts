@@ -1,144 +1,71 @@
 import type { ScopeCatalogue } from '@gatewright/kernel'
-import { enter } from './enter.ts'
-import type { RequestFacts } from './facts.ts'
-import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
+import { authenticator, sessionCredential } from './credentials.ts'
+import { conclude, enter, type Exchange, type Stage, type Works } from './exchange.ts'
 import type {
-  AccessLike,
-  AliasPart,
-  GuardedRule,
-  GuardPart,
-  IdempotencyPart,
-  SpendGuardPart,
-} from './parts.ts'
-import { makeRoute, type Works } from './route.ts'
-import type {
-  Entered,
-  GuardedCall,
-  IdempotentCall,
-  OpenCall,
-  Prepare,
-  Route,
-  SpendingCall,
-  Stage,
-} from './stages.ts'
+  ByCredential,
+  Credentials,
+  Gate,
+  GateOptions,
+  InTransaction,
+  OpenGate,
+  OpenGateOptions,
+  SpendGate,
+  SpendGateOptions,
+  WriteGate,
+  WriteGateOptions,
+} from './gate-types.ts'
+import { checkedSchemas } from './input.ts'
+import { checkedOptions } from './options.ts'
+import type { AccessLike, Credential, GuardedRule, GuardPart, SpendGuardPart } from './parts.ts'
+import type { Recording } from './record.ts'
+import { makeRoute, type RouteParts } from './route.ts'
+import type { CompleteRoute, GuardedCall, OpenCall, Route, RouteOptions } from './stages.ts'
+import { runTransaction, type TransactionalParts } from './transactional.ts'
 
-/** Options of a gate without a guard: it can only serve open operations. */
-export interface OpenGateOptions extends CommonOptions {
-  readonly aliases?: AliasPart
-  readonly guard?: undefined
-  readonly idempotency?: undefined
-}
-
-/** Options of a gate with a guard. */
-export interface GateOptions<S extends string, A extends AccessLike> extends CommonOptions {
-  readonly aliases?: AliasPart
-  readonly guard: GuardPart<A>
-  /** The team's own scopes: a rule that names another one does not compile. */
-  readonly scopes: ScopeCatalogue<S>
-  readonly idempotency?: undefined
-}
-
-/** Options of a gate with a guard and idempotent writes. */
-export interface WriteGateOptions<S extends string, A extends AccessLike>
-  extends Omit<GateOptions<S, A>, 'idempotency'> {
-  readonly idempotency: IdempotencyPart
-  /** Who owns an idempotency key. Default: the session's account. Never the session or the API key. */
-  readonly accountOf?: (access: A) => string
-}
-
-/** Options of a gate whose guard counts what is spent. */
-export interface SpendGateOptions<S extends string, A extends AccessLike, H>
-  extends Omit<WriteGateOptions<S, A>, 'guard'> {
-  readonly guard: SpendGuardPart<A, H>
-}
-
-/** Declares operations; a binding mounts them. */
-export interface OpenGate {
-  /** An operation that anyone may call. */
-  open(operation: string): Route<OpenCall>
-  /** For bindings. */
-  readonly settings: Settings
-  /** For bindings: the request in canonical names. `request` is the framework's own object: asked once for each. */
-  enter(request: object, facts: () => RequestFacts): Stage<Entered>
-  /** For bindings: `copy` is the same request as `original`, which has been entered. */
-  adopt(copy: object, original: object): void
-}
-
-/** A gate that can also guard. */
-export interface Gate<S extends string, A extends AccessLike> extends OpenGate {
-  /** An operation that takes a session. */
-  guarded(rule: GuardedRule<S>): Route<GuardedCall<A>>
-}
-
-/** A gate that can also make writes idempotent. A replay is authorised again before it is answered. */
-export interface WriteGate<S extends string, A extends AccessLike> extends Gate<S, A> {
-  /** A write that takes a session and an `Idempotency-Key`. */
-  idempotent<P = undefined>(rule: GuardedRule<S>, prepare?: Prepare<A, P>): Route<IdempotentCall<A, P>>
-}
+type None = Record<never, never>
+type Options = OpenGateOptions | WriteGateOptions<string, AccessLike>
+type AnyGate = SpendGate<string, AccessLike, unknown> &
+  ByCredential<string, AccessLike, Credentials> &
+  InTransaction<string, AccessLike, unknown, unknown>
 
 /**
- * A gate whose spending writes reserve. A replay then passes the limits of the session that asks on one operation, by the
- * amount that the first run has reserved; the counters of a day, a month or in all are not asked again.
- */
-export interface SpendGate<S extends string, A extends AccessLike, H> extends WriteGate<S, A> {
-  /** A write whose rule spends: its call has `reserve`. */
-  idempotent<P = undefined>(
-    rule: GuardedRule<S> & { readonly spends: 'spend' | 'withdrawal' },
-    prepare?: Prepare<A, P>,
-  ): Route<SpendingCall<A, H, P>>
-  idempotent<P = undefined>(rule: GuardedRule<S>, prepare?: Prepare<A, P>): Route<IdempotentCall<A, P>>
-}
-
-/**
- * Composes the parts in the one right order: old names, guard, body, idempotency record, handler. Throws a
+ * Composes the parts in the one right order: old names, credential, limits, body, idempotency record, handler. Throws a
  * `TypeError` for a part of the wrong shape, for idempotency without a guard (a replay must be authorised), and for a wrong option.
  */
-export function gate<S extends string, A extends AccessLike, H>(
-  options: SpendGateOptions<S, A, H>,
-): SpendGate<S, A, H>
-export function gate<S extends string, A extends AccessLike>(options: WriteGateOptions<S, A>): WriteGate<S, A>
-export function gate<S extends string, A extends AccessLike>(options: GateOptions<S, A>): Gate<S, A>
-export function gate(options?: OpenGateOptions): OpenGate
-export function gate(
-  options: OpenGateOptions | GateOptions<string, AccessLike> | WriteGateOptions<string, AccessLike> = {},
-): SpendGate<string, AccessLike, unknown> {
-  const settings = checkedOptions(options)
-  const { aliases, guard, idempotency } = options
-  checkPart('aliases', aliases, ['resolve'])
-  checkPart('guard', guard, ['check', 'prepare'])
-  checkPart('idempotency', idempotency, ['begin', 'complete'])
-  if (idempotency && !guard) throw new TypeError('idempotency needs a guard: a replay must be authorised too')
-  const scopes: ScopeCatalogue<string> | undefined = 'scopes' in options ? options.scopes : undefined
-  checkPart('scopes', scopes, ['has'])
-  if (guard && !scopes)
-    throw new TypeError('scopes must be the catalogue of scopes (scopeCatalogue), not undefined')
-  const accountOf =
-    ('accountOf' in options ? options.accountOf : undefined) ??
-    ((access: AccessLike) => access.session.accountId)
-  const entered = new WeakMap<object, Stage<Entered>>()
-  const spending = guard && counts(guard) ? guard : undefined
+export function gate<S extends string, A extends AccessLike, H, K extends Credentials = None, Tx = never>(
+  options: SpendGateOptions<S, A, H, K, Tx>,
+): SpendGate<S, A, H> & ByCredential<S, A, K> & InTransaction<S, A, H, Tx>
+export function gate<S extends string, A extends AccessLike, K extends Credentials = None, Tx = never>(
+  options: WriteGateOptions<S, A, K, Tx>,
+): WriteGate<S, A> & ByCredential<S, A, K> & InTransaction<S, A, unknown, Tx>
+export function gate<S extends string, A extends AccessLike, H, K extends Credentials = None, Tx = never>(
+  options: Omit<GateOptions<S, A, K, Tx>, 'guard'> & { readonly guard: SpendGuardPart<A, H> },
+): Gate<S, A> & ByCredential<S, A, K> & InTransaction<S, A, H, Tx>
+export function gate<S extends string, A extends AccessLike, K extends Credentials = None, Tx = never>(
+  options: GateOptions<S, A, K, Tx>,
+): Gate<S, A> & ByCredential<S, A, K> & InTransaction<S, A, unknown, Tx>
+export function gate<K extends Credentials = None>(
+  options?: OpenGateOptions<K>,
+): OpenGate & ByCredential<string, never, K>
+export function gate(options: object = {}): never {
+  // The overloads say which verbs a gate of these options has; here it has all, and those without their part throw.
+  return gateOf(options) as never
+}
 
-  const guarded = (rule: GuardedRule): Pick<Works, 'check'> => {
-    if (!guard || !scopes) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
-    for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
-      if (!scopes.names.includes(scope))
-        throw new TypeError(`${rule.operation}: ${scope} is not in the catalogue of scopes`)
-    }
-    guard.prepare(rule)
-    return {
-      check: ({ header, address }) => {
-        const authorization = header('authorization')
-        return guard.check(address === '' ? { authorization } : { authorization, address }, rule)
-      },
-    }
-  }
-
+function gateOf(options: Options): AnyGate {
+  const works: Works = { settings: checkedOptions(options), aliases: options.aliases, draining: false }
+  const entered = new WeakMap<object, Stage<Exchange>>()
   return {
-    settings,
+    ...declarations(works, checkedParts(options)),
+    settings: works.settings,
+    conclude: (exchange, outcome) => conclude(works, exchange, outcome),
+    drain() {
+      works.draining = true
+    },
     enter(request, facts) {
       let stage = entered.get(request)
       if (!stage) {
-        stage = enter(settings, aliases, facts())
+        stage = enter(works, facts())
         entered.set(request, stage)
       }
       return stage
@@ -147,16 +74,94 @@ export function gate(
       const stage = entered.get(original)
       if (stage) entered.set(copy, stage)
     },
-    open: operation => makeRoute(operation, { settings }),
-    guarded: rule => makeRoute(rule.operation, { settings, ...guarded(rule) }),
-    idempotent<C extends OpenCall>(rule: GuardedRule, prepare?: Prepare<AccessLike, unknown>): Route<C> {
+  }
+}
+
+/** The parts of a gate, each of the right shape. */
+interface Parts {
+  readonly transactions: TransactionalParts['transactions'] | undefined
+  readonly spendStorage: TransactionalParts['spendStorage']
+  readonly guard: GuardPart<AccessLike> | undefined
+  readonly scopes: ScopeCatalogue<string> | undefined
+  readonly idempotency: WriteGateOptions<string, AccessLike>['idempotency'] | undefined
+  readonly credentials: Readonly<Record<string, Credential<never>>>
+  readonly accountOf: (access: AccessLike) => string
+}
+
+function checkedParts(options: Options): Parts {
+  const { aliases, guard, idempotency, transactions } = options
+  checkPart('aliases', aliases, ['resolve'])
+  checkPart('guard', guard, ['check', 'prepare'])
+  checkPart('idempotency', idempotency, ['begin', 'complete'])
+  checkPart('transactions', transactions, ['run'])
+  if ((idempotency || transactions) && !guard)
+    throw new TypeError('idempotency needs a guard: a replay must be authorised too')
+  const given = options as Partial<WriteGateOptions<string, AccessLike>>
+  checkPart('scopes', given.scopes, ['has'])
+  if (guard && !given.scopes)
+    throw new TypeError('scopes must be the catalogue of scopes (scopeCatalogue), not undefined')
+  const session = guard ? { session: sessionCredential(guard) } : {}
+  return {
+    ...{ guard, idempotency, transactions, spendStorage: given.spendStorage, scopes: given.scopes },
+    credentials: { ...session, ...options.credentials } as Parts['credentials'],
+    accountOf: given.accountOf ?? (({ session }) => session.accountId),
+  }
+}
+
+type Verbs = Pick<AnyGate, 'open' | 'guarded' | 'guardedBy' | 'idempotent' | 'transactional'>
+
+/** The verbs that declare operations. */
+function declarations(works: Works, parts: Parts): Verbs {
+  const { guard, idempotency, transactions, accountOf, spendStorage } = parts
+  const { settings } = works
+  const spending = guard && counts(guard) ? guard : undefined
+  const partsOf = (operation: string, options: RouteOptions = {}): RouteParts => {
+    const schemas = checkedSchemas(operation, options)
+    return { works, admit: options.admit?.bind(options), schemas }
+  }
+  const guardedBy = (names: readonly string[], rule: GuardedRule, options?: object): RouteParts => {
+    checkScopes(rule, parts)
+    const authenticate = authenticator(parts.credentials, names, rule)
+    return { ...partsOf(rule.operation, options), authenticate }
+  }
+  const guarded = (rule: GuardedRule, options?: object): RouteParts => {
+    if (!guard) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
+    return guardedBy(['session'], rule, options)
+  }
+  const about = ({ operation, spends }: GuardedRule) => ({ operation, accountOf, spending, reserves: spends !== undefined })
+  return {
+    open: (operation, options) => makeRoute(operation, partsOf(operation, options as object)),
+    guarded: (rule, options) => makeRoute(rule.operation, guarded(rule, options)),
+    guardedBy: (names, rule, options) =>
+      makeRoute(rule.operation, guardedBy(typeof names === 'string' ? [names] : names, rule, options)),
+    idempotent<C extends OpenCall>(rule: GuardedRule, given?: object): Route<C> {
+      const options: { readonly prepare?: Recording['prepare'] } = given ?? {}
       const { operation } = rule
       if (!idempotency) throw new TypeError(`${operation}: an idempotent operation needs idempotency`)
+      const { prepare } = options
       if (prepare) checkPart('idempotency of a route with prepare', idempotency, ['release'])
-      const reserves = rule.spends !== undefined
-      const recording = { settings, operation, idempotency, accountOf, spending, reserves, prepare }
-      return makeRoute(operation, { settings, ...guarded(rule), recording })
+      const recording = { ...about(rule), settings, idempotency, prepare }
+      return makeRoute(operation, { ...guarded(rule, options), recording })
     },
+    transactional<C extends OpenCall>(rule: GuardedRule, handler: unknown, given?: object): CompleteRoute<C> {
+      const options: { readonly prepare?: TransactionalParts['prepare'] } = given ?? {}
+      const { operation } = rule
+      if (!transactions) throw new TypeError(`${operation}: a transactional operation needs transactions`)
+      if (typeof handler !== 'function') throw new TypeError(`${operation}: transactional needs its handler`)
+      const run = {
+        ...{ ...about(rule), transactions, spendStorage, prepare: options.prepare },
+        handler: handler as TransactionalParts['handler'],
+      }
+      const route = makeRoute<C>(operation, guarded(rule, options))
+      return { ...route, run: call => runTransaction(run, call as unknown as GuardedCall<AccessLike>) }
+    },
+  }
+}
+
+function checkScopes(rule: GuardedRule, { scopes }: Parts): void {
+  for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
+    if (scopes && !scopes.names.includes(scope))
+      throw new TypeError(`${rule.operation}: ${scope} is not in the catalogue of scopes`)
   }
 }
 

@@ -5,20 +5,28 @@ export { codes } from './codes.ts'
 export { exposedHeaders } from './cors.ts'
 export { gate } from './gate.ts'
 export { byAccept } from './options.ts'
+export { failureAnswer, plainRender } from './outcome.ts'
 export type { Client, TrustedProxies } from './address.ts'
 export type { Answer, ErrorShape, HeaderField } from './answer.ts'
 export type { RequestDenial } from './codes.ts'
-export type { RequestFacts } from './facts.ts'
+export type { CallerIds, Decision, Observe } from './decision.ts'
+export type { CanonicalFacts, OldName, RequestFacts } from './facts.ts'
 export type {
+  ByCredential,
+  CheckedInput,
+  Credentials,
   Gate,
   GateOptions,
+  InTransaction,
   OpenGate,
   OpenGateOptions,
   SpendGate,
   SpendGateOptions,
   WriteGate,
   WriteGateOptions,
-} from './gate.ts'
+  WriteOptions,
+} from './gate-types.ts'
+export type { Input, InputSchemas, StandardSchema } from './input.ts'
 export type { CommonOptions, Failure, Settings } from './options.ts'
 export type {
   AccessLike,
@@ -27,6 +35,8 @@ export type {
   AliasReply,
   BeginReply,
   ClaimLike,
+  Credential,
+  CredentialPart,
   GuardedRule,
   GuardPart,
   IdempotencyPart,
@@ -34,7 +44,21 @@ export type {
   SpendGuardPart,
   SpendLike,
   SpentLike,
+  TransactionPart,
   WireAnswer,
+  WriteFacts,
 } from './parts.ts'
+export type { Outcome, Refusal, Render, RenderContext } from './outcome.ts'
 export type { Handler, HandlerAnswer } from './perform.ts'
-export type { GuardedCall, IdempotentCall, OpenCall, Prepare, Route, SpendingCall } from './stages.ts'
+export type {
+  CallerCall,
+  CompleteRoute,
+  Effect,
+  GuardedCall,
+  IdempotentCall,
+  OpenCall,
+  Prepare,
+  Route,
+  RouteOptions,
+  SpendingCall,
+} from './stages.ts'

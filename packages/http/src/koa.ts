@@ -2,12 +2,12 @@ import type { TrustedProxies } from './address.ts'
 import { wire, type Answer } from './answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
 import { nodeFacts, type NodeRequest, type RequestFacts } from './facts.ts'
-import type { OpenGate } from './gate.ts'
+import type { OpenGate } from './gate-types.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { goneSignal, type NodeResponse } from './node-response.ts'
 import type { WireAnswer } from './parts.ts'
-import { admit, noBody, perform, type Handler, type Incoming } from './perform.ts'
-import type { Admitted, OpenCall, Route } from './stages.ts'
+import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
+import type { Admitted, CompleteRoute, OpenCall, Route } from './stages.ts'
 
 export type { RequestFacts } from './facts.ts'
 export type { BodyChoice } from './node-body.ts'
@@ -22,6 +22,8 @@ export interface KoaContext {
   path: string
   status: number
   body: unknown
+  /** Path parameters, as a router set them. */
+  readonly params?: Record<string, string>
   /** False where a handler writes to `res` itself. */
   respond?: boolean | undefined
   set(name: string, value: string): void
@@ -34,7 +36,8 @@ export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => P
 export interface KoaGate {
   /** Translates old names. Mount it before the router; `ctx.originalUrl` keeps what came. */
   readonly aliases: KoaMiddleware
-  /** An operation whose handler returns its answer. */
+  /** An operation whose handler returns its answer; a transactional one brings its handler along. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
   /** Guards what comes after it; of an idempotent route `ctx.body` is captured. */
   guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
@@ -89,32 +92,38 @@ export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice })
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
+  const incoming = (ctx: KoaContext, readBody: Incoming['readBody']): Incoming => {
+    const { req, res, params = {} } = ctx
+    return { request: req, facts: facts(ctx), params, readBody, signal: goneSignal(res) }
+  }
 
   return {
     async aliases(ctx, next) {
       const entered = gate.enter(ctx.req, facts(ctx))
       if (!entered.ok) return sendText(ctx, entered.answer)
-      for (const [name, value] of entered.value.fields) ctx.set(name, value)
+      for (const [name, value] of entered.value.fields()) ctx.set(name, value)
       ctx.path = entered.value.facts.path
       await next()
     },
 
-    handle: (route, handler) => async ctx => {
-      const readBody: Incoming['readBody'] = () => read.bytes(ctx)
-      const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
-      sendText(ctx, await perform(gate, route, incoming, handler))
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
+      const run = runOf(route, handler)
+      return async ctx => sendText(ctx, await perform(gate, route, incoming(ctx, () => read.bytes(ctx)), run))
     },
 
-    guard: route => async (ctx, next) => {
-      const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
-      const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
-      const admitted = await admit(gate, route, incoming)
-      if (!admitted.ok) return sendText(ctx, admitted.answer)
-      const { call, fields } = admitted.value
-      for (const [name, value] of fields) ctx.set(name, value)
-      calls.set(ctx.req, { route, call })
-      if (!route.idempotent) return void (await next())
-      await capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+    guard(route) {
+      checkGuarding(route)
+      return async (ctx, next) => {
+        const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
+        const admitted = await admit(gate, route, incoming(ctx, readBody), true)
+        if (!admitted.ok) return sendText(ctx, admitted.answer)
+        const { call, fields, sent } = admitted.value
+        for (const [name, value] of fields) ctx.set(name, value)
+        calls.set(ctx.req, { route, call })
+        if (route.idempotent) return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+        ctx.res.on('close', () => sent(ctx.res.statusCode))
+        await next()
+      }
     },
 
     call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C {
@@ -137,7 +146,7 @@ async function capture(
   try {
     await next()
   } catch (error) {
-    await lose()
+    await lose(statusOf(error))
     throw error
   }
   const { body } = ctx
@@ -152,4 +161,11 @@ async function capture(
   const answer = await settle(given)
   if (answer.status !== given.status) return sendText(ctx, answer)
   for (const [name, value] of addedFields(given, answer)) ctx.set(name, value)
+}
+
+/** The status that Koa makes of an error. */
+function statusOf(error: unknown): number {
+  const { status, statusCode } = (error ?? {}) as { status?: unknown; statusCode?: unknown }
+  const given = status ?? statusCode
+  return typeof given === 'number' && given >= 400 ? given : 500
 }

@@ -1,7 +1,9 @@
 import { Fault } from '@gatewright/kernel'
 import { trustedProxies, type TrustedProxies } from './address.ts'
 import type { ErrorShape } from './answer.ts'
+import type { Observe } from './decision.ts'
 import type { RequestFacts } from './facts.ts'
+import { plainRender, type Render } from './outcome.ts'
 
 /** A failure: a fault, or an error that nobody expected. Never given a request body, header or key. */
 export interface Failure {
@@ -24,6 +26,13 @@ export interface CommonOptions {
   readonly answerLimitBytes?: number
   /** Sends `Access-Control-Expose-Headers` with our fields to requests that carry `Origin`. Default false. */
   readonly exposeHeaders?: boolean
+  /**
+   * Makes every answer of the gate from its outcome, in place of `errors`: an envelope, say. A handler that answers by its
+   * framework (`guard(route)`) is not rendered. Where it throws, the answer is a 500.
+   */
+  readonly render?: Render
+  /** Takes one decision event per request that the gate decides or its handler answers. Default: none. */
+  readonly observe?: Observe
   /** Where failures go. Default: one line on stderr with the error's name, code and message. */
   readonly report?: (failure: Failure) => void
 }
@@ -39,6 +48,8 @@ export interface Settings {
   readonly answerLimitBytes: number
   readonly exposeHeaders: boolean
   readonly report: (failure: Failure) => void
+  readonly render: Render
+  readonly observe: Observe | undefined
 }
 
 const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']
@@ -83,11 +94,16 @@ export function checkedOptions(options: CommonOptions): Settings {
   if (typeof errors !== 'function' && !SHAPES.includes(errors)) {
     throw new TypeError('errors must be plain, partner, problem or a function')
   }
-  if (options.report !== undefined && typeof options.report !== 'function') {
-    throw new TypeError(`report must be a function, not ${typeof options.report}`)
+  for (const name of ['report', 'render', 'observe'] as const) {
+    const given = options[name]
+    if (given !== undefined && typeof given !== 'function')
+      throw new TypeError(`${name} must be a function, not ${typeof given}`)
   }
+  const shapeOf = typeof errors === 'function' ? orElse(errors, 'plain') : () => errors
   return {
-    shapeOf: typeof errors === 'function' ? orElse(errors, 'plain') : () => errors,
+    shapeOf,
+    render: options.render ?? plainRender(shapeOf),
+    observe: options.observe && orElse(options.observe, undefined),
     trusted: trustedProxies(options.trustProxy ?? []),
     proxied: (options.trustProxy ?? []).length > 0,
     requireHttps: flag('requireHttps', options.requireHttps ?? false),

@@ -1,9 +1,18 @@
 import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { HeaderField } from './answer.ts'
+import type { CallerIds } from './decision.ts'
+import type { OldName, RequestFacts } from './facts.ts'
 
 /** Translates old names: `createAliases` of legacy-alias-router, or your own. It does no I/O. */
 export interface AliasPart {
   resolve(facts: AliasQuestion): Verdict<AliasReply>
+  /** Translates the fields of a request body, before it is checked. */
+  readFields?(
+    operation: string,
+    body: Readonly<Record<string, unknown>>,
+  ): Verdict<{ readonly body: Record<string, unknown>; readonly used: readonly OldName[] }>
+  /** Fields for every answer to a request that used these names. Without it, those of `resolve`. */
+  answerHeaders?(used: readonly OldName[]): readonly HeaderField[]
 }
 
 /** What an alias part looks at. */
@@ -18,6 +27,8 @@ export interface AliasReply {
   readonly path: string
   /** Canonical headers whose value arrived under a legacy name. */
   readonly headers: Readonly<Record<string, string>>
+  /** The old names that were used, for decision events. */
+  readonly used?: readonly OldName[]
   /** Fields for every answer to the request, errors included. */
   readonly answerHeaders: readonly HeaderField[]
 }
@@ -54,6 +65,25 @@ export interface GuardPart<A extends AccessLike> {
   prepare(rule: GuardedRule): void
 }
 
+/**
+ * A credential that the team declares, such as a partner's key. A route names it, and only what its routes name is read.
+ * `present` is for one that a route names before another: whether the request carries it.
+ */
+export interface CredentialPart<T> {
+  /** Proves it. Denial: usually `unauthorized` (401). */
+  check(facts: RequestFacts, rule: GuardedRule): Promise<Verdict<T>>
+  present?(facts: RequestFacts): boolean
+  /** Throws at start-up for a rule that can never work. */
+  prepare?(rule: GuardedRule): void
+  /** Header fields for the answer, such as `RateLimit`. */
+  headersOf?(caller: T): readonly HeaderField[]
+  /** Ids for the decision event. */
+  idsOf?(caller: T): CallerIds
+}
+
+/** What a gate's option `credentials` holds: a function is the `check` of a part. */
+export type Credential<T> = CredentialPart<T> | CredentialPart<T>['check']
+
 /** An amount that a run has reserved. */
 export interface SpentLike {
   /** Minor units of the currency. */
@@ -71,7 +101,7 @@ export interface SpendLike extends SpentLike {
 /** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
 export interface SpendGuardPart<A extends AccessLike, H> extends GuardPart<A> {
   /** Holds an amount under every cap of the session, or refuses. The same `holdId` again finds its hold. */
-  reserve(access: A, spend: SpendLike): Promise<Verdict<H>>
+  reserve(access: A, spend: SpendLike, storage?: never): Promise<Verdict<H>>
   /** Gives a hold back. False: it was ended before. */
   release(hold: H): Promise<boolean>
   /** Whether an amount passes the limits on one operation alone; no counter is asked. */
@@ -92,6 +122,27 @@ export interface RecordedAnswer extends WireAnswer {
   readonly spends?: readonly SpentLike[]
 }
 
+/**
+ * Runs a write whose record, rows and answer commit together: `createTransactionalIdempotency` of idempotency-store, or your
+ * own. `Tx` is what the handler works with.
+ */
+export interface TransactionPart<Tx> {
+  run(
+    facts: WriteFacts,
+    handler: (tx: Tx, run: { readonly effectId: string; readonly fence: number }) => Promise<RecordedAnswer>,
+    prepare?: () => Promise<void>,
+  ): Promise<Verdict<{ readonly answer: RecordedAnswer; readonly replayed: boolean; readonly expiresAt: EpochMs | null }>>
+}
+
+/** What an idempotent write is known by. */
+export interface WriteFacts {
+  readonly account: string
+  readonly operation: string
+  readonly key: string | undefined
+  readonly method: string
+  readonly body: Uint8Array
+}
+
 /** The right to run a write once. */
 export interface ClaimLike {
   readonly fence: number
@@ -105,13 +156,7 @@ export type BeginReply<C extends ClaimLike> =
 
 /** Decides whether a write is new, running, done or of unknown outcome: `createIdempotency` of idempotency-store. */
 export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {
-  begin(facts: {
-    readonly account: string
-    readonly operation: string
-    readonly key: string | undefined
-    readonly method: string
-    readonly body: Uint8Array
-  }): Promise<Verdict<BeginReply<C>>>
+  begin(facts: WriteFacts): Promise<Verdict<BeginReply<C>>>
   /**
    * `late`: another run has decided. With `expiresAt` the answer is kept until then, with its `spends`. `undo` is called
    * before the key is freed, and only then; where it throws, the outcome of the run stays unknown and its error is thrown.

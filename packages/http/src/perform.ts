@@ -1,9 +1,11 @@
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
-import { denialAnswer, wire, type Answer, type HeaderField } from './answer.ts'
+import type { HeaderField } from './answer.ts'
+import type { Stage } from './exchange.ts'
 import type { RequestFacts } from './facts.ts'
-import type { OpenGate } from './gate.ts'
+import type { OpenGate } from './gate-types.ts'
+import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
-import type { Admitted, Authorised, OpenCall, Route, Stage } from './stages.ts'
+import type { Admitted, Authorised, CompleteRoute, OpenCall, Route } from './stages.ts'
 
 /** What a handler returns: an answer, whose body is sent as JSON, or a denial of any package, which is rendered. */
 export type HandlerAnswer =
@@ -13,22 +15,19 @@ export type HandlerAnswer =
 /** A handler that returns its answer. What it throws is a fault (503) or an unexpected error (500). */
 export type Handler<C extends OpenCall> = (call: C) => HandlerAnswer | Promise<HandlerAnswer>
 
-/** What a binding knows of one request: the three tiny functions of a framework. */
+/** What a binding knows of one request: the few functions of a framework. */
 export interface Incoming {
   /** The framework's own object of the request. */
   readonly request: object
   facts(): RequestFacts
+  /** Path parameters by name. */
+  readonly params: Readonly<Record<string, string>>
   readBody(): Promise<Verdict<Uint8Array>>
   readonly signal: AbortSignal
 }
 
 /** A body that is not there, or not asked for. */
 export const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
-
-/** Whether a request of this method has no body to read. */
-export function bodiless(method: string): boolean {
-  return method === 'GET' || method === 'HEAD'
-}
 
 /** Old names, then the guard. */
 export async function authorise<C extends OpenCall>(
@@ -44,29 +43,38 @@ export async function authorise<C extends OpenCall>(
 export async function admit<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  incoming: Incoming,
+  { params, signal, ...incoming }: Incoming,
+  written: boolean,
 ): Promise<Stage<Admitted<C>>> {
   const authorised = await authorise(gate, route, incoming)
   if (!authorised.ok) return authorised
-  const none = bodiless(authorised.value.facts.method)
-  const readBody = none ? noBody : () => incoming.readBody()
-  return route.admit(authorised.value, readBody, incoming.signal)
+  const { method } = authorised.value.exchange.facts
+  const readBody = method === 'GET' || method === 'HEAD' ? noBody : () => incoming.readBody()
+  return route.admit(authorised.value, { params, readBody, signal, written })
+}
+
+/** What a handler came to. Throws a `TypeError` for what is no answer. */
+export function outcomeOf(given: HandlerAnswer): Outcome {
+  if (given !== undefined && given !== null && 'ok' in given) return { kind: 'denial', denial: given }
+  if (!Number.isInteger(given?.status))
+    throw new TypeError('a handler must return { status, headers?, body? } or a denial')
+  const { status, headers = [], body } = given
+  return { kind: 'answer', answer: { status, headers, body } }
 }
 
 /** Runs a handler that returns its answer, and ends the run by it. */
 export async function finish<C extends OpenCall>(
-  gate: OpenGate,
   admitted: Admitted<C>,
-  handler: Handler<C>,
+  run: (call: C) => Promise<Outcome>,
 ): Promise<WireAnswer> {
-  const { call, settle, fail } = admitted
-  let answer: WireAnswer
+  const startedAt = performance.now()
+  let outcome: Outcome
   try {
-    answer = toWire(gate, call.facts, await handler(call))
+    outcome = await run(admitted.call)
   } catch (error) {
-    return fail(error)
+    outcome = { kind: 'failure', error }
   }
-  return settle(answer)
+  return admitted.finish(outcome, performance.now() - startedAt)
 }
 
 /** From a request to the answer to send. */
@@ -74,16 +82,29 @@ export async function perform<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
   incoming: Incoming,
-  handler: Handler<C>,
+  run: (call: C) => Promise<Outcome>,
 ): Promise<WireAnswer> {
-  const admitted = await admit(gate, route, incoming)
-  return admitted.ok ? finish(gate, admitted.value, handler) : admitted.answer
+  const admitted = await admit(gate, route, incoming, false)
+  return admitted.ok ? finish(admitted.value, run) : admitted.answer
 }
 
-function toWire({ settings }: OpenGate, facts: RequestFacts, answer: HandlerAnswer): WireAnswer {
-  if ('ok' in answer) return wire(denialAnswer(answer, settings.shapeOf(facts)))
-  const plain: Answer = { status: answer.status, headers: answer.headers ?? [], body: answer.body }
-  if (!Number.isInteger(plain.status))
-    throw new TypeError('a handler must return { status, headers?, body? } or a denial')
-  return wire(plain)
+/**
+ * What a mounted route runs: its own handler, or the one given. Throws a `TypeError` for a route that has neither or would
+ * have two.
+ */
+export function runOf<C extends OpenCall>(
+  route: Route<C>,
+  handler: Handler<C> | undefined,
+): (call: C) => Promise<Outcome> {
+  const { run } = route as Partial<CompleteRoute<C>>
+  if (run && handler) throw new TypeError(`${route.operation} brings its handler along: handle(route) takes no other`)
+  if (run) return run
+  if (typeof handler !== 'function') throw new TypeError(`${route.operation}: handle(route, handler) needs a handler`)
+  return async call => outcomeOf(await handler(call))
+}
+
+/** Refuses to guard an existing handler by a route that has a handler of its own. Throws a `TypeError`. */
+export function checkGuarding<C extends OpenCall>(route: Route<C>): Route<C> {
+  if ('run' in route) throw new TypeError(`${route.operation} brings its handler along: mount it by handle(route)`)
+  return route
 }

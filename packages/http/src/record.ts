@@ -1,8 +1,8 @@
-import type { Denial, EpochMs, Verdict } from '@gatewright/kernel'
-import { faultAnswer, wire, withFields, type HeaderField } from './answer.ts'
-import { failure } from './enter.ts'
-import type { RequestFacts } from './facts.ts'
+import { Fault, type Denial, type EpochMs, type Verdict } from '@gatewright/kernel'
+import type { HeaderField } from './answer.ts'
+import type { Notes } from './decision.ts'
 import type { Settings } from './options.ts'
+import { keptForm, type Outcome } from './outcome.ts'
 import type {
   AccessLike,
   ClaimLike,
@@ -12,15 +12,28 @@ import type {
   WireAnswer,
 } from './parts.ts'
 import { reservationsOf, type Reservations } from './reservations.ts'
-import type { Admitted, GuardedCall, Prepare } from './stages.ts'
+import type { GuardedCall, Prepare } from './stages.ts'
 
-/** How a run ends. */
-export type Ending = Pick<Admitted<never>, 'settle' | 'fail' | 'lose'>
+/** How a run ends. Never fails: when the store does, the true outcome still stands and the fault is reported. */
+export interface Ending {
+  /** By an outcome: that one, or a failure when another run has decided meanwhile. */
+  end(outcome: Outcome): Promise<{ readonly outcome: Outcome; readonly fields: readonly HeaderField[] }>
+  /** By an answer that is written already; `instead` when another run has decided meanwhile. */
+  settle(
+    written: WireAnswer,
+  ): Promise<{ readonly instead?: Outcome; readonly fields: readonly HeaderField[] }>
+}
 
 /** A call whose handler may run. */
 export interface Started {
   readonly call: object
   readonly ending: Ending
+}
+
+/** The answer of an earlier run. */
+export interface Replayed {
+  readonly replayed: WireAnswer
+  readonly fields: readonly HeaderField[]
 }
 
 /** What the record of an operation works with. */
@@ -33,16 +46,18 @@ export interface Recording {
   readonly spending: SpendGuardPart<AccessLike, unknown> | undefined
   /** Whether the operation reserves. */
   readonly reserves: boolean
-  readonly prepare: Prepare<AccessLike, unknown> | undefined
+  readonly prepare: Prepare<GuardedCall<AccessLike>, unknown> | undefined
 }
 
 /** Begins the record of a write: the call to run, the answer of an earlier run, or a refusal. */
 export async function startRun(
   recording: Recording,
   guarded: GuardedCall<AccessLike>,
-): Promise<Started | Denial | WireAnswer> {
+  notes: Notes,
+): Promise<Started | Denial | Replayed> {
   const { operation, idempotency, accountOf, spending, reserves, prepare } = recording
   const { facts, access, body } = guarded
+  const startedAt = performance.now()
   const begun = await idempotency.begin({
     account: accountOf(access),
     operation,
@@ -50,11 +65,12 @@ export async function startRun(
     method: facts.method,
     body,
   })
+  notes.storeMs += performance.now() - startedAt
   if (!begun.ok) return begun
   if (begun.value.state === 'replay') {
     const { answer, expiresAt } = begun.value
-    const refused = answer.spends && (await forbidden(recording, access, answer.spends))
-    return refused ?? withFields(answer, [['Idempotency-Replayed', 'true'], ...expiry(expiresAt)])
+    const forbidden = await replayForbidden(operation, spending, access, answer)
+    return forbidden ?? { replayed: answer, fields: recordFields(true, expiresAt) }
   }
   const { claim } = begun.value
   const ready = prepare && (await prepareRun(recording, prepare, guarded, claim))
@@ -62,19 +78,20 @@ export async function startRun(
   const prepared = ready?.value
   const effect = { effectId: claim.effectId, fence: claim.fence }
   if (!spending || !reserves) {
-    return { call: { effect, prepared, ...guarded }, ending: endingOf(recording, facts, claim) }
+    return { call: { effect, prepared, ...guarded }, ending: endingOf(recording, claim, notes) }
   }
   const reservations = reservationsOf(spending, access, claim.effectId)
   const { reserve } = reservations
-  const ending = endingOf(recording, facts, claim, reservations)
+  const ending = endingOf(recording, claim, notes, reservations)
   return { call: { reserve, effect, prepared, ...guarded }, ending }
 }
 
 /** Why the caller may not have an earlier answer: what its run has reserved is over their limits on one operation. */
-async function forbidden(
-  { operation, spending }: Recording,
+export async function replayForbidden(
+  operation: string,
+  spending: SpendGuardPart<AccessLike, unknown> | undefined,
   access: AccessLike,
-  spends: NonNullable<RecordedAnswer['spends']>,
+  { spends = [] }: RecordedAnswer,
 ): Promise<Denial | undefined> {
   for (const spend of spends) {
     if (!spending) {
@@ -88,10 +105,17 @@ async function forbidden(
   return undefined
 }
 
+/** Tells the client that an answer is an earlier one, and until when the same key gets it. */
+export function recordFields(replayed: boolean, expiresAt: EpochMs | null | undefined): readonly HeaderField[] {
+  const fields: HeaderField[] = replayed ? [['Idempotency-Replayed', 'true']] : []
+  if (typeof expiresAt === 'number') fields.push(['Idempotency-Expires', new Date(expiresAt).toUTCString()])
+  return fields
+}
+
 /** Runs `prepare`. Nothing can have happened when it refuses or fails: the key is freed. */
 async function prepareRun(
   { settings, operation, idempotency }: Recording,
-  prepare: Prepare<AccessLike, unknown>,
+  prepare: Prepare<GuardedCall<AccessLike>, unknown>,
   guarded: GuardedCall<AccessLike>,
   claim: ClaimLike,
 ): Promise<Verdict<unknown>> {
@@ -112,39 +136,36 @@ async function prepareRun(
   }
 }
 
-/** Tells the client until when the same key gets this answer. */
-function expiry(expiresAt: EpochMs | undefined): readonly HeaderField[] {
-  return expiresAt === undefined ? [] : [['Idempotency-Expires', new Date(expiresAt).toUTCString()]]
-}
-
-/** Classified as unknown, whatever the framework makes of the error. */
-const FAILED: WireAnswer = { status: 500, headers: [], body: '' }
-
 /** How the run of an idempotent write ends, whether or not the client is still there. */
 function endingOf(
   { operation, settings, idempotency }: Recording,
-  facts: RequestFacts,
   claim: ClaimLike,
+  notes: Notes,
   reservations?: Reservations,
 ): Ending {
   const complete = (answer: WireAnswer): ReturnType<IdempotencyPart['complete']> =>
     reservations
       ? reservations.end(answer, (recorded, undo) => idempotency.complete(claim, recorded, undo))
       : idempotency.complete(claim, answer)
-  const settle: Ending['settle'] = async answer => {
+  const settle: Ending['settle'] = async written => {
+    const startedAt = performance.now()
     try {
-      const { state, expiresAt } = await complete(answer)
-      if (state !== 'late') return withFields(answer, expiry(expiresAt))
-      settings.report({ operation, error: new Error('the run outlived its lease: raise lockMs') })
-      return wire(faultAnswer({ retryAfterSeconds: 1 }, settings.shapeOf(facts)))
+      const { state, expiresAt } = await complete(written)
+      if (state !== 'late') return { fields: recordFields(false, expiresAt) }
+      const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise lockMs')
+      return { instead: { kind: 'failure', error }, fields: [] }
     } catch (error) {
       settings.report({ operation, error })
-      return answer
+      return { fields: [] }
+    } finally {
+      notes.storeMs += performance.now() - startedAt
     }
   }
   return {
     settle,
-    fail: error => settle(failure(settings, operation, facts, error)),
-    lose: async () => void (await settle(FAILED)),
+    async end(outcome) {
+      const { instead, fields } = await settle(keptForm(outcome))
+      return { outcome: instead ?? outcome, fields }
+    },
   }
 }

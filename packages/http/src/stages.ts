@@ -1,19 +1,33 @@
 import type { Verdict } from '@gatewright/kernel'
 import type { HeaderField } from './answer.ts'
 import type { RequestDenial } from './codes.ts'
-import type { RequestFacts } from './facts.ts'
-import type { AccessLike, SpendLike, WireAnswer } from './parts.ts'
+import type { Proven } from './credentials.ts'
+import type { Exchange, Stage } from './exchange.ts'
+import type { CanonicalFacts } from './facts.ts'
+import type { Input, InputSchemas, InputSource } from './input.ts'
+import type { Outcome } from './outcome.ts'
+import type { AccessLike, SpendLike, SpentLike, WireAnswer } from './parts.ts'
 
 /** A request as a handler gets it. */
 export interface OpenCall {
   /** Canonical names: old paths and headers have been translated. */
-  readonly facts: RequestFacts
+  readonly facts: CanonicalFacts
   /** The body's bytes; empty where the method has none. */
   readonly body: Uint8Array
+  /** What the route's schemas made of body, query and path parameters. */
+  readonly input: Input
+  /** Path parameters by name, as the framework read them. */
+  readonly params: Readonly<Record<string, string>>
   /** The body as a JSON object; empty counts as `{}`. Denials: `invalid_request`, `unsupported_media_type`. */
   json(): Verdict<Record<string, unknown>, RequestDenial>
   /** Aborts when the client goes away before the answer is sent. A write that has begun should be finished. */
   readonly signal: AbortSignal
+}
+
+/** A request that proved one of the credentials which its route names. */
+export interface CallerCall<N extends string, T> extends OpenCall {
+  readonly credential: N
+  readonly caller: T
 }
 
 /** A request that the guard let pass. */
@@ -49,48 +63,76 @@ export interface SpendingCall<A extends AccessLike, H, P = unknown> extends Idem
  * with. Runs where no stored answer exists. What it returns is the handler's `call.prepared`; a denial that it returns,
  * of any status, and an error that it throws free the key.
  */
-export type Prepare<A extends AccessLike, P> = (call: GuardedCall<A>) => Verdict<P> | Promise<Verdict<P>>
+export type Prepare<C, P> = (call: C) => Verdict<P> | Promise<Verdict<P>>
 
-/** A step that may end the request. */
-export type Stage<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly answer: WireAnswer }
+/** What a transactional write works with, beside its call. */
+export interface Effect<Tx, H, P = unknown> {
+  /** The one transaction of record and rows. Nothing else may be used while it is open. */
+  readonly tx: Tx
+  /** The same on every run of the same idempotency key. */
+  readonly effectId: string
+  readonly fence: number
+  readonly prepared: P
+  /**
+   * Holds an amount under every cap of the caller, in the same transaction: once, under `effectId`, and only where the rule
+   * spends. Denials: `policy_blocked`, `invalid_request`.
+   */
+  reserve(spend: SpentLike): Promise<Verdict<H>>
+  /** Whether an amount passes the caller's limits on one operation: for what the same effect made before. */
+  permits(spent: SpentLike): Promise<Verdict<unknown>>
+}
 
-/** A request in canonical names. */
-export interface Entered {
-  readonly facts: RequestFacts
-  /** Fields for every answer, errors included. */
-  readonly fields: readonly HeaderField[]
+/** What a route can say beside its rule. */
+export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown> extends InputSchemas<B, Q, P> {
+  /**
+   * Runs after the credential and before the body is read: a limit of the route's own, say. Gives header fields for the answer;
+   * `RateLimit` fields are joined to the guard's.
+   */
+  admit?(facts: CanonicalFacts, caller: T): Promise<Verdict<readonly HeaderField[]>>
 }
 
 /** A request that passed the guard. */
-export interface Authorised extends Entered {
-  readonly access?: AccessLike
+export interface Authorised {
+  readonly exchange: Exchange
+  readonly proven: Proven
+  /** Fields that the answer carries, beside those of every answer. */
+  readonly fields: readonly HeaderField[]
 }
 
-/** A request whose handler may run. */
+/** A request whose handler may run. Each of the endings is called once at most, and never fails. */
 export interface Admitted<C> {
   readonly call: C
   readonly fields: readonly HeaderField[]
-  /**
-   * Ends the run by its answer and gives the answer to send. Never fails: when the store does, the true answer is
-   * still sent and the fault reported; when another run has decided meanwhile, a 503 tells the client to ask again.
-   */
-  settle(answer: WireAnswer): Promise<WireAnswer>
+  /** Ends the run by what the handler came to, and gives the answer to send: rendered, and the true one when the store fails. */
+  finish(outcome: Outcome, handlerMs?: number): Promise<WireAnswer>
+  /** Ends the run by what an existing handler wrote. When another run has decided meanwhile, the answer is a 503. */
+  settle(written: WireAnswer): Promise<WireAnswer>
   /** Ends the run of a handler that failed: its outcome is unknown. Gives the rendered error. */
   fail(error: unknown): Promise<WireAnswer>
-  /** The same for a handler whose error the framework renders. */
-  lose(): Promise<void>
+  /** The same for a handler whose error the framework renders, with the status that it sends. */
+  lose(status: number): Promise<void>
+  /** An existing handler that is not idempotent has answered by its framework. */
+  sent(status: number): void
+}
+
+/** What a binding reads of a request that was let in. */
+export interface Source extends InputSource {
+  readonly signal: AbortSignal
+  /** The handler answers by its framework, so an earlier answer is given as it was written. */
+  readonly written: boolean
 }
 
 /** One operation, ready to be mounted by a binding. The steps never throw: what goes wrong is rendered. */
 export interface Route<C extends OpenCall> {
   readonly operation: string
   readonly idempotent: boolean
-  authorise(entered: Entered): Promise<Stage<Authorised>>
-  admit(
-    authorised: Authorised,
-    readBody: () => Promise<Verdict<Uint8Array>>,
-    signal: AbortSignal,
-  ): Promise<Stage<Admitted<C>>>
+  /** The credential and its limits. */
+  authorise(exchange: Exchange): Promise<Stage<Authorised>>
+  /** The body, its checks, and the idempotency record. */
+  admit(authorised: Authorised, source: Source): Promise<Stage<Admitted<C>>>
+}
+
+/** An operation that brings its handler along: a transactional write. */
+export interface CompleteRoute<C extends OpenCall> extends Route<C> {
+  run(call: C): Promise<Outcome>
 }

@@ -12,6 +12,8 @@ export type FaultCode =
   | 'ERR_RPC_UNAVAILABLE'
   /** More work is in flight than the process accepts; nothing was started. */
   | 'ERR_OVERLOADED'
+  /** Another run took the write over, since this one took longer than its lease. Whether this one took effect is unknown. */
+  | 'ERR_LEASE_LOST'
   /** A handler used the database beside the transaction it was given: a mistake in its code. Nothing was done. */
   | 'ERR_OUTSIDE_TRANSACTION'
 
