@@ -48,11 +48,15 @@ export function authenticator(
 ): Authenticate {
   const parts = names.map((name, at) => {
     const given = Object.hasOwn(declared, name) ? declared[name] : undefined
-    const part = (typeof given === 'function' ? { check: given } : given) as CredentialPart<unknown> | undefined
+    const part = (typeof given === 'function' ? { check: given } : given) as
+      | CredentialPart<unknown>
+      | undefined
     if (typeof part?.check !== 'function')
       throw new TypeError(`${rule.operation}: the gate has no credential ${JSON.stringify(name)}`)
     if (at < names.length - 1 && !part.present)
-      throw new TypeError(`${rule.operation}: the credential ${name} needs present(), since another comes after it`)
+      throw new TypeError(
+        `${rule.operation}: the credential ${name} needs present(), since another comes after it`,
+      )
     part.prepare?.(rule)
     return { name, part }
   })
@@ -64,6 +68,11 @@ export function authenticator(
     if (!proven.ok) return proven
     const caller = proven.value
     const ids = part.idsOf?.(caller)
-    return allow({ credential: name, caller, headers: part.headersOf?.(caller) ?? [], ...(ids ? { ids } : {}) })
+    return allow({
+      credential: name,
+      caller,
+      headers: part.headersOf?.(caller) ?? [],
+      ...(ids ? { ids } : {}),
+    })
   }
 }

@@ -37,7 +37,10 @@ const CLOSE: readonly HeaderField[] = [['Connection', 'close']]
 export function enter(works: Works, received: RequestFacts): Stage<Exchange> {
   const { settings, aliases } = works
   const exchange = exchangeOf(works, received)
-  const refuse = (outcome: Outcome): Stage<never> => ({ ok: false, answer: conclude(works, exchange, outcome) })
+  const refuse = (outcome: Outcome): Stage<never> => ({
+    ok: false,
+    answer: conclude(works, exchange, outcome),
+  })
   if (settings.requireHttps && !received.secure)
     return refuse({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
   if (!received.path.startsWith('/'))
@@ -105,7 +108,11 @@ export function conclude(
 }
 
 /** Ends a request whose answer is the server's own: nothing is rendered. */
-export function concludeAs({ settings }: Works, exchange: Exchange, answer: Pick<WireAnswer, 'status' | 'headers'>): void {
+export function concludeAs(
+  { settings }: Works,
+  exchange: Exchange,
+  answer: Pick<WireAnswer, 'status' | 'headers'>,
+): void {
   tell(settings, exchange, answer, { kind: 'answer', answer: { body: undefined, ...answer } })
 }
 
@@ -118,7 +125,13 @@ function tell(
   if (!observe) return
   const { operation, credential, ids, guardMs, handlerMs, storeMs } = notes
   const decision = {
-    ...{ requestId, traceId: traceIdOf(facts.header('traceparent')), method: facts.method, operation, credential },
+    ...{
+      requestId,
+      traceId: traceIdOf(facts.header('traceparent')),
+      method: facts.method,
+      operation,
+      credential,
+    },
     ...{ status, ...causeOf(outcome), ...ids, limits: fieldValue(headers, 'ratelimit') },
     aliases: Object.freeze([...new Set(facts.oldNames.map(({ alias }) => alias.id))]),
     replayed: notes.replayed || hasField(headers, 'idempotency-replayed'),

@@ -54,17 +54,21 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
     route: Route<C>,
     written: boolean,
   ): Pick<FastifyHooks, 'onRequest' | 'preHandler'> => ({
-    async onRequest({ raw }, reply) {
-      const stage = await authorise(gate, route, { request: raw, facts: facts(raw) })
+    async onRequest(request, reply) {
+      const { raw } = request
+      const stage = await authorise(gate, route, {
+        request: raw,
+        facts: facts(raw),
+        params: paramsOf(request),
+      })
       if (!stage.ok) return sendReply(reply, stage.answer)
       progress.set(raw, { route, authorised: stage.value, signal: goneSignal(reply.raw) })
       return undefined
     },
     async preHandler(request, reply) {
       const { route: held, authorised, signal } = progress.get(request.raw) as Progress
-      const params = (request.params ?? {}) as Record<string, string>
       const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
-      const stage = await route.admit(authorised, { params, readBody, signal, written })
+      const stage = await route.admit(authorised, { params: paramsOf(request), readBody, signal, written })
       if (!stage.ok) return sendReply(reply, stage.answer)
       progress.set(request.raw, { route: held, authorised, signal, admitted: stage.value })
       for (const [name, value] of stage.value.fields) reply.header(name, value)
@@ -153,6 +157,10 @@ function keepRawBodies(app: FastifyApp): void {
     if (bytes.length === 0) done(null, undefined)
     else parse(request as never, bytes.toString(), done)
   })
+}
+
+function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> {
+  return (params ?? {}) as Record<string, string>
 }
 
 function keptBytes({ raw }: FastifyRequest): Verdict<Uint8Array> {

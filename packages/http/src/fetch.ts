@@ -100,7 +100,12 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         : bytes
       return parsed.ok ? bytes : parsed
     }
-    const admitted = await admit(gate, route, { ...seen, readBody: route.idempotent ? readJson : noBody }, true)
+    const admitted = await admit(
+      gate,
+      route,
+      { ...seen, readBody: route.idempotent ? readJson : noBody },
+      true,
+    )
     if (!admitted.ok) return toResponse(admitted.answer)
     const { call, fields } = admitted.value
     calls.set(request, { route, call })

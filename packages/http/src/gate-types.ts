@@ -162,7 +162,7 @@ type CallerOf<K, A, N> = N extends keyof K
 type CallBy<K, A, N> = N extends string ? CallerCall<N, CallerOf<K, A, N>> : never
 
 /** What a gate with credentials of its own can also declare. */
-export type ByCredential<S extends string, A, K> = [keyof K] extends [never]
+export type ByCredential<S extends string, A, K> = string extends keyof K
   ? unknown
   : {
       /**
@@ -194,4 +194,3 @@ export type InTransaction<S extends string, A extends AccessLike, H, Tx> = [Tx] 
         options?: WriteOptions<A, X, B, Q, P>,
       ): CompleteRoute<GuardedCall<A> & CheckedInput<B, Q, P>>
     }
-

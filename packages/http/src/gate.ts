@@ -22,29 +22,40 @@ import { makeRoute, type RouteParts } from './route.ts'
 import type { CompleteRoute, GuardedCall, OpenCall, Route, RouteOptions } from './stages.ts'
 import { runTransaction, type TransactionalParts } from './transactional.ts'
 
-type None = Record<never, never>
 type Options = OpenGateOptions | WriteGateOptions<string, AccessLike>
 type AnyGate = SpendGate<string, AccessLike, unknown> &
-  ByCredential<string, AccessLike, Credentials> &
+  ByCredential<string, AccessLike, { readonly own: Credential<unknown> }> &
   InTransaction<string, AccessLike, unknown, unknown>
 
 /**
  * Composes the parts in the one right order: old names, credential, limits, body, idempotency record, handler. Throws a
  * `TypeError` for a part of the wrong shape, for idempotency without a guard (a replay must be authorised), and for a wrong option.
  */
-export function gate<S extends string, A extends AccessLike, H, K extends Credentials = None, Tx = never>(
+export function gate<
+  S extends string,
+  A extends AccessLike,
+  H,
+  K extends Credentials = Credentials,
+  Tx = never,
+>(
   options: SpendGateOptions<S, A, H, K, Tx>,
 ): SpendGate<S, A, H> & ByCredential<S, A, K> & InTransaction<S, A, H, Tx>
-export function gate<S extends string, A extends AccessLike, K extends Credentials = None, Tx = never>(
+export function gate<S extends string, A extends AccessLike, K extends Credentials = Credentials, Tx = never>(
   options: WriteGateOptions<S, A, K, Tx>,
 ): WriteGate<S, A> & ByCredential<S, A, K> & InTransaction<S, A, unknown, Tx>
-export function gate<S extends string, A extends AccessLike, H, K extends Credentials = None, Tx = never>(
+export function gate<
+  S extends string,
+  A extends AccessLike,
+  H,
+  K extends Credentials = Credentials,
+  Tx = never,
+>(
   options: Omit<GateOptions<S, A, K, Tx>, 'guard'> & { readonly guard: SpendGuardPart<A, H> },
 ): Gate<S, A> & ByCredential<S, A, K> & InTransaction<S, A, H, Tx>
-export function gate<S extends string, A extends AccessLike, K extends Credentials = None, Tx = never>(
+export function gate<S extends string, A extends AccessLike, K extends Credentials = Credentials, Tx = never>(
   options: GateOptions<S, A, K, Tx>,
 ): Gate<S, A> & ByCredential<S, A, K> & InTransaction<S, A, unknown, Tx>
-export function gate<K extends Credentials = None>(
+export function gate<K extends Credentials = Credentials>(
   options?: OpenGateOptions<K>,
 ): OpenGate & ByCredential<string, never, K>
 export function gate(options: object = {}): never {
@@ -128,7 +139,12 @@ function declarations(works: Works, parts: Parts): Verbs {
     if (!guard) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
     return guardedBy(['session'], rule, options)
   }
-  const about = ({ operation, spends }: GuardedRule) => ({ operation, accountOf, spending, reserves: spends !== undefined })
+  const about = ({ operation, spends }: GuardedRule) => ({
+    operation,
+    accountOf,
+    spending,
+    reserves: spends !== undefined,
+  })
   return {
     open: (operation, options) => makeRoute(operation, partsOf(operation, options as object)),
     guarded: (rule, options) => makeRoute(rule.operation, guarded(rule, options)),

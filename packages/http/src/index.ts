@@ -54,6 +54,7 @@ export type {
   CallerCall,
   CompleteRoute,
   Effect,
+  Entry,
   GuardedCall,
   IdempotentCall,
   OpenCall,

@@ -8,6 +8,7 @@ import type { AliasPart } from './parts.ts'
 export interface StandardSchema<T = unknown> {
   readonly '~standard': {
     readonly version: 1
+    readonly vendor: string
     readonly validate: (value: unknown) => SchemaResult<T> | Promise<SchemaResult<T>>
     readonly types?: { readonly input: unknown; readonly output: T } | undefined
   }
@@ -91,7 +92,9 @@ export function jsonReader(
     const parsed = parseJsonObject(bytes, facts.header('content-type'))
     if (!parsed.ok || !aliases?.readFields) return parsed
     const read = aliases.readFields(operation, parsed.value)
-    facts.oldNames.push(...(read.ok ? read.value.used : ((read as { used?: typeof facts.oldNames }).used ?? [])))
+    facts.oldNames.push(
+      ...(read.ok ? read.value.used : ((read as { used?: typeof facts.oldNames }).used ?? [])),
+    )
     return read.ok ? allow(read.value.body) : read
   }
 }
@@ -100,7 +103,9 @@ export function jsonReader(
 export function checkedSchemas(operation: string, { body, query, params }: InputSchemas): InputSchemas {
   for (const [name, schema] of Object.entries({ body, query, params })) {
     if (schema === undefined || typeof schema?.['~standard']?.validate === 'function') continue
-    throw new TypeError(`${operation}: ${name} must be a Standard Schema, such as one of zod, valibot or arktype`)
+    throw new TypeError(
+      `${operation}: ${name} must be a Standard Schema, such as one of zod, valibot or arktype`,
+    )
   }
   return { ...(body ? { body } : {}), ...(query ? { query } : {}), ...(params ? { params } : {}) }
 }

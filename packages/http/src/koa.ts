@@ -1,10 +1,11 @@
 import type { TrustedProxies } from './address.ts'
 import { wire, type Answer } from './answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
-import { nodeFacts, type NodeRequest, type RequestFacts } from './facts.ts'
+import { nodeFacts, type CanonicalFacts, type NodeRequest, type RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { goneSignal, type NodeResponse } from './node-response.ts'
+import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
 import type { Admitted, CompleteRoute, OpenCall, Route } from './stages.ts'
@@ -39,6 +40,8 @@ export interface KoaGate {
   /** An operation whose handler returns its answer; a transactional one brings its handler along. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
+  /** Answers a request that no operation serves, or whose server failed beside the gate. */
+  otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
   /** Guards what comes after it; of an idempotent route `ctx.body` is captured. */
   guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
   /** The call of a request that `guard(route)` let pass. Throws a `TypeError` for any other. */
@@ -102,13 +105,28 @@ export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice })
       const entered = gate.enter(ctx.req, facts(ctx))
       if (!entered.ok) return sendText(ctx, entered.answer)
       for (const [name, value] of entered.value.fields()) ctx.set(name, value)
-      ctx.path = entered.value.facts.path
+      const { path } = entered.value.facts
+      if (ctx.path !== path) ctx.path = path
       await next()
+    },
+
+    async otherwise(ctx, outcome) {
+      const entered = gate.enter(ctx.req, facts(ctx))
+      sendText(ctx, entered.ok ? gate.conclude(entered.value, outcome(entered.value.facts)) : entered.answer)
     },
 
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
       const run = runOf(route, handler)
-      return async ctx => sendText(ctx, await perform(gate, route, incoming(ctx, () => read.bytes(ctx)), run))
+      return async ctx =>
+        sendText(
+          ctx,
+          await perform(
+            gate,
+            route,
+            incoming(ctx, () => read.bytes(ctx)),
+            run,
+          ),
+        )
     },
 
     guard(route) {
@@ -120,7 +138,8 @@ export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice })
         const { call, fields, sent } = admitted.value
         for (const [name, value] of fields) ctx.set(name, value)
         calls.set(ctx.req, { route, call })
-        if (route.idempotent) return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+        if (route.idempotent)
+          return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
         ctx.res.on('close', () => sent(ctx.res.statusCode))
         await next()
       }

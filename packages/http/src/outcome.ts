@@ -1,5 +1,13 @@
 import { Fault, type Denial } from '@gatewright/kernel'
-import { denialAnswer, errorAnswer, faultAnswer, wire, type Answer, type ErrorShape, type HeaderField } from './answer.ts'
+import {
+  denialAnswer,
+  errorAnswer,
+  faultAnswer,
+  wire,
+  type Answer,
+  type ErrorShape,
+  type HeaderField,
+} from './answer.ts'
 import type { RequestFacts } from './facts.ts'
 import type { WireAnswer } from './parts.ts'
 
@@ -49,12 +57,17 @@ export function keptForm(outcome: Outcome): WireAnswer {
 /** The outcome that was kept. A plain refusal is one again, so that whoever asks gets it in their own shape. */
 export function keptOutcome({ status, headers, body }: WireAnswer): Outcome {
   const value = isJson(headers) ? parsed(body) : undefined
-  if (value === undefined) return { kind: 'answer', answer: { status, headers, body: body === '' ? undefined : body } }
+  if (value === undefined)
+    return { kind: 'answer', answer: { status, headers, body: body === '' ? undefined : body } }
   const rest = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
-  if (status < 400 || !isPlainError(value)) return { kind: 'answer', answer: { status, headers: rest, body: value } }
+  if (status < 400 || !isPlainError(value))
+    return { kind: 'answer', answer: { status, headers: rest, body: value } }
   const { error, message, field, ...details } = value
   const named = field === undefined ? {} : { field }
-  return { kind: 'denial', denial: { ok: false, code: error, status, message, ...named, details, headers: rest } }
+  return {
+    kind: 'denial',
+    denial: { ok: false, code: error, status, message, ...named, details, headers: rest },
+  }
 }
 
 interface PlainError {
@@ -70,7 +83,9 @@ function isPlainError(value: unknown): value is PlainError {
 }
 
 function isJson(headers: readonly HeaderField[]): boolean {
-  return headers.some(([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('application/json'))
+  return headers.some(
+    ([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('application/json'),
+  )
 }
 
 function parsed(text: string): unknown {

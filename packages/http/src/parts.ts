@@ -131,7 +131,13 @@ export interface TransactionPart<Tx> {
     facts: WriteFacts,
     handler: (tx: Tx, run: { readonly effectId: string; readonly fence: number }) => Promise<RecordedAnswer>,
     prepare?: () => Promise<void>,
-  ): Promise<Verdict<{ readonly answer: RecordedAnswer; readonly replayed: boolean; readonly expiresAt: EpochMs | null }>>
+  ): Promise<
+    Verdict<{
+      readonly answer: RecordedAnswer
+      readonly replayed: boolean
+      readonly expiresAt: EpochMs | null
+    }>
+  >
 }
 
 /** What an idempotent write is known by. */

@@ -33,21 +33,22 @@ export const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8A
 export async function authorise<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  { request, facts }: Pick<Incoming, 'request' | 'facts'>,
+  { request, facts, params }: Pick<Incoming, 'request' | 'facts' | 'params'>,
 ): Promise<Stage<Authorised>> {
   const entered = gate.enter(request, facts)
-  return entered.ok ? route.authorise(entered.value) : entered
+  return entered.ok ? route.authorise(entered.value, params) : entered
 }
 
 /** All steps before the handler. The body is read after the guard, so a stranger's bytes are never waited for. */
 export async function admit<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  { params, signal, ...incoming }: Incoming,
+  incoming: Incoming,
   written: boolean,
 ): Promise<Stage<Admitted<C>>> {
   const authorised = await authorise(gate, route, incoming)
   if (!authorised.ok) return authorised
+  const { params, signal } = incoming
   const { method } = authorised.value.exchange.facts
   const readBody = method === 'GET' || method === 'HEAD' ? noBody : () => incoming.readBody()
   return route.admit(authorised.value, { params, readBody, signal, written })
@@ -97,14 +98,17 @@ export function runOf<C extends OpenCall>(
   handler: Handler<C> | undefined,
 ): (call: C) => Promise<Outcome> {
   const { run } = route as Partial<CompleteRoute<C>>
-  if (run && handler) throw new TypeError(`${route.operation} brings its handler along: handle(route) takes no other`)
+  if (run && handler)
+    throw new TypeError(`${route.operation} brings its handler along: handle(route) takes no other`)
   if (run) return run
-  if (typeof handler !== 'function') throw new TypeError(`${route.operation}: handle(route, handler) needs a handler`)
+  if (typeof handler !== 'function')
+    throw new TypeError(`${route.operation}: handle(route, handler) needs a handler`)
   return async call => outcomeOf(await handler(call))
 }
 
 /** Refuses to guard an existing handler by a route that has a handler of its own. Throws a `TypeError`. */
 export function checkGuarding<C extends OpenCall>(route: Route<C>): Route<C> {
-  if ('run' in route) throw new TypeError(`${route.operation} brings its handler along: mount it by handle(route)`)
+  if ('run' in route)
+    throw new TypeError(`${route.operation} brings its handler along: mount it by handle(route)`)
   return route
 }

@@ -106,7 +106,10 @@ export async function replayForbidden(
 }
 
 /** Tells the client that an answer is an earlier one, and until when the same key gets it. */
-export function recordFields(replayed: boolean, expiresAt: EpochMs | null | undefined): readonly HeaderField[] {
+export function recordFields(
+  replayed: boolean,
+  expiresAt: EpochMs | null | undefined,
+): readonly HeaderField[] {
   const fields: HeaderField[] = replayed ? [['Idempotency-Replayed', 'true']] : []
   if (typeof expiresAt === 'number') fields.push(['Idempotency-Expires', new Date(expiresAt).toUTCString()])
   return fields

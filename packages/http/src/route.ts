@@ -28,7 +28,7 @@ export function makeRoute<C extends OpenCall>(operation: string, parts: RoutePar
     operation,
     idempotent: parts.recording !== undefined,
 
-    async authorise(exchange) {
+    async authorise(exchange, params) {
       const { facts, notes } = exchange
       const startedAt = performance.now()
       notes.operation = operation
@@ -39,7 +39,7 @@ export function makeRoute<C extends OpenCall>(operation: string, parts: RoutePar
         const { credential, caller, headers, ids } = proven.value
         notes.credential = credential
         if (ids) notes.ids = ids
-        const admitted = admit ? await admit(facts, caller) : allow([])
+        const admitted = admit ? await admit({ facts, params, caller }) : allow([])
         notes.guardMs = performance.now() - startedAt
         if (!admitted.ok) return refused(works, exchange, { kind: 'denial', denial: admitted })
         const fields = joined(headers, admitted.value)
@@ -58,7 +58,10 @@ export function makeRoute<C extends OpenCall>(operation: string, parts: RoutePar
         }
         const { refused: outcome, fields: more = [], written } = started
         if (written) {
-          const answer = { ...written, headers: [...more, ...exchange.fields(), ...fields, ...written.headers] }
+          const answer = {
+            ...written,
+            headers: [...more, ...exchange.fields(), ...fields, ...written.headers],
+          }
           concludeAs(works, exchange, answer)
           return { ok: false, answer }
         }
@@ -125,7 +128,11 @@ const NO_RECORD: Ending = {
   settle: async () => ({ fields: [] }),
 }
 
-function admittedOf<C>(works: Works, { exchange, fields }: Authorised, { call, ending }: Started): Admitted<C> {
+function admittedOf<C>(
+  works: Works,
+  { exchange, fields }: Authorised,
+  { call, ending }: Started,
+): Admitted<C> {
   const finish: Admitted<C>['finish'] = async (outcome, handlerMs = 0) => {
     exchange.notes.handlerMs = handlerMs
     const { outcome: sent, fields: more } = await ending.end(outcome)

@@ -83,12 +83,20 @@ export interface Effect<Tx, H, P = unknown> {
 }
 
 /** What a route can say beside its rule. */
-export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown> extends InputSchemas<B, Q, P> {
+export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown>
+  extends InputSchemas<B, Q, P> {
   /**
    * Runs after the credential and before the body is read: a limit of the route's own, say. Gives header fields for the answer;
    * `RateLimit` fields are joined to the guard's.
    */
-  admit?(facts: CanonicalFacts, caller: T): Promise<Verdict<readonly HeaderField[]>>
+  admit?(entry: Entry<T>): Promise<Verdict<readonly HeaderField[]>>
+}
+
+/** A request whose credential is proven. */
+export interface Entry<T> {
+  readonly facts: CanonicalFacts
+  readonly params: Readonly<Record<string, string>>
+  readonly caller: T
 }
 
 /** A request that passed the guard. */
@@ -127,7 +135,7 @@ export interface Route<C extends OpenCall> {
   readonly operation: string
   readonly idempotent: boolean
   /** The credential and its limits. */
-  authorise(exchange: Exchange): Promise<Stage<Authorised>>
+  authorise(exchange: Exchange, params: Readonly<Record<string, string>>): Promise<Stage<Authorised>>
   /** The body, its checks, and the idempotency record. */
   admit(authorised: Authorised, source: Source): Promise<Stage<Admitted<C>>>
 }

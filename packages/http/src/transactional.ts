@@ -20,10 +20,7 @@ export interface TransactionalParts {
   /** The spend counters in an open transaction. */
   readonly spendStorage: ((tx: unknown) => unknown) | undefined
   readonly prepare: Prepare<Call, unknown> | undefined
-  readonly handler: (
-    call: Call,
-    effect: Effect<unknown, unknown>,
-  ) => HandlerAnswer | Promise<HandlerAnswer>
+  readonly handler: (call: Call, effect: Effect<unknown, unknown>) => HandlerAnswer | Promise<HandlerAnswer>
 }
 
 /** Carries a denial of `prepare` past the run that it ends. */
@@ -85,7 +82,9 @@ function spenderOf(
   return {
     async reserve(spend): Promise<Verdict<unknown>> {
       if (!reserves || !spending || !spendStorage || done)
-        throw new TypeError(`${operation} may not reserve ${done ? 'twice' : 'anything: its rule must spend'}`)
+        throw new TypeError(
+          `${operation} may not reserve ${done ? 'twice' : 'anything: its rule must spend'}`,
+        )
       done = true
       const held = await spending.reserve(access, { ...spend, holdId: effectId }, spendStorage(tx) as never)
       if (held.ok) spends.push(spend)

@@ -47,6 +47,8 @@ export interface Aliases {
   readFields(operation: string, body: Readonly<Record<string, unknown>>): Verdict<FieldsRead, AliasDenial>
   /** Translates requested scopes: renamed ones to their current name, retired ones aside. */
   readScopes(surface: string, requested: readonly string[]): Verdict<ScopesRead, AliasDenial>
+  /** Fields for every answer to a request that used these names, errors included. */
+  answerHeaders(used: readonly AliasUse[]): readonly HeaderField[]
   /** Copies an answer object with the old twin of each field that has one. */
   withTwins(fields: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
@@ -106,6 +108,7 @@ export function createAliases(table: AliasTable): Aliases {
         return allow({ path: successor, headers, used: all, answerHeaders: answerHeaders(all) })
       return deny('gone', `${alias.from} is gone: use ${alias.to}`, all)
     },
+    answerHeaders,
     readFields: fieldReader(table, aliases),
     readScopes: scopeReader(aliases),
     withTwins: twinWriter(aliases),

@@ -15,7 +15,7 @@ import { operations } from './operations.ts'
 import { aliasTable } from './product/aliases.ts'
 import { firstPartnerKey } from './sandbox.ts'
 import { createApp } from './server/app.ts'
-import type { Observe } from './server/decision.ts'
+import type { Observe } from '@gatewright/http'
 import { rpcClients } from './rpc.ts'
 import { appServices } from './services.ts'
 import { openStores, type OpenStores } from './storage/open.ts'
@@ -71,7 +71,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const app = appOf(container, observing(options.observe, aliasUsage))
     const server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
-      app.callback(),
+      app.koa.callback(),
     )
     const url = await listen(server, config)
     // Only now: a key made by a start that then finds its port taken would never be shown.
@@ -81,6 +81,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       partnerKey,
       chores,
       close: async () => {
+        app.drain()
         await drain(server)
         await container.get(token.IDEMPOTENCY).drained()
         await running?.stop()

@@ -27,4 +27,4 @@ export type { PaidTerm, Plan, PlanInterval } from './modules/subscriptions/plans
 export type { PayinCause, PayinStatus } from './modules/subscriptions/states.ts'
 export type { RunningHost, StartOptions } from './host.ts'
 export type { Operation } from './server/operation.ts'
-export type { Decision, Observe } from './server/decision.ts'
+export type { Decision, Observe } from '@gatewright/http'

@@ -1,18 +1,17 @@
-import { trustedProxies } from '@gatewright/http'
+import type { Observe } from '@gatewright/http'
 import { transactionLookups } from './chain/lookups.ts'
 import type { Container } from './container.ts'
 import type { PartnerStore } from './modules/partners/store.ts'
 import type { ModuleServices } from './modules/services.ts'
 import type { SystemServices } from './modules/system/operations.ts'
-import type { AppServices } from './server/app.ts'
-import type { Observe } from './server/decision.ts'
+import type { MountServices } from './server/mount.ts'
 import * as token from './tokens.ts'
 
 /** Resolves every service once; nothing below knows the container. */
 export function appServices(
   container: Container,
   observe: Observe,
-): AppServices & ModuleServices & Omit<SystemServices, 'description'> {
+): MountServices & ModuleServices & Omit<SystemServices, 'description'> {
   const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
     container.get(token.CONFIG)
   const { checks, spend, sql } = container.get(token.BACKEND)
@@ -37,7 +36,7 @@ export function appServices(
     lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
     ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, metrics, serviceName, directUserKey, requireHttps },
-    trusted: trustedProxies(trustProxy),
+    trustProxy,
     validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,
     observe(decision) {
       metrics.observe(decision)

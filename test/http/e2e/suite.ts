@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import type { Decision } from '@gatewright/http'
 import type { Test } from 'tap'
 import { ownTest } from '../../harness/own-test.ts'
 import {
@@ -97,6 +98,55 @@ export function endToEnd(name: string, start: Start): void {
     const authorization = await bearer({ surface: 'partner' })
     const other = await send('/user/v1/cards', { headers: { authorization } })
     t.match(other, { status: 403, body: { error: 'wrong_surface' } })
+  })
+
+  check('each request makes one decision event, which holds no secret', async (t, ground) => {
+    const { send, write, bearer, decisions } = ground
+    const authorization = await bearer()
+    const event = async (path: string, sent: Sent = {}): Promise<Decision | undefined> => {
+      const before = decisions.length
+      const { status } = await send(path, sent)
+      // A server may tell of its end after the client has the answer.
+      while (decisions.length === before) await setImmediate()
+      t.equal(decisions.length, before + 1, `one event for ${path}`)
+      t.equal(decisions.at(-1)?.status, status, path)
+      return decisions.at(-1)
+    }
+    t.match(await event('/plans'), {
+      operation: 'plans.list',
+      code: undefined,
+      credential: undefined,
+      sessionId: undefined,
+    })
+    const cards = { operation: 'cards.list', method: 'GET', credential: 'session' }
+    t.match(await event('/user/v1/cards'), {
+      operation: 'cards.list',
+      code: 'unauthorized',
+      accountId: undefined,
+    })
+    const seen = await event('/user/v1/cards', { headers: { authorization } })
+    t.match(seen, { ...cards, accountId: 'acc_1', keyId: 'key_1', sessionId: 'ses_1', limits: /r=/ })
+    t.ok(Object.isFrozen(seen))
+    t.notOk(JSON.stringify(seen).includes(authorization.slice(-20)))
+    const lacking = await event('/user/v1/cards/secrets', { headers: { authorization } })
+    t.match(lacking, { operation: 'cards.reveal', code: 'insufficient_scope' })
+    const old = await event('/consumer/v1/cards', { headers: { authorization } })
+    t.match(old, { ...cards, aliases: [String] })
+    t.match(await event('/fault'), { code: 'service_unavailable', reason: 'ERR_STORE_UNAVAILABLE' })
+    t.match(await event('/boom'), { code: 'internal_error', failure: { message: 'an internal sentence' } })
+    for (const path of ['/user/v1/cards', '/user/v1/orders']) {
+      const sent = { headers: await write(), body: '{"name":"a"}' }
+      t.match(await event(path, sent), { status: 201, replayed: false, method: 'POST' })
+      t.match(await event(path, sent), { status: 201, replayed: true })
+    }
+    t.match(await event(FAILING, { headers: await write(), body: '{"thrown":418}' }), { replayed: false })
+  })
+
+  check('a server that is drained ends its connections with their answers', async (t, { send, gate }) => {
+    t.not((await send('/plans')).headers.get('connection'), 'close')
+    gate.drain()
+    for (const path of ['/plans', '/user/v1/cards', '/boom'])
+      t.equal((await send(path)).headers.get('connection'), 'close', path)
   })
 
   check('a limit is announced on every answer and then holds', async (t, { send, bearer }) => {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { Fault, scopeCatalogue } from '@gatewright/kernel'
 import {
   gate,
+  type Decision,
   type Failure,
   type GuardedCall,
   type Handler,
@@ -32,6 +33,8 @@ export interface World {
   readonly bearer: Bench['bearer']
   readonly clock: Bench['clock']
   readonly failures: Failure[]
+  /** The decision event of each request, in order. */
+  readonly decisions: Decision[]
   /** Effects that handlers made, by effect id. */
   readonly effects: string[]
   /** While set, handlers wait for it after their effect. */
@@ -117,6 +120,7 @@ export async function createWorld(): Promise<World> {
   const policies = async (ids: readonly string[]) => ids.map(id => POLICIES[id])
   const { guard, bearer, clock } = await bench({ limits, policies, spend: spendStorage() })
   const failures: Failure[] = []
+  const decisions: Decision[] = []
   const api = gate({
     scopes,
     guard,
@@ -130,12 +134,14 @@ export async function createWorld(): Promise<World> {
     trustProxy: ['127.0.0.1/32', '::1/128'],
     exposeHeaders: true,
     report: failure => failures.push(failure),
+    observe: decision => decisions.push(decision),
   })
   const world = {
     gate: api,
     bearer,
     clock,
     failures,
+    decisions,
     effects: [] as string[],
     hold: undefined,
     signal: undefined,

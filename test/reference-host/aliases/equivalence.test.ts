@@ -249,7 +249,8 @@ function comparable({ status, headers, body }: Said): unknown {
 
 /** The decision event, alias names and real time aside. */
 function evidence(host: TestHost): unknown {
-  const { aliases: _aliases, durationMs: _ms, requestId: _id, ...rest } = host.decisions.at(-1)!
+  const { aliases: _aliases, requestId: _id, ...decision } = host.decisions.at(-1)!
+  const rest = Object.fromEntries(Object.entries(decision).filter(([name]) => !name.endsWith('Ms')))
   return rest
 }
 

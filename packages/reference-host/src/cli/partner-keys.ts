@@ -3,7 +3,7 @@ import type { Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import { checkedPolicy } from '../modules/credentials.ts'
 import { partnerScopes } from '../product/scopes.ts'
-import { isName } from '../server/text.ts'
+import { isName } from '../schemas/text.ts'
 import { Misuse, tableLines, type Command, type Outcome } from './command.ts'
 
 /** Commands on partners and their keys. */

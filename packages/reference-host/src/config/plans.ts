@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import * as Type from 'typebox/type'
 import type { Plan } from '../modules/subscriptions/plans.ts'
-import { idText, nameText } from '../server/text.ts'
-import { bodyCheck } from '../server/validate.ts'
+import { idText, nameText } from '../schemas/text.ts'
+import { checkOf } from '../schemas/check.ts'
 import type { Read } from './readers.ts'
 
 const strict = { additionalProperties: false }
-const check = bodyCheck(
+const check = checkOf(
   Type.Object(
     {
       plans: Type.Array(
@@ -37,9 +37,9 @@ export const plansFile: Read<readonly Plan[]> = path => {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     return { expected: `must hold a JSON object such as ${example}` }
   }
-  const checked = check(parsed as Record<string, unknown>)
-  if (!checked.ok) return { expected: `holds a mistake: ${checked.message}` }
-  const { plans } = checked.value as { plans: Plan[] }
+  const fault = check(parsed)
+  if (fault) return { expected: `holds a mistake: ${fault.message}` }
+  const { plans } = parsed as { plans: Plan[] }
   const ids = plans.map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   return twice === undefined ? { value: plans } : { expected: `lists the plan ${twice} twice` }

@@ -4,10 +4,9 @@ import { parsePolicy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { partnerScopes, userScopes } from '../product/scopes.ts'
-import { noted } from '../server/aliases.ts'
 import { deny } from '../server/codes.ts'
-import type { CanonicalFacts } from '../server/exchange.ts'
-import { idText } from '../server/text.ts'
+import type { CanonicalFacts } from '@gatewright/http'
+import { idText } from '../schemas/text.ts'
 
 /** Lifetime of a session in seconds; the issuer's default is 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({ minimum: 60, maximum: 86_400 })
@@ -27,7 +26,8 @@ export function grantable(
 ): Verdict<{ scopes: string[]; ignored: string[] }> {
   const catalogue = surface === 'user' ? userScopes : partnerScopes
   if (requested === undefined) return allow({ scopes: [...catalogue.names], ignored: [] })
-  const read = noted(facts, aliases.readScopes(surface, requested))
+  const read = aliases.readScopes(surface, requested)
+  facts.oldNames.push(...(read.ok ? read.value.used : read.used))
   if (!read.ok) return { ...read, field }
   const { scopes, ignored } = read.value
   const unknown = scopes.find(name => !catalogue.has(name))

@@ -66,3 +66,7 @@ export type PartnerScope = (typeof PARTNER)[number]
 
 export const userScopes: ScopeCatalogue<UserScope> = scopeCatalogue(USER)
 export const partnerScopes: ScopeCatalogue<PartnerScope> = scopeCatalogue(PARTNER)
+/** The scopes of both surfaces, each once. */
+export const allScopes: ScopeCatalogue<UserScope | PartnerScope> = scopeCatalogue([
+  ...new Set([...USER, ...PARTNER]),
+])

@@ -3,7 +3,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Access, Amount, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox/type'
-import type { CanonicalFacts } from './exchange.ts'
+import type { CanonicalFacts } from '@gatewright/http'
 import { isKeySession } from './key-session.ts'
 
 /** What a request must prove; only the credential named here is read. */

@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../server/operation.ts'
-import { nameText } from '../../server/text.ts'
+import { nameText } from '../../schemas/text.ts'
 import { grantable, requestedScopes, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 import { partnerUser, partnerUserFields } from '../users/fields.ts'
