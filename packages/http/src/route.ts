@@ -11,7 +11,7 @@ import type { Authorised, OpenCall, Route, Stage } from './stages.ts'
 /** What the steps of a route work with. */
 export interface Works {
   readonly settings: Settings
-  readonly check?: (facts: RequestFacts) => Verdict<AccessLike> | Promise<Verdict<AccessLike>>
+  readonly check?: (facts: RequestFacts) => Promise<Verdict<AccessLike>>
   /** The record of an idempotent write. */
   readonly recording?: Recording
 }
