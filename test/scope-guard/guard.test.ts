@@ -15,23 +15,56 @@ t.test('lets a session pass that holds what the rule asks for', async t => {
   t.match(verdict.value.evidence, { operation: 'cards.list', keyId: 'key_1', sessionId: 'ses_1' })
 })
 
-t.test('decides at once where there is nothing to wait for, and fails by its promise only', async t => {
-  const { guard, bearer } = await bench({
+t.test('answers every check by a promise, and throws nothing outside it', async t => {
+  const { guard, bearer, clock } = await bench({
     limits: [{ name: 'perKey', points: 2, windowSeconds: 60, per: 'key' }],
   })
   const authorization = await bearer()
-  const first = guard.check({ authorization }, read)
-  t.type(first, Promise)
-  t.match(await first, { ok: true })
-  t.match(guard.check({ authorization }, read), { ok: true })
-  t.match(guard.check({ authorization }, read), { ok: false, code: 'rate_limited' })
-  t.match(guard.check({ authorization: undefined }, read), { ok: false, code: 'unauthorized' })
-  const wrong = guard.check({ authorization }, { operation: '' })
-  t.type(wrong, Promise)
-  await t.rejects(async () => wrong, TypeError)
-  const nothing = guard.check(undefined as never, read)
-  t.type(nothing, Promise)
-  await t.rejects(async () => nothing, TypeError)
+  const partner = { ...read, surface: 'partner' } as const
+  const other = { ...read, allOf: ['x.write'] }
+  const answers: [facts: unknown, rule: unknown, expected: object][] = [
+    [{ authorization }, read, { ok: true }],
+    [{ authorization }, read, { ok: true }],
+    [{ authorization }, read, { code: 'rate_limited' }],
+    [{ authorization }, partner, { code: 'wrong_surface' }],
+    [{ authorization }, other, { code: 'insufficient_scope' }],
+    [{ authorization: undefined }, read, { code: 'unauthorized' }],
+    [{}, read, { code: 'unauthorized' }],
+    [{ authorization: 7 }, read, { code: 'unauthorized' }],
+    [{ authorization: ['Bearer x'] }, read, { code: 'unauthorized' }],
+    [{ authorization: 'Bearer junk' }, read, { code: 'unauthorized' }],
+  ]
+  for (const [facts, rule, expected] of answers) {
+    const answer = guard.check(facts as never, rule as never)
+    t.ok(answer instanceof Promise, JSON.stringify(expected))
+    t.match(await answer, expected)
+  }
+  clock.advance(900_000)
+  const late = [guard.check({ authorization }, read), guard.authenticate({ authorization })]
+  for (const answer of late) {
+    t.ok(answer instanceof Promise)
+    t.match(await answer, { code: 'session_expired' })
+  }
+})
+
+t.test('rejects the promise of a check without facts, without a rule, or by a wrong rule', async t => {
+  const { guard, bearer } = await bench()
+  const facts = { authorization: await bearer() }
+  const mistakes: [facts: unknown, rule: unknown][] = [
+    [undefined, read],
+    [null, read],
+    [facts, undefined],
+    [facts, null],
+    [facts, { operation: '' }],
+  ]
+  for (const [given, rule] of mistakes) {
+    const answer = guard.check(given as never, rule as never)
+    t.ok(answer instanceof Promise)
+    await t.rejects(answer, TypeError)
+  }
+  const nobody = guard.authenticate(undefined as never)
+  t.ok(nobody instanceof Promise)
+  await t.rejects(nobody, TypeError)
 })
 
 t.test('challenges without an error code when no bearer credential is sent', async t => {

@@ -60,7 +60,7 @@ export interface GuardPart<A extends AccessLike> {
   check(
     facts: { readonly authorization: string | undefined; readonly address?: string },
     rule: GuardedRule,
-  ): Verdict<A> | Promise<Verdict<A>>
+  ): Promise<Verdict<A>>
   /** Throws at start-up for a rule that can never work. */
   prepare(rule: GuardedRule): void
 }

@@ -1,4 +1,4 @@
-import type { EpochMs, Session } from '@gatewright/kernel'
+import type { Session } from '@gatewright/kernel'
 import { deny, type Evidence, type GuardDenial, type HeaderFields, type SpendDenial } from './codes.ts'
 import type { LimitState } from './limits/fields.ts'
 import type { Chain } from './policy/compile.ts'
@@ -24,34 +24,34 @@ export interface Access {
   readonly chain: Chain
 }
 
-/** A session that was proven, with what is computed from it once. */
-export interface Proven {
+/** A session whose credential is verified, with what is computed from it once. */
+export interface VerifiedSession {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly chain: Chain
-  /** From here on its credential is verified anew. */
-  readonly until: EpochMs
-  /** Until here it is known as one that was verified before: its next verification does not wait. */
-  readonly keptUntil: EpochMs
   /** The last rule whose surface and scopes it met: neither can change, so they need no second look. */
-  met: Rule | undefined
+  lastAuthorizedRule: Rule | undefined
 }
 
 /** Says what a decision about a session was made from. */
-export function evidenceOf({ session }: Proven, rule: Rule, limits: readonly LimitState[]): Evidence {
+export function evidenceOf(
+  { session }: VerifiedSession,
+  rule: Rule,
+  limits: readonly LimitState[],
+): Evidence {
   const { accountId, keyId, sessionId, policyIds } = session
   return { operation: rule.operation, accountId, keyId, sessionId, policyIds, limits }
 }
 
 /** Builds the "yes". */
 export function accessOf(
-  proven: Proven,
+  verified: VerifiedSession,
   rule: Rule,
   limits: readonly LimitState[],
   headers: HeaderFields,
 ): Access {
-  const { session, chain } = proven
-  return { session, rule, evidence: evidenceOf(proven, rule, limits), headers, chain }
+  const { session, chain } = verified
+  return { session, rule, evidence: evidenceOf(verified, rule, limits), headers, chain }
 }
 
 const NONE: HeaderFields = []

@@ -26,4 +26,4 @@ export type { Reserved, Settled, SpendItem, SpendStorage } from './storage/port.
 export type { KeySet, KeySource, RemoteKeysOptions } from './token/keys.ts'
 export type { ForeignClaims } from './token/reader.ts'
 export type { SessionReader } from './token/verify.ts'
-export type { Decision, Guard } from './verbs.ts'
+export type { Guard } from './verbs.ts'

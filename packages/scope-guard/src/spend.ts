@@ -143,17 +143,30 @@ export async function countCall(access: Access, options: SpendOptions): Promise<
 /** Ends a hold with what was really spent, in the currency asked for; by default all of it. */
 export async function settleSpend(
   hold: SpendHold,
-  storage: SpendStorage,
-  timeoutMs: number,
+  options: SpendOptions,
   actual: number = hold.requested.amountCents,
 ): Promise<Settled> {
+  if (!hold.held) return 'settled'
+  const storage = storageOf(options)
   if (!Number.isSafeInteger(actual) || actual < 0) {
     throw new TypeError('the actual amount must be a safe integer of at least 0')
   }
   const { amountCents: asked } = hold.requested
   if (actual > asked) return 'exceeds'
   const cents = share(hold.amountCents, actual, asked)
-  return withinTime('spend store', timeoutMs, () => storage.settle(hold.accountId, hold.id, cents))
+  return withinTime('spend store', options.timeoutMs, () => storage.settle(hold.accountId, hold.id, cents))
+}
+
+/** Ends a hold and gives everything back. See `Guard.release`. */
+export async function releaseSpend(hold: SpendHold, options: SpendOptions): Promise<boolean> {
+  if (!hold.held) return true
+  const storage = storageOf(options)
+  return withinTime('spend store', options.timeoutMs, () => storage.release(hold.accountId, hold.id))
+}
+
+function storageOf({ storage }: SpendOptions): SpendStorage {
+  if (!storage) throw new TypeError('a hold is ended in the store that it was reserved in: give spend')
+  return storage
 }
 
 /** `held * actual / asked`, rounded up, without leaving the integers. */

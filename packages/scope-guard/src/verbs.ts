@@ -6,26 +6,21 @@ import type { Rule } from './rule.ts'
 import type { Spend, SpendHold } from './spend.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
 
-/** What `check` says: a promise only where there is something to wait for. */
-export type Decision = Verdict<Access, GuardDenial> | Promise<Verdict<Access, GuardDenial>>
-
-/** Decides per request. Made once per process by `createGuard`. */
+/** Decides per request. Verbs that answer by promise throw nothing outside it: mistakes of the caller reject too. Made once per process by `createGuard`. */
 export interface Guard {
   /**
    * Whether a request may pass: credential, session, revocation, surface, scope, limits, policy, in this order;
    * the first "no" wins. A cached token with in-process limits costs no I/O. Limits count after the credential
    * is proven. A session is good while `now < expiresAt`. Of simultaneous requests at the last point of a limit
-   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. Decides at once for
-   * a cached token where no store is asked and at most one limit counts; `await` takes both. It never throws: what it
-   * fails with is the promise's.
+   * one passes. Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
-  check(facts: GuardFacts, rule: Rule): Decision
+  check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
   /**
-   * Whether a credential proves a session that still stands, without any rule: nothing is counted. At once where
-   * no I/O is needed. Denials: `unauthorized`, `session_expired`. Faults as `check`.
+   * Whether a credential proves a session that still stands, without any rule: nothing is counted.
+   * Denials: `unauthorized`, `session_expired`. Faults as `check`.
    */
-  authenticate(facts: GuardFacts): Verdict<Session, GuardDenial> | Promise<Verdict<Session, GuardDenial>>
+  authenticate(facts: GuardFacts): Promise<Verdict<Session, GuardDenial>>
 
   /** The same decision as `check` for a session that was proven in another way, such as by its API key itself. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>

@@ -10,7 +10,7 @@ import Fastify, { type FastifyPluginAsync } from 'fastify'
 import { Hono, type MiddlewareHandler } from 'hono'
 import { verify as honoVerify } from 'hono/jwt'
 import type { JWK } from 'jose'
-import Koa, { type Context, type Middleware, type Next } from 'koa'
+import Koa, { type Middleware } from 'koa'
 import { tool } from '../../harness/tools.ts'
 import { serve } from '../serve.ts'
 import { BENCH_AUDIENCE, BENCH_ISSUER } from '../tokens.ts'
@@ -52,16 +52,13 @@ function koa(handler: Middleware, ...before: Middleware[]): Listener {
 
 /** A handler behind a guard, as the package's README mounts it on Koa, without the address: no limit here asks it. */
 const guardedBy = (by: typeof guard, handler: Middleware): Middleware => {
-  const go = (ctx: Context, next: Next, verdict: Awaited<ReturnType<typeof by.check>>): unknown => {
+  return async (ctx, next) => {
+    const verdict = await by.check({ authorization: ctx.req.headers.authorization }, rule)
     const headers = verdict.ok ? verdict.value.headers : verdict.headers
     for (const [name, value] of headers) ctx.res.setHeader(name, value)
     if (verdict.ok) return handler(ctx, next)
     ctx.status = verdict.status
     return undefined
-  }
-  return (ctx, next) => {
-    const verdict = by.check({ authorization: ctx.req.headers.authorization }, rule)
-    return verdict instanceof Promise ? verdict.then(later => go(ctx, next, later)) : go(ctx, next, verdict)
   }
 }
 

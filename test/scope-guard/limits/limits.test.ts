@@ -121,7 +121,7 @@ t.test('lets at most twice the points pass within one window length, at the edge
   t.equal(await burst(), 0)
 })
 
-t.test('counts in memory as the library does by promise, over any calls and windows', async t => {
+t.test('counts in memory as on a store, over any calls and windows', async t => {
   const machine = machineClock(t)
   const call = fc.tuple(fc.constantFrom('ses_1', 'ses_2'), fc.constantFrom(0, 1, 30_000, 59_999, 60_000))
   await fc.assert(
@@ -194,6 +194,21 @@ t.test(
     await t.rejects(async () => strict.guard.check({ authorization: spared }, read), { name: 'Fault' })
   },
 )
+
+t.test('gives a point that this process counted back to this process', async t => {
+  const { state, make } = store()
+  const limits = [
+    limit('perKey', 5, { store: make, localPoints: 2 }),
+    limit('perSession', 1, { per: 'session' }),
+  ]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
+  t.same(state.given, [], 'the store took no point')
+  t.match(await guard.check({ authorization: await bearer({ sessionId: 'ses_2' }) }, read), { ok: true })
+})
 
 t.test('a store that is slow is down, and one that talks nonsense is a fault', async t => {
   const nonsense = Object.assign(new RateLimiterRes(), { remainingPoints: NaN, msBeforeNext: NaN })

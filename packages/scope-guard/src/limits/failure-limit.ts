@@ -18,7 +18,7 @@ export interface FailureLimit {
    */
   admit<T>(address: string | undefined, check: () => Promise<T>): Promise<T | GuardDenial>
   /** Counts a failure of the address, also one that was found before `admit`. Success costs nothing. */
-  charge(address: string | undefined): void | Promise<void>
+  charge(address: string | undefined): Promise<void>
 }
 
 /**
@@ -40,7 +40,7 @@ export function createFailureLimit(
   options: FailureOptions | 'off',
   clock: Clock = systemClock,
 ): FailureLimit {
-  if (options === 'off') return { admit: (_, check) => check(), charge: () => undefined }
+  if (options === 'off') return { admit: (_, check) => check(), charge: async () => {} }
   const budget = createFailureBudget(name, options, clock)
   const waiting = integer('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
   const perAddress = options.waitingPerAddress ?? Math.min(256, waiting)
@@ -73,6 +73,8 @@ export function createFailureLimit(
       const ran = await runQueued(normal, bucket, job, undefined)
       return ran === DEMOTED || ran === REFUSED ? inLane(bucket, check) : ran
     },
-    charge: address => (address === undefined ? undefined : budget.charge(addressBucket(address))),
+    async charge(address) {
+      if (address !== undefined) await budget.charge(addressBucket(address))
+    },
   }
 }

@@ -1,6 +1,6 @@
 import { Fault, type Clock } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
-import { asItIs, createLimiter, type Limiter } from './limiter.ts'
+import { createLimiter, type Limiter } from './limiter.ts'
 import { checkedLimit, type LimiterStore } from './options.ts'
 
 /** The budget of a client address for credentials that do not prove themselves. */
@@ -25,7 +25,7 @@ export interface FailureBudget {
    * Counts a failure, in this process at once. Resolves when the shared store knows; its faults are ignored, because
    * the budget decides about the order of work and never about a credential.
    */
-  charge(bucket: string): void | Promise<void>
+  charge(bucket: string): Promise<void>
 }
 
 /** A fixed window of one bucket, from its first failure. */
@@ -51,7 +51,7 @@ export function createFailureBudget(name: string, options: FailureOptions, clock
   }
   const chargeStore = async (limiter: Limiter, bucket: string): Promise<void> => {
     try {
-      const { state, msBeforeNext } = await limiter.take(bucket, undefined, asItIs)
+      const { state, msBeforeNext } = await limiter.take(bucket)
       if (state.remaining === 0) windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
@@ -59,12 +59,12 @@ export function createFailureBudget(name: string, options: FailureOptions, clock
   }
   return {
     isUsedUp: bucket => current(bucket, clock.now()).left === 0,
-    charge(bucket) {
+    async charge(bucket) {
       const { left, until } = current(bucket, clock.now())
       // What is used up stays so: a flood costs no call to the store.
-      if (left === 0) return undefined
+      if (left === 0) return
       windows.set(bucket, { left: left - 1, until })
-      return shared && chargeStore(shared, bucket)
+      if (shared) await chargeStore(shared, bucket)
     },
   }
 }

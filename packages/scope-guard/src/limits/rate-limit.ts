@@ -2,7 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial, HeaderFields } from '../codes.ts'
 import { policyField, rateLimitFields } from './fields.ts'
-import { createLimiter, takeAnyhow } from './limiter.ts'
+import { createLimiter, takeWithFallback } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
 
 /** One rate limit outside a guarded request, such as on sign-in by address or on minting by key. */
@@ -21,9 +21,9 @@ export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>):
   const policy = policyField([options])
   return {
     async take(bucket) {
-      const { refused, states } = (await takeAnyhow(limiter, bucket)).taken
-      const headers = rateLimitFields(policy, states)
-      return refused ? rateLimited(refused, headers) : allow(headers)
+      const { state, isOver } = await takeWithFallback(limiter, bucket)
+      const headers = rateLimitFields(policy, [state])
+      return isOver ? rateLimited(state, headers) : allow(headers)
     },
   }
 }

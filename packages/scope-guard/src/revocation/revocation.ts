@@ -26,10 +26,10 @@ export type RevocationOptions =
       readonly monotonic?: Clock
     }
 
-/** Decides whether a session still stands. */
+/** Decides whether a session is still good, apart from its own end. */
 export interface Revocation {
-  /** Without a promise where no I/O is needed. Fault: `ERR_STORE_UNAVAILABLE` when the store had to be asked. */
-  stands(session: Session): boolean | Promise<boolean>
+  /** Whether nothing has revoked a session. Fault: `ERR_STORE_UNAVAILABLE` when the store had to be asked. */
+  isActive(session: Session): Promise<boolean>
   /** Resolves when revocations up to now are known. Rejects when they cannot be had. */
   start(): Promise<void>
   stop(): Promise<void>
@@ -48,7 +48,7 @@ function integer(option: string, value: number, least: number, most: number): nu
 
 /** Makes the check of one mode. Throws a `TypeError` for a wrong option. */
 export function createRevocation(options: RevocationOptions, clock: Clock, timeoutMs: number): Revocation {
-  if (options.mode === 'off') return { stands: () => true, start: done, stop: done }
+  if (options.mode === 'off') return { isActive: async () => true, start: done, stop: done }
   const { isLive } = options
   if (typeof isLive !== 'function') throw new TypeError('revocation.isLive must be a function')
   const ask = (session: Session): Promise<boolean> =>
@@ -57,13 +57,13 @@ export function createRevocation(options: RevocationOptions, clock: Clock, timeo
       if (typeof live !== 'boolean') throw new TypeError('isLive must answer true or false')
       return live
     })
-  if (options.mode === 'strict') return { stands: ask, start: done, stop: done }
+  if (options.mode === 'strict') return { isActive: ask, start: done, stop: done }
   const boundMs = integer('boundMs', options.boundMs ?? 1000, 100, 60_000)
   const pollMs = integer('pollMs', options.pollMs ?? Math.floor(boundMs / 4), 10, Math.floor(boundMs / 2))
   const monotonic = options.monotonic ?? performance
   const follower = followFeed({ feed: options.feed, boundMs, pollMs, clock, monotonic })
   return {
-    stands(session) {
+    async isActive(session) {
       if (follower.known.ends(session, clock.now())) return false
       return follower.fresh() || ask(session)
     },

@@ -4,7 +4,8 @@ import { algorithmOf, checkKeySet, findKey, weaknessOf } from './key-rules.ts'
 
 /**
  * Where verification keys come from: the public JWK of a key id, or undefined when the source has no such key.
- * A source that cannot be asked throws or rejects; the guard answers 503 and never 401. It may cache.
+ * A source that cannot be asked throws or rejects; the guard answers 503 and never 401. It may cache, and what it has
+ * at hand it may return without a promise.
  */
 export type KeySource = (kid: string) => JWK | undefined | Promise<JWK | undefined>
 
@@ -27,7 +28,7 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
   checkKeySet(source.keys)
   const keys = source.keys.map(key => Object.freeze({ ...key }))
   const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
-  return kid => byId.get(kid)
+  return async kid => byId.get(kid)
 }
 
 /** Options of `remoteKeys`. */
@@ -71,11 +72,11 @@ export interface PinnedKey {
   readonly algorithms: string[]
 }
 
-/** Finds the key of a `kid`; without a promise where it is known. Undefined: no such key, or one that may not verify. */
-export type PinnedKeys = (kid: string) => PinnedKey | undefined | Promise<PinnedKey | undefined>
+/** Finds the key of a `kid`. Undefined: no such key, or one that may not verify. */
+export type PinnedKeys = (kid: string) => Promise<PinnedKey | undefined>
 
 /**
- * Asks the source and imports each key once. Fault, thrown or rejected: `ERR_KEYS_UNAVAILABLE` when the source throws
+ * Asks the source and imports each key once. Fault: `ERR_KEYS_UNAVAILABLE` when the source throws
  * or holds a key that cannot be read or is too weak.
  */
 export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys {
@@ -99,19 +100,13 @@ export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys 
     if (Object.isFrozen(jwk)) known.set(jwk, pinned)
     return pinned
   }
-  const unavailable = (cause: unknown): never => {
-    if (cause instanceof Fault) throw cause
-    throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys are unavailable', { cause })
-  }
-  const pinnedOf = (jwk: JWK | undefined) => jwk && (known.get(jwk) ?? pin(jwk))
-  return kid => {
+  return async kid => {
     try {
-      const found = source(kid)
-      // Whatever has a `then` is waited for: a promise of another realm or of a library is no key.
-      const pinned = found && 'then' in found ? Promise.resolve(found).then(pinnedOf) : pinnedOf(found)
-      return pinned instanceof Promise ? pinned.catch(unavailable) : pinned
+      const jwk = await source(kid)
+      return jwk && (known.get(jwk) ?? (await pin(jwk)))
     } catch (cause) {
-      return unavailable(cause)
+      if (cause instanceof Fault) throw cause
+      throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys are unavailable', { cause })
     }
   }
 }

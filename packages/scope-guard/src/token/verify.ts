@@ -94,8 +94,7 @@ export function tokenVerifier(
       if (!claims) return challenges.invalid('claims are not a JSON object')
       const fault = claimFault(claims, rules, clock.now())
       if (fault !== undefined) return fault === EXPIRED ? challenges.expired() : challenges.invalid(fault)
-      const found = keys(header.kid)
-      const pinned = found instanceof Promise ? await found : found
+      const pinned = await keys(header.kid)
       if (!pinned) return challenges.invalid('unknown key')
       if (algorithmName(header.alg) !== pinned.algorithm) {
         return challenges.invalid('algorithm is not the one of the key')
