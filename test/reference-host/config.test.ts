@@ -36,6 +36,7 @@ t.test('takes every variable as given', async t => {
     RPC_URLS: '8453=https://rpc.example.com',
     PAYIN_RECEIVERS: JSON.stringify([RECEIVER]),
     CHAIN_POLL_SECONDS: '300',
+    DRAIN_SECONDS: '7',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":5}',
   })
   t.ok(config.ok)
@@ -75,6 +76,7 @@ t.test('takes every variable as given', async t => {
       },
     ],
     chainPollSeconds: 300,
+    drainSeconds: 7,
     requireHttps: false,
     redis: undefined,
     directUserKey: false,

@@ -29,7 +29,10 @@ export interface RunningHost {
   readonly chores: readonly Chore[]
   /** The sandbox's first partner key, only on the start that made it. */
   readonly partnerKey: string | undefined
-  /** Stops taking connections, lets running requests finish (10 s at most), then closes the stores. */
+  /**
+   * Says that it is not ready and ends each connection with its next answer, for `drainSeconds`; then stops listening, lets running
+   * requests finish (10 s at most) and closes the stores.
+   */
   close(): Promise<void>
 }
 
@@ -46,7 +49,7 @@ export interface StartOptions {
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep an idle connection, so that none reuses one that is just being closed here. */
 const KEEP_ALIVE_MS = 65_000
-const DRAIN_MS = 10_000
+const LAST_REQUESTS_MS = 10_000
 /** How long a start waits for the first reading of chains, so that the first pay-in finds them read. */
 const FIRST_ROUNDS_MS = 2000
 
@@ -68,7 +71,8 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const aliasUsage = createUsageLog({
       ...{ storage: stores.backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
-    const app = appOf(container, observing(options.observe, aliasUsage))
+    let draining = false
+    const app = appOf(container, observing(options.observe, aliasUsage), () => draining)
     const server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
       app.koa.callback(),
@@ -81,8 +85,10 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       partnerKey,
       chores,
       close: async () => {
+        draining = true
         app.drain()
-        await drain(server)
+        await sleep(config.drainSeconds * 1000)
+        await closed(server)
         await container.get(token.IDEMPOTENCY).drained()
         await running?.stop()
         await container.get(token.ISSUER).flush()
@@ -132,8 +138,12 @@ async function sandboxPartnerKey(container: Container): Promise<string | undefin
   )
 }
 
-function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {
-  const services = appServices(container, observe)
+function appOf(
+  container: Container,
+  observe: Observe,
+  draining: () => boolean,
+): ReturnType<typeof createApp> {
+  const services = appServices(container, observe, draining)
   const { publicUrl = '/', serviceName } = container.get(token.CONFIG)
   const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable })
   checkShadowing(
@@ -160,10 +170,11 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
   return `http://${name}:${address.port}`
 }
 
-async function drain(server: Server): Promise<void> {
-  const closed = new Promise(resolve => server.close(resolve))
+/** Closes the listener and idle connections, and waits for requests that run. */
+async function closed(server: Server): Promise<void> {
+  const ended = new Promise(resolve => server.close(resolve))
   server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS)
-  await closed
+  const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
+  await ended
   clearTimeout(timer)
 }

@@ -11,6 +11,7 @@ import * as token from './tokens.ts'
 export function appServices(
   container: Container,
   observe: Observe,
+  draining: () => boolean,
 ): MountServices & ModuleServices & Omit<SystemServices, 'description'> {
   const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
     container.get(token.CONFIG)
@@ -35,7 +36,7 @@ export function appServices(
     ledger: container.get(token.LEDGER),
     lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
     ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
-    ...{ checks, metrics, serviceName, directUserKey, requireHttps },
+    ...{ checks, draining, metrics, serviceName, directUserKey, requireHttps },
     trustProxy,
     validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,
     observe(decision) {

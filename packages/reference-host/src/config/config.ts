@@ -28,6 +28,7 @@ export interface Config {
   readonly plans: readonly Plan[]
   readonly payinReceivers: readonly PayinReceiver[]
   readonly chainPollSeconds: number
+  readonly drainSeconds: number
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
   readonly logLevel: Values['LOG_LEVEL']
@@ -78,6 +79,7 @@ function toConfig(values: Values, env: Env): Config {
     plans: values.PLANS_FILE ?? (live ? [] : SANDBOX_PLANS),
     payinReceivers: values.PAYIN_RECEIVERS,
     chainPollSeconds: values.CHAIN_POLL_SECONDS,
+    drainSeconds: values.DRAIN_SECONDS ?? (live ? 5 : 0),
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
     logLevel: values.LOG_LEVEL,

@@ -149,6 +149,11 @@ export const variables = {
     '`off`',
     '`on` also accepts a user API key in the place of a session on user operations, as some existing clients send it',
   ),
+  DRAIN_SECONDS: optional(
+    wholeNumber(0, 300),
+    '`0`, live `5`',
+    '0 to 300. How long a host that was told to stop still serves, says that it is not ready and ends connections with their answers',
+  ),
   LOG_LEVEL: variable(
     oneOf('silent', 'fatal', 'error', 'warn', 'info', 'debug'),
     'info',

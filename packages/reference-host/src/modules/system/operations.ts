@@ -15,6 +15,8 @@ export interface SystemServices {
   readonly issuer: Issuer
   readonly metrics: Metrics
   readonly checks: Readonly<Record<string, DependencyCheck>>
+  /** Whether the host is being shut down: it is not ready then, whatever its dependencies say. */
+  readonly draining: () => boolean
   /** The API description of the whole table, this module included. */
   readonly description: () => Published
 }
@@ -33,10 +35,15 @@ export function systemOperations({
   issuer,
   metrics,
   checks,
+  draining,
   description,
 }: SystemServices): Operation[] {
   const rendered = shared(() => metrics.text(), clock, SHARED_MS)
-  const ready = shared(() => readiness(checks), clock, SHARED_MS)
+  const answered = shared(() => readiness(checks), clock, SHARED_MS)
+  const ready = async (): Promise<Document> => {
+    const state = await answered()
+    return draining() ? notReady(state) : state
+  }
   return [
     document('jwks', 'The keys that verify session tokens', '/.well-known/jwks.json', Jwks, async () => {
       const { keys, headers } = await issuer.jwks()
@@ -96,6 +103,11 @@ function document(
     ...{ document: true, answer, limit: 'document', ...more },
     handle: async ({ facts }) => allow(await make(facts)),
   })
+}
+
+/** Balancers take a host out that says so. */
+function notReady({ document: body, headers }: Document): Document {
+  return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
 }
 
 /** Asks every dependency at once. Why one is down is for the operator's log, not for strangers. */

@@ -1,0 +1,76 @@
+import { Agent, get } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { startTestHost, type TestHost } from '../harness/host.ts'
+
+const CLIENTS = 16
+
+/** One request over a connection that is kept. */
+function ask(agent: Agent, url: string): Promise<{ status: number; connection: string | undefined }> {
+  return new Promise((resolve, reject) => {
+    get(url, { agent }, answer => {
+      answer.resume()
+      answer.once('error', reject)
+      answer.once('end', () => {
+        resolve({ status: answer.statusCode ?? 0, connection: answer.headers.connection })
+      })
+    }).once('error', reject)
+  })
+}
+
+t.test('no request over a kept connection is cut while hosts are stopped in turn', async t => {
+  const env = { DRAIN_SECONDS: '2' }
+  const stopping = await startTestHost(env)
+  const staying = await startTestHost()
+  t.teardown(() => staying.close())
+  const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
+  t.teardown(() => agent.destroy())
+  const hosts: TestHost[] = [stopping, staying]
+  let running = true
+  const seen = { served: 0, closing: 0, failed: [] as unknown[] }
+
+  // A balancer: it asks each host whether it is ready, and sends to those that are.
+  const balancer = async (): Promise<void> => {
+    while (running) {
+      const { status } = await ask(agent, `${stopping.url}/readyz`).catch(() => ({ status: 0 }))
+      if (status !== 200 && hosts.length > 1) hosts.shift()
+      await setImmediate()
+    }
+  }
+  const client = async (): Promise<void> => {
+    for (let n = 0; running; n++) {
+      const { url } = hosts[n % hosts.length] as TestHost
+      try {
+        const { status, connection } = await ask(agent, `${url}/healthz`)
+        if (status !== 200) seen.failed.push(status)
+        seen.served++
+        if (connection === 'close') seen.closing++
+      } catch (error) {
+        seen.failed.push(error)
+      }
+    }
+  }
+  const all = Promise.all([balancer(), ...Array.from({ length: CLIENTS }, client)])
+  while (seen.served < 200) await setImmediate()
+  const before = seen.served
+  await stopping.close()
+  const after = seen.served
+  while (seen.served < after + 200) await setImmediate()
+  running = false
+  await all
+  t.same(seen.failed, [])
+  t.ok(after > before, 'requests were served while the host was stopping')
+  t.ok(seen.closing > 0, 'the host that stops ends its connections with their answers')
+  await t.rejects(ask(agent, `${stopping.url}/healthz`), /ECONNREFUSED|ECONNRESET/)
+})
+
+t.test('a host that stops says that it is not ready, whatever its stores say', async t => {
+  const host = await startTestHost({ DRAIN_SECONDS: '1' })
+  t.match(await host.send('/readyz'), { status: 200, body: { status: 'ready' } })
+  const stopped = host.close()
+  let answer = await host.send('/readyz')
+  while (answer.status === 200) answer = await host.send('/readyz')
+  t.match(answer, { status: 503, body: { status: 'not_ready', dependencies: { database: 'ok' } } })
+  t.equal(answer.headers.get('connection'), 'close')
+  await stopped
+})
