@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, knownOptions, type Verdict } from '@gatewright/kernel'
 import { denialAnswer, wire } from './answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { deny, type RequestDenial } from './codes.ts'
@@ -13,7 +13,8 @@ import type {
   FastifyRequest,
 } from './fastify-types.ts'
 import type { OpenGate } from './gate.ts'
-import { checkedBody, parsedBytes } from './node-body.ts'
+import { BODY_OPTION, checkGate, checkMounted } from './mounting.ts'
+import { checkedBody, hasBody, notJson, parsedBytes } from './node-body.ts'
 import { goneSignal } from './node-response.ts'
 import type { WireAnswer } from './parts.ts'
 import { authorise, finish } from './perform.ts'
@@ -40,15 +41,19 @@ interface Progress {
 }
 
 const kept = new WeakMap<object, Uint8Array>()
+/** Fastify has a parser of JSON unless it was removed. */
+const PARSER = 'a content type parser (addContentTypeParser) that gives the parsed body'
 
-/** Binds a gate to Fastify 5. Throws a `TypeError` without `body`. */
-export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBody }): FastifyGate {
+/** Binds a gate to Fastify 5. Throws a `TypeError` without a gate or `body`. */
+export function fastifyGate(gate: OpenGate, options: { readonly body: FastifyBody }): FastifyGate {
+  checkGate('fastifyGate', gate)
+  const { body } = knownOptions('fastifyGate', options, BODY_OPTION)
   checkedBody(body, ['kept', 'parsed'])
   const { settings } = gate
   const progress = new WeakMap<object, Progress>()
   const facts = (raw: NodeRequest) => (): RequestFacts => nodeFacts(raw, settings.trusted)
   const read = (request: FastifyRequest): Verdict<Uint8Array> =>
-    body === 'kept' ? keptBytes(request) : parsedBytes(request.body)
+    body === 'kept' ? keptBytes(request) : parsedBytes(request.body, request.raw, PARSER)
 
   const hooks = <C extends OpenCall>(route: Route<C>): Pick<FastifyHooks, 'onRequest' | 'preHandler'> => ({
     async onRequest({ raw }, reply) {
@@ -79,37 +84,43 @@ export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBo
       const entered = gate.enter(raw, facts(raw))
       return (entered.ok ? entered.value.facts.path : path) + search
     },
-    handle: (route, handler) => ({
-      ...hooks(route),
-      onSend: async (_request, _reply, payload) => payload,
-      bodyLimit: settings.bodyLimitBytes,
-      handler: async (request, reply) =>
-        sendReply(reply, await finish(gate, admittedOf(route, request), handler)),
-      errorHandler(error, { raw }, reply) {
-        const denial = parserDenial(error, settings.bodyLimitBytes)
-        const at = facts(raw)()
-        const answer = denial
-          ? wire(denialAnswer(denial, settings.shapeOf(at)))
-          : failure(settings, route.operation, at, error)
-        sendReply(reply, answer)
-      },
-    }),
-    hooks: route => ({
-      ...hooks(route),
-      async onError({ raw }) {
-        const held = progress.get(raw)
-        if (held) held.failed = true
-      },
-      async onSend({ raw }, reply, payload) {
-        const { admitted, failed } = progress.get(raw) ?? {}
-        if (!admitted || !route.idempotent) return payload
-        if (failed) {
-          await admitted.lose()
-          return payload
-        }
-        return capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
-      },
-    }),
+    handle(route, handler) {
+      checkMounted(route, handler)
+      return {
+        ...hooks(route),
+        onSend: async (_request, _reply, payload) => payload,
+        bodyLimit: settings.bodyLimitBytes,
+        handler: async (request, reply) =>
+          sendReply(reply, await finish(gate, route.operation, admittedOf(route, request), handler)),
+        errorHandler(error, { raw }, reply) {
+          const denial = parserDenial(error, settings.bodyLimitBytes)
+          const at = facts(raw)()
+          const answer = denial
+            ? wire(denialAnswer(denial, settings.shapeOf(at)))
+            : failure(settings, route.operation, at, error)
+          sendReply(reply, answer)
+        },
+      }
+    },
+    hooks(route) {
+      checkMounted(route)
+      return {
+        ...hooks(route),
+        async onError({ raw }) {
+          const held = progress.get(raw)
+          if (held) held.failed = true
+        },
+        async onSend({ raw }, reply, payload) {
+          const { admitted, failed } = progress.get(raw) ?? {}
+          if (!admitted || !route.idempotent) return payload
+          if (failed) {
+            await admitted.lose()
+            return payload
+          }
+          return capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
+        },
+      }
+    },
     call: (route, request) => admittedOf(route, request).call,
   }
 }
@@ -148,9 +159,7 @@ function keepRawBodies(app: FastifyApp): void {
 function keptBytes({ raw }: FastifyRequest): Verdict<Uint8Array> {
   const bytes = kept.get(raw)
   if (bytes) return allow(bytes)
-  const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
-  if ((length === undefined || length === '0') && encoding === undefined) return allow(new Uint8Array())
-  return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
+  return hasBody(raw) ? notJson : allow(new Uint8Array())
 }
 
 /** The denial that an error of Fastify's body parsers stands for. */

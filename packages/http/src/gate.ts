@@ -1,7 +1,7 @@
-import type { ScopeCatalogue } from '@gatewright/kernel'
+import { knownOptions, type ScopeCatalogue } from '@gatewright/kernel'
 import { enter } from './enter.ts'
 import type { RequestFacts } from './facts.ts'
-import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
+import { checkedOptions, GATE_OPTIONS, type CommonOptions, type Settings } from './options.ts'
 import type {
   AccessLike,
   AliasPart,
@@ -102,7 +102,7 @@ export function gate(options?: OpenGateOptions): OpenGate
 export function gate(
   options: OpenGateOptions | GateOptions<string, AccessLike> | WriteGateOptions<string, AccessLike> = {},
 ): SpendGate<string, AccessLike, unknown> {
-  const settings = checkedOptions(options)
+  const settings = checkedOptions(knownOptions('gate', options, GATE_OPTIONS))
   const { aliases, guard, idempotency } = options
   checkPart('aliases', aliases, ['resolve'])
   checkPart('guard', guard, ['check', 'prepare'])

@@ -1,8 +1,10 @@
+import { knownOptions } from '@gatewright/kernel'
 import type { TrustedProxies } from './address.ts'
 import { wire, type Answer } from './answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
 import { nodeFacts, type NodeRequest, type RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate.ts'
+import { BODY_OPTION, checkGate, checkMounted } from './mounting.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { goneSignal, type NodeResponse } from './node-response.ts'
 import type { WireAnswer } from './parts.ts'
@@ -78,14 +80,17 @@ const access: BodyAccess<KoaContext> = {
     return typeof rawBody === 'string' ? Buffer.from(rawBody) : undefined
   },
   hint: 'a parser that sets ctx.request.rawBody (koa-bodyparser) must run before',
+  parser: 'a body parser such as koa-bodyparser',
   parsed: ctx => (ctx.request as ParsedRequest).body,
   assign(ctx, value) {
     ;(ctx.request as ParsedRequest).body = value
   },
 }
 
-/** Binds a gate to Koa. Throws a `TypeError` without `body`. */
-export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice }): KoaGate {
+/** Binds a gate to Koa. Throws a `TypeError` without a gate or `body`. */
+export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
+  checkGate('koaGate', gate)
+  const { body } = knownOptions('koaGate', options, BODY_OPTION)
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
@@ -99,22 +104,28 @@ export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice })
       await next()
     },
 
-    handle: (route, handler) => async ctx => {
-      const readBody: Incoming['readBody'] = () => read.bytes(ctx)
-      const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
-      sendText(ctx, await perform(gate, route, incoming, handler))
+    handle(route, handler) {
+      checkMounted(route, handler)
+      return async ctx => {
+        const readBody: Incoming['readBody'] = () => read.bytes(ctx)
+        const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
+        sendText(ctx, await perform(gate, route, incoming, handler))
+      }
     },
 
-    guard: route => async (ctx, next) => {
-      const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
-      const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
-      const admitted = await admit(gate, route, incoming)
-      if (!admitted.ok) return sendText(ctx, admitted.answer)
-      const { call, fields } = admitted.value
-      for (const [name, value] of fields) ctx.set(name, value)
-      calls.set(ctx.req, { route, call })
-      if (!route.idempotent) return void (await next())
-      await capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+    guard(route) {
+      checkMounted(route)
+      return async (ctx, next) => {
+        const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
+        const incoming = { request: ctx.req, facts: facts(ctx), readBody, signal: goneSignal(ctx.res) }
+        const admitted = await admit(gate, route, incoming)
+        if (!admitted.ok) return sendText(ctx, admitted.answer)
+        const { call, fields } = admitted.value
+        for (const [name, value] of fields) ctx.set(name, value)
+        calls.set(ctx.req, { route, call })
+        if (!route.idempotent) return void (await next())
+        await capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+      }
     },
 
     call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C {

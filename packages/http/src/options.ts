@@ -1,4 +1,4 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, type OptionNames } from '@gatewright/kernel'
 import { trustedProxies, type TrustedProxies } from './address.ts'
 import type { ErrorShape } from './answer.ts'
 import type { RequestFacts } from './facts.ts'
@@ -26,6 +26,27 @@ export interface CommonOptions {
   readonly exposeHeaders?: boolean
   /** Where failures go. Default: one line on stderr with the error's name, code and message. */
   readonly report?: (failure: Failure) => void
+}
+
+const COMMON_OPTIONS: OptionNames<CommonOptions> = {
+  errors: true,
+  trustProxy: true,
+  requireHttps: true,
+  bodyLimitBytes: true,
+  answerLimitBytes: true,
+  exposeHeaders: true,
+  report: true,
+}
+
+/** The names of every gate's options. `gate` does not compile where one is missing here. */
+export const GATE_OPTIONS: OptionNames<CommonOptions> &
+  Readonly<Record<'aliases' | 'guard' | 'scopes' | 'idempotency' | 'accountOf', true>> = {
+  ...COMMON_OPTIONS,
+  aliases: true,
+  guard: true,
+  scopes: true,
+  idempotency: true,
+  accountOf: true,
 }
 
 /** Checked options. */

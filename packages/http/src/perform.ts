@@ -56,13 +56,14 @@ export async function admit<C extends OpenCall>(
 /** Runs a handler that returns its answer, and ends the run by it. */
 export async function finish<C extends OpenCall>(
   gate: OpenGate,
+  operation: string,
   admitted: Admitted<C>,
   handler: Handler<C>,
 ): Promise<WireAnswer> {
   const { call, settle, fail } = admitted
   let answer: WireAnswer
   try {
-    answer = toWire(gate, call.facts, await handler(call))
+    answer = toWire(gate, operation, call.facts, await handler(call))
   } catch (error) {
     return fail(error)
   }
@@ -77,13 +78,24 @@ export async function perform<C extends OpenCall>(
   handler: Handler<C>,
 ): Promise<WireAnswer> {
   const admitted = await admit(gate, route, incoming)
-  return admitted.ok ? finish(gate, admitted.value, handler) : admitted.answer
+  return admitted.ok ? finish(gate, route.operation, admitted.value, handler) : admitted.answer
 }
 
-function toWire({ settings }: OpenGate, facts: RequestFacts, answer: HandlerAnswer): WireAnswer {
-  if ('ok' in answer) return wire(denialAnswer(answer, settings.shapeOf(facts)))
-  const plain: Answer = { status: answer.status, headers: answer.headers ?? [], body: answer.body }
-  if (!Number.isInteger(plain.status))
-    throw new TypeError('a handler must return { status, headers?, body? } or a denial')
-  return wire(plain)
+function toWire(
+  { settings }: OpenGate,
+  operation: string,
+  facts: RequestFacts,
+  answer: HandlerAnswer,
+): WireAnswer {
+  const given: unknown = answer
+  if (typeof given === 'object' && given !== null) {
+    if ('ok' in answer) return wire(denialAnswer(answer, settings.shapeOf(facts)))
+    const plain: Answer = { status: answer.status, headers: answer.headers ?? [], body: answer.body }
+    if (Number.isInteger(plain.status)) return wire(plain)
+  }
+  throw new TypeError(
+    `${operation}: the handler must return { status, headers?, body? } or a denial, not ${
+      given === null ? 'null' : typeof given === 'object' ? 'an object without a status' : typeof given
+    }`,
+  )
 }
