@@ -51,7 +51,7 @@ async function listen(t: Test, listener: RequestListener): Promise<string> {
 }
 
 const post = (url: string, headers: Record<string, string>, body?: RequestInit['body']): Promise<Response> =>
-  fetch(url, { method: 'POST', headers, body: body ?? null, duplex: 'half' } as RequestInit)
+  fetch(url, { method: 'POST', headers, body: body ?? null, duplex: 'half' })
 
 const UNREAD = /^body 'parsed': no parser has read this request: mount .+ before the gate/
 

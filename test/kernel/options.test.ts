@@ -71,16 +71,6 @@ t.test('options that are not an object are refused by the same words', async t =
   }
 })
 
-t.test('the list of a function that knows no option says so', async t => {
-  const none: OptionNames<Record<never, unknown>> = {}
-  t.throws(
-    () => knownOptions('createThing revocation (off)', { feed: 1 }, none as OptionNames<{ feed: 1 }>),
-    {
-      message: 'createThing revocation (off): unknown option "feed". Known options: none',
-    },
-  )
-})
-
 t.test('one edit of a name is refused, and the name is offered', async t => {
   const names = fc.constantFrom('policies', 'windowMs', 'guard')
   const letter = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz')

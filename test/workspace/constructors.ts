@@ -151,7 +151,7 @@ const others: readonly Constructor[] = [
   ),
   row('createUsageLog', { storage: usageMemory() }, createUsageLog),
   row('createFairQueue', { atOnce: 1, waiting: 1, waitingPerClass: 1, turnMs: 1 }, createFairQueue),
-  row('fromPgPool', {}, options => fromPgPool(pool as never, options)),
+  row('fromPgPool', {}, options => fromPgPool(pool, options)),
   row('viemReader', { chainId: 1, url: 'http://127.0.0.1:1' }, viemReader),
 ]
 
@@ -165,7 +165,7 @@ const storages: readonly Constructor[] = [
     ...[keysPostgres, noncesPostgres, spendPostgres, usagePostgres, idempotencyPostgres.postgresStorage],
   ].map(open => row('postgresStorage', {}, options => open(db, options))),
   row('postgresTransactionStorage', {}, options =>
-    idempotencyPostgres.postgresTransactionStorage(db as never, options),
+    idempotencyPostgres.postgresTransactionStorage(db, options),
   ),
   ...[keysSqlite, noncesSqlite, spendSqlite, usageSqlite, idempotencySqlite].map(open =>
     row('sqliteStorage', {}, options => open(db, options)),

@@ -29,9 +29,10 @@ function kindOf(value: unknown): string {
 }
 
 function unknownOption(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
+  const shown = name.slice(0, 64)
+  const near = nearest(shown, known)
   const hint = near === undefined ? '.' : `, did you mean ${near}?`
-  return `unknown option ${JSON.stringify(name.slice(0, 64))}${hint} Known options: ${known.join(', ') || 'none'}`
+  return `unknown option ${JSON.stringify(shown)}${hint} Known options: ${known.join(', ')}`
 }
 
 /** The known name that takes the fewest edits, if they are few for its length. Upper and lower case are not told apart. */

@@ -41,7 +41,7 @@ export function knownRevocation(options: RevocationOptions): RevocationOptions {
     const names = OPTIONS[mode] as OptionNames<RevocationOptions>
     return knownOptions(`createGuard revocation (${mode})`, options, names)
   }
-  knownOptions('createGuard revocation', options, OPTIONS.feed as OptionNames<RevocationOptions>)
+  knownOptions('createGuard revocation', options, OPTIONS.feed)
   throw new TypeError(`createGuard revocation: mode must be off, strict or feed, not ${JSON.stringify(mode)}`)
 }
 
