@@ -41,6 +41,7 @@ t.test('an unknown option is named with the function, the nearest known name and
     ['windowMS', 'windowMs'],
     ['gaurd', 'guard'],
     ['ttl', 'ttlMs'],
+    ['poli', 'policies'],
     ['Guard', 'guard'],
   ] as const) {
     t.equal(messageOf({ guard: {}, [name]: 1 }), said(name, near))

@@ -35,13 +35,18 @@ function unknownOption(name: string, known: readonly string[]): string {
   return `unknown option ${JSON.stringify(shown)}${hint} Known options: ${known.join(', ')}`
 }
 
-/** The known name that takes the fewest edits, if they are few for its length. Upper and lower case are not told apart. */
+/**
+ * The known name that takes the fewest edits, if they are few for its length or only add its end (`window` for
+ * `windowSeconds`). Upper and lower case are not told apart.
+ */
 function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
   let fewest = Infinity
   for (const candidate of known) {
-    const edits = editsBetween(name.toLowerCase(), candidate.toLowerCase())
-    if (edits < fewest && edits <= Math.min(3, Math.ceil(candidate.length / 3))) {
+    const [from, to] = [name.toLowerCase(), candidate.toLowerCase()]
+    const edits = editsBetween(from, to)
+    const isStart = from.length > 2 && to.startsWith(from)
+    if (edits < fewest && (isStart || edits <= Math.min(3, Math.ceil(to.length / 3)))) {
       best = candidate
       fewest = edits
     }
