@@ -44,7 +44,8 @@ async function answer(verifier: Verifier, proof: unknown, address: string): Prom
 
 /** Makes the server; the caller listens and closes. */
 export async function walletServer(service: string): Promise<Server> {
-  const verifier = createVerifier({ service, nonces: memoryStorage(), ...(await pickRecover()) })
+  const { recover, keccak256 } = await pickRecover()
+  const verifier = createVerifier({ service, nonces: memoryStorage(), recover, keccak256 })
   return createServer((request, response) => {
     void readJson(request)
       .then(proof => answer(verifier, proof, request.socket.remoteAddress ?? ''))

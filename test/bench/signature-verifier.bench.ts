@@ -155,14 +155,14 @@ await compareJunk(
 )
 
 /** Verifications per CPU second with another recovery: ten of ours beside one of viem. */
-async function compareRecipe(picked: PickedRecover, atLeast: number): Promise<void> {
+async function compareRecipe({ name, ...recovery }: PickedRecover, atLeast: number): Promise<void> {
   const spread = 10
-  await compare(`signature-verifier: accepted proofs, ${picked.name}, ${spread} beside one of viem`, {
+  await compare(`signature-verifier: accepted proofs, ${name}, ${spread} beside one of viem`, {
     ours: {
       name: `verify x ${spread}`,
-      before: () => open(picked),
+      before: () => open(recovery),
       run: async index => {
-        if (index % 15 === 0) open(picked)
+        if (index % 15 === 0) open(recovery)
         for (let one = 0; one < spread; one++) await expect(at((index % 15) * spread + one).proof, undefined)
       },
     },

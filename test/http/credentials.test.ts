@@ -42,7 +42,7 @@ async function setUp() {
       },
     },
   })
-  const bind = fetchGate(api, { body: 'stream' })
+  const bind = fetchGate(api, { body: 'stream', peer: 'none' })
   return { api, bind, bearer, read, decisions }
 }
 const requestWith = (headers: Record<string, string>): Request =>

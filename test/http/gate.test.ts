@@ -1,5 +1,5 @@
 import { allow, scopeCatalogue } from '@gatewright/kernel'
-import { byAccept, codes, denialAnswer, exposedHeaders, gate, wire } from '@gatewright/http'
+import { byAccept, codes, denialAnswer, exposedHeaders, gate, wire, type Failure } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
@@ -16,6 +16,15 @@ const wrong =
   (options: object): (() => unknown) =>
   () =>
     gate(options as never)
+
+function caught(call: () => unknown): Error {
+  try {
+    call()
+  } catch (error) {
+    if (error instanceof TypeError) return error
+  }
+  throw new Error('no TypeError')
+}
 
 t.test('a part of the wrong shape, or in the wrong place, is refused at construction', async t => {
   const { guard } = await bench()
@@ -62,14 +71,54 @@ t.test('a binding without a body choice is refused: nothing is serialised again 
   }
 })
 
-t.test('a fetch binding behind a proxy must know the peer', async t => {
-  t.throws(() => fetchGate(gate({ trustProxy: ['10.0.0.0/8'] }), { body: 'stream' }), /peer is needed/)
-  t.throws(() => fetchGate(gate(), { body: 'stream', peer: 'x' as never }), /peer must be a function/)
+t.test('a fetch binding must say who the peer is: limits by address would be off without a word', async t => {
+  for (const peer of [undefined, null, 'x', 'None', true]) {
+    const { message } = caught(() => fetchGate(gate(), { body: 'stream', peer: peer as never }))
+    t.match(message, /^fetchGate: peer must be a function that gives the client's address, or 'none', not /)
+    for (const server of ['Hono', 'Deno', 'Bun', 'Next.js', "peer: 'none'"]) t.match(message, server)
+  }
+  t.doesNotThrow(() => fetchGate(gate(), { body: 'stream', peer: 'none' }))
+  t.throws(
+    () => fetchGate(gate({ trustProxy: ['10.0.0.0/8'] }), { body: 'stream', peer: 'none' }),
+    /peer is needed with trustProxy/,
+  )
+})
+
+t.test('what is not a gate, a route or a handler is refused where it is mounted', async t => {
+  const api = gate()
+  const { guard } = await bench()
+  for (const bind of [expressGate, koaGate, fastifyGate, fetchGate]) {
+    for (const thing of [undefined, null, guard, api.open('plans.list'), gate, {}]) {
+      const { message } = caught(() => bind(thing as never, { body: 'kept', peer: 'none' } as never))
+      t.match(message, `${bind.name}: the first argument must be a gate, which gate({ ... }) makes, not `)
+    }
+    t.throws(() => bind(api, undefined as never), {
+      message: `${bind.name}: options must be an object, not undefined`,
+    })
+  }
+  const bound = [
+    expressGate(api, { body: 'stream' }),
+    koaGate(api, { body: 'stream' }),
+    fastifyGate(api, { body: 'kept' }),
+    fetchGate(api, { body: 'stream', peer: 'none' }),
+  ] as unknown as Record<string, (...given: unknown[]) => unknown>[]
+  for (const binding of bound) {
+    for (const mount of ['handle', 'guard', 'hooks', 'wrap'].filter(name => name in binding)) {
+      t.throws(
+        () => binding[mount]?.('plans.list', () => undefined),
+        /a route must be what open, guarded or idempotent/,
+      )
+    }
+    t.throws(
+      () => binding['handle']?.(api.open('plans.list')),
+      /plans\.list: its handler must be a function, not undefined/,
+    )
+  }
 })
 
 t.test('plain HTTP is refused where HTTPS is required', async t => {
   const api = gate({ requireHttps: true })
-  const { handle } = fetchGate(api, { body: 'stream' })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const served = handle(api.open('plans.list'), () => ({ status: 204 }))
   const plain = await served(new Request('http://api.test/'), undefined)
   t.match(await plain.json(), { error: 'https_required' })
@@ -79,7 +128,7 @@ t.test('plain HTTP is refused where HTTPS is required', async t => {
 
 t.test('a problem document (RFC 9457) is given to those who ask for it', async t => {
   const api = gate({ errors: byAccept('plain'), requireHttps: true })
-  const { handle } = fetchGate(api, { body: 'stream' })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const served = handle(api.open('plans.list'), () => ({ status: 204 }))
   const headers = { accept: 'application/problem+json' }
   const answer = await served(new Request('http://api.test/', { headers }), undefined)
@@ -107,17 +156,26 @@ t.test('an answer is written as JSON unless it has no body', async t => {
   })
 })
 
-t.test('a handler that returns no answer is a mistake, reported by operation', async t => {
-  const failures: unknown[] = []
-  const api = gate({ report: failure => failures.push(failure) })
-  const { handle } = fetchGate(api, { body: 'stream' })
-  const answer = await handle(api.open('plans.list'), () => ({}) as never)(
-    new Request('http://x/'),
-    undefined,
-  )
-  t.equal(answer.status, 500)
-  t.match(failures, [{ operation: 'plans.list', error: TypeError }])
-})
+t.test(
+  'a handler that returns no answer is a mistake, reported by operation and with what to return',
+  async t => {
+    for (const [given, kind] of [
+      [undefined, 'undefined'],
+      [null, 'null'],
+      ['done', 'string'],
+      [{}, 'an object without a status'],
+      [{ status: '200' }, 'an object without a status'],
+    ] as const) {
+      const failures: Failure[] = []
+      const api = gate({ report: failure => failures.push(failure) })
+      const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
+      const served = handle(api.open('plans.list'), () => given as never)
+      t.equal((await served(new Request('http://x/'), undefined)).status, 500)
+      const message = `plans.list: the handler must return { status, headers?, body? } or a denial, not ${kind}`
+      t.match(failures, [{ operation: 'plans.list', error: { name: 'TypeError', message } }])
+    }
+  },
+)
 
 t.test('a reporter or an error shape that throws does not decide the answer', async t => {
   const broken = (): never => {
@@ -128,10 +186,10 @@ t.test('a reporter or an error shape that throws does not decide the answer', as
   process.on('warning', listen)
   t.teardown(() => process.off('warning', listen))
   const own = gate({ errors: broken, report: broken })
-  const answer = await fetchGate(own, { body: 'stream' }).handle(own.open('plans.list'), broken)(
-    new Request('http://x/'),
-    undefined,
-  )
+  const answer = await fetchGate(own, { body: 'stream', peer: 'none' }).handle(
+    own.open('plans.list'),
+    broken,
+  )(new Request('http://x/'), undefined)
   t.match(await answer.json(), { error: 'internal_error' })
   await new Promise(setImmediate)
   t.ok(warnings.includes('broken'))

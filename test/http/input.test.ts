@@ -12,7 +12,7 @@ async function setUp(aliases = createAliases({})) {
   const { guard, bearer } = await bench()
   const api = gate({ guard, scopes, aliases })
   const authorization = await bearer({ scopes: ['cards.write'] })
-  const { handle } = fetchGate(api, { body: 'stream' })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const post = (body: unknown, query = ''): Request =>
     new Request(`http://api.test/cards${query}`, {
       method: 'POST',

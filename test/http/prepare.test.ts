@@ -58,7 +58,7 @@ t.test('a key that prepare cannot free is reported, and its refusal is sent', as
   const report = (failure: Failure): unknown => failures.push(failure)
   const api = gate({ guard, scopes, idempotency: stuck, report })
   const no = { ok: false, code: 'not_found', status: 404, message: 'no plan' } as const
-  const mounted = fetchGate(api, { body: 'stream' }).handle(
+  const mounted = fetchGate(api, { body: 'stream', peer: 'none' }).handle(
     api.idempotent(rule, { prepare: () => no }),
     () => created,
   )

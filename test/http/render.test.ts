@@ -31,7 +31,7 @@ async function setUp(render: Render, errors?: 'problem') {
   const report = ({ error }: { readonly error: unknown }): unknown => reported.push(error)
   const api = gate({ guard, scopes, idempotency, render, report, ...(errors ? { errors } : {}) })
   const authorization = await bearer({ scopes: ['cards.write'] })
-  const { handle } = fetchGate(api, { body: 'stream' })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   let answer: object = { status: 201, body: { id: 7 }, headers: [['Location', '/cards/7']] }
   const serve = handle(api.idempotent(rule), () => answer as never)
   const send = async (key: string, headers: Record<string, string> = {}) => {
@@ -85,7 +85,7 @@ t.test('whoever repeats a write gets a kept refusal in their own shape', async t
     idempotency,
     errors: facts => (facts.header('accept') ? 'problem' : 'plain'),
   })
-  const { handle } = fetchGate(api, { body: 'stream' })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const no = { ok: false, code: 'conflict', status: 409, message: 'there is one' } as const
   const serve = handle(api.idempotent(rule), () => no)
   const headers = {

@@ -34,7 +34,7 @@ t.test('an answer with spends is not given out by a guard that cannot judge them
   const report = (failure: Failure): unknown => failures.push(failure)
   const plain = { check: guard.check, prepare: guard.prepare }
   const api = gate({ guard: plain, scopes, idempotency, report })
-  const mounted = fetchGate(api, { body: 'stream' }).handle(api.idempotent(rule), call => {
+  const mounted = fetchGate(api, { body: 'stream', peer: 'none' }).handle(api.idempotent(rule), call => {
     t.notOk('reserve' in call)
     return created
   })

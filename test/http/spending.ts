@@ -40,7 +40,7 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
     recover: async () => recovered,
   })
   const api = gate({ guard, scopes, idempotency, report: failure => failures.push(failure) })
-  const { handle } = fetchGate(api, { body: 'stream' })
+  const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
 
   /** Sends a payment under the policies of a session. */
   const send = async (

@@ -82,7 +82,15 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
   'a binding without a body choice (Express)': [`expressGate(api, {})`, /Property 'body' is missing/],
   'a binding without a body choice (Koa)': [`koaGate(api, {})`, /Property 'body' is missing/],
   'a binding without a body choice (Fastify)': [`fastifyGate(api, {})`, /Property 'body' is missing/],
-  'a binding without a body choice (fetch)': [`fetchGate(api, {})`, /Property 'body' is missing/],
+  'a binding without a body choice (fetch)': [
+    `fetchGate(api, { peer: 'none' })`,
+    /Property 'body' is missing/,
+  ],
+  'a fetch binding that does not say who calls': [
+    `fetchGate(api, { body: 'stream', peer: 'none' })`,
+    /Property 'peer' is missing/,
+  ],
+  'a misspelt option': [`gate({ guard, scopes, erors: 'plain' })`, /'erors' does not exist|No overload/],
   'a body choice that Fastify does not have': [`fastifyGate(api, { body: 'stream' })`, /"stream"/],
   'a handler that returns no answer': [`http.handle(list, () => ({ body: 1 }))`, /status/],
 }
@@ -107,7 +115,7 @@ http.handle(priced, async ({ reserve, prepared }) => {
   if (hold.ok) await guard.settle(hold.value, price)
   return hold.ok ? { status: 201 } : hold
 })
-fetchGate(api, { body: 'clone' }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
+fetchGate(api, { body: 'clone', peer: 'none' }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
 `
   t.equal(await compile('types-right', { 'right.ts': right }), '')
 })

@@ -1,4 +1,8 @@
-import { createIdempotency } from '@gatewright/idempotency-store'
+import {
+  createIdempotency,
+  createTransactionalIdempotency,
+  type IdempotencyStorage,
+} from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import t from 'tap'
 
@@ -31,4 +35,25 @@ t.test('refuses an unknown fingerprint and a recovery that is no function', asyn
 t.test('does not write into the options', async t => {
   const options = Object.freeze({ storage: memoryStorage(), storedHeaders: Object.freeze(['ETag']) })
   t.doesNotThrow(() => createIdempotency(options))
+})
+
+t.test('refuses a missing storage or database where it is made, and says what is wanted', async t => {
+  for (const storage of [undefined, null, {}, memoryStorage, 'memory']) {
+    t.throws(
+      () => createIdempotency({ storage: storage as never }),
+      /^createIdempotency: storage must be an IdempotencyStorage/,
+    )
+  }
+  t.throws(
+    () => createIdempotency(undefined as never),
+    /createIdempotency: options must be an object, not undefined/,
+  )
+  const db = { transaction: async () => undefined } as never
+  const storage = (): IdempotencyStorage => memoryStorage()
+  const make = (options: object) => () => createTransactionalIdempotency(options as never)
+  t.throws(make({ storage }), /createTransactionalIdempotency: db must be a SqlClient/)
+  t.throws(
+    make({ db, storage: memoryStorage() }),
+    /createTransactionalIdempotency: storage must be a function of the transaction/,
+  )
 })

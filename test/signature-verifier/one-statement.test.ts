@@ -23,7 +23,8 @@ await delegate(chain, account, contractAddress)
 const ownerWord = concatHex([`0x${'00'.repeat(12)}`, owner.address])
 await rpc(chain.url, 'anvil_setStorageAt', account.address, '0x0', ownerWord)
 
-const recovery = await pickRecover()
+const { recover, keccak256 } = await pickRecover()
+const recovery = { recover, keccak256 }
 const client = createPublicClient({ transport: http(chain.url, { retryCount: 0 }) })
 const address = account.address.toLowerCase()
 const contractPrincipal = `eip155:${chain.chainId}:${address}`

@@ -116,5 +116,17 @@ A broken world is a \`Fault\`: thrown, and always answered with 503 \`service_un
 |---|---|
 {faults}
 
-A wrong option is a \`TypeError\` at construction that names the option, its bound and what was given.
+## Wrong options
+
+A wrong option is a \`TypeError\` at construction that names the option, its bound and what was given. So is an option that nobody knows,
+in every function of every package that takes options, and in the objects inside them:
+
+\`\`\`
+createGuard: unknown option "polices", did you mean policies? Known options: issuer, audience, keys, policies, ...
+createGuard limits[0]: unknown option "window", did you mean windowSeconds? Known options: name, points, windowSeconds, ...
+\`\`\`
+
+A misspelt option would otherwise count as absent, and what it was to switch on would be off
+([decision 0036](decisions/0036-unknown-options.md)). A known option may be \`undefined\`. An object with further members of yours
+must be taken apart first: \`const { recover, keccak256 } = await pickRecover()\`.
 `

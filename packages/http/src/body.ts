@@ -61,7 +61,8 @@ export function parseJsonObject(
   return allow(value as Record<string, unknown>)
 }
 
-function isJson(contentType: string | undefined): boolean {
+/** Whether a media type is JSON in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
   if (contentType === undefined) return false
   try {
     const { type, parameters } = parseContentType(contentType)

@@ -1,7 +1,9 @@
+import { knownOptions } from '@gatewright/kernel'
 import { captureNode } from './capture.ts'
 import { keepOriginalUrl, watchErrors } from './express-errors.ts'
 import { nodeFacts, splitTarget, type NodeRequest } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
+import { BODY_OPTION, checkGate } from './mounting.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { goneSignal, sendWire, setFields, type NodeResponse } from './node-response.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
@@ -54,14 +56,17 @@ const access: BodyAccess<ConnectRequest> = {
   node: request => request,
   kept: request => kept.get(request),
   hint: 'use express.json({ verify: keepRawBody })',
+  parser: 'express.json()',
   parsed: request => request.body,
   assign(request, value) {
     request.body = value
   },
 }
 
-/** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without `body`. */
-export function expressGate(gate: OpenGate, { body }: { readonly body: BodyChoice }): ConnectGate {
+/** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without a gate or `body`. */
+export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice }): ConnectGate {
+  checkGate('expressGate', gate)
+  const { body } = knownOptions('expressGate', options, BODY_OPTION)
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts =

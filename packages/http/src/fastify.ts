@@ -1,4 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, knownOptions, type Verdict } from '@gatewright/kernel'
 import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { deny, type RequestDenial } from './codes.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from './facts.ts'
@@ -12,7 +12,8 @@ import type {
   FastifyRoute,
 } from './fastify-types.ts'
 import type { OpenGate } from './gate-types.ts'
-import { checkedBody, parsedBytes } from './node-body.ts'
+import { BODY_OPTION, checkGate } from './mounting.ts'
+import { checkedBody, hasBody, notJson, parsedBytes } from './node-body.ts'
 import { goneSignal } from './node-response.ts'
 import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
@@ -40,15 +41,19 @@ interface Progress {
 }
 
 const kept = new WeakMap<object, Uint8Array>()
+/** Fastify has a parser of JSON unless it was removed. */
+const PARSER = 'a content type parser (addContentTypeParser) that gives the parsed body'
 
-/** Binds a gate to Fastify 5. Throws a `TypeError` without `body`. */
-export function fastifyGate(gate: OpenGate, { body }: { readonly body: FastifyBody }): FastifyGate {
+/** Binds a gate to Fastify 5. Throws a `TypeError` without a gate or `body`. */
+export function fastifyGate(gate: OpenGate, options: { readonly body: FastifyBody }): FastifyGate {
+  checkGate('fastifyGate', gate)
+  const { body } = knownOptions('fastifyGate', options, BODY_OPTION)
   checkedBody(body, ['kept', 'parsed'])
   const { settings } = gate
   const progress = new WeakMap<object, Progress>()
   const facts = (raw: NodeRequest) => (): RequestFacts => nodeFacts(raw, settings.trusted)
   const read = (request: FastifyRequest): Verdict<Uint8Array> =>
-    body === 'kept' ? keptBytes(request) : parsedBytes(request.body)
+    body === 'kept' ? keptBytes(request) : parsedBytes(request.body, request.raw, PARSER)
 
   const hooks = <C extends OpenCall>(
     route: Route<C>,
@@ -166,9 +171,7 @@ function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> 
 function keptBytes({ raw }: FastifyRequest): Verdict<Uint8Array> {
   const bytes = kept.get(raw)
   if (bytes) return allow(bytes)
-  const { 'content-length': length, 'transfer-encoding': encoding } = raw.headers
-  if ((length === undefined || length === '0') && encoding === undefined) return allow(new Uint8Array())
-  return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
+  return hasBody(raw) ? notJson : allow(new Uint8Array())
 }
 
 /** The denial that an error of Fastify's body parsers stands for. */

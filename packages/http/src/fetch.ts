@@ -1,8 +1,11 @@
+import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import { parseJsonObject } from './body.ts'
 import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
 import { fetchFacts, type RequestFacts } from './facts.ts'
 import { readRequest, readUpTo, resumed } from './fetch-body.ts'
+import { checkedPeer, type PeerOf } from './fetch-peer.ts'
 import type { OpenGate } from './gate-types.ts'
+import { checkGate } from './mounting.ts'
 import { checkedBody } from './node-body.ts'
 import type { WireAnswer } from './parts.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
@@ -17,9 +20,14 @@ export type FetchBody = 'clone' | 'stream'
 /** Options of `fetchGate`. */
 export interface FetchGateOptions<Env> {
   readonly body: FetchBody
-  /** The peer's address, which a `Request` does not hold: from what the server passes beside it. Needed for `trustProxy`. */
-  readonly peer?: (request: Request, env: Env) => string | undefined
+  /**
+   * The peer's address, which a `Request` does not hold: from what the server passes beside it. There is no default.
+   * `none`: it is not known, so that limits by address bind nobody and rules on addresses refuse; not with `trustProxy`.
+   */
+  readonly peer: PeerOf<Env> | 'none'
 }
+
+const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true }
 
 /** The part of a Hono context that is used. Hono itself is not imported. */
 export interface HonoContext<Env> {
@@ -64,19 +72,17 @@ export interface FetchGate<Env> {
   call<C extends OpenCall>(route: Route<C>, request: Request): C
 }
 
-/** Binds a gate to fetch-style servers: Hono, Next.js route handlers, Bun, Deno. Throws a `TypeError` without `body`. */
+/** Binds a gate to fetch-style servers: Hono, Next.js route handlers, Bun, Deno. Throws a `TypeError` without `body` or `peer`. */
 export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptions<Env>): FetchGate<Env> {
+  checkGate('fetchGate', gate)
   const { settings } = gate
-  const { peer } = options
-  const body = checkedBody(options.body, ['clone', 'stream'])
-  if (peer !== undefined && typeof peer !== 'function') {
-    throw new TypeError(`peer must be a function, not ${typeof peer}`)
-  }
-  if (!peer && settings.proxied) throw new TypeError('peer is needed with trustProxy: who is the peer?')
+  const given = knownOptions<FetchGateOptions<Env>>('fetchGate', options, OPTIONS)
+  const body = checkedBody(given.body, ['clone', 'stream'])
+  const peer = checkedPeer(given.peer, settings.proxied)
   const calls = new WeakMap<Request, { route: object; call: OpenCall }>()
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>
-    fetchFacts(request, peer?.(request, env) ?? '', settings.trusted)
+    fetchFacts(request, peer(request, env) ?? '', settings.trusted)
   const incoming = (request: Request, env: Env, params: Incoming['params'] = {}): Incoming => ({
     request,
     params,
@@ -143,24 +149,26 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         toResponse(await perform(gate, route, incoming(request, env, params), run))
     },
     wrap(route, existing) {
-      checkGuarding(route)
+      checkGuarding(route, existing)
       return (request, env) => around(route, request, env, call => existing(request, call))
     },
-    guard: route => async (context, next) => {
+    guard(route) {
       checkGuarding(route)
-      let passed = false
-      const existing = async (): Promise<Response> => {
-        passed = true
-        await next()
-        return context.res
+      return async (context, next) => {
+        let passed = false
+        const existing = async (): Promise<Response> => {
+          passed = true
+          await next()
+          return context.res
+        }
+        const thrown = (): boolean => context.error !== undefined
+        const response = await around(route, context.req.raw, context.env, existing, thrown)
+        if (!passed) return response
+        // Hono ignores what a middleware returns after `next`, and merges the headers of a response that is replaced.
+        context.res = undefined
+        context.res = response
+        return undefined
       }
-      const thrown = (): boolean => context.error !== undefined
-      const response = await around(route, context.req.raw, context.env, existing, thrown)
-      if (!passed) return response
-      // Hono ignores what a middleware returns after `next`, and merges the headers of a response that is replaced.
-      context.res = undefined
-      context.res = response
-      return undefined
     },
     call<C extends OpenCall>(route: Route<C>, request: Request): C {
       const held = calls.get(request)

@@ -1,4 +1,4 @@
-import type { ScopeCatalogue } from '@gatewright/kernel'
+import { knownOptions, type ScopeCatalogue } from '@gatewright/kernel'
 import { authenticator, sessionCredential } from './credentials.ts'
 import { conclude, enter, type Exchange, type Stage, type Works } from './exchange.ts'
 import type {
@@ -15,7 +15,7 @@ import type {
   WriteGateOptions,
 } from './gate-types.ts'
 import { checkedSchemas } from './input.ts'
-import { checkedOptions } from './options.ts'
+import { checkedOptions, GATE_OPTIONS } from './options.ts'
 import type { AccessLike, Credential, GuardedRule, GuardPart, SpendGuardPart } from './parts.ts'
 import type { Recording } from './record.ts'
 import { makeRoute, type RouteParts } from './route.ts'
@@ -64,7 +64,11 @@ export function gate(options: object = {}): never {
 }
 
 function gateOf(options: Options): AnyGate {
-  const works: Works = { settings: checkedOptions(options), aliases: options.aliases, draining: false }
+  const works: Works = {
+    settings: checkedOptions(knownOptions('gate', options, GATE_OPTIONS)),
+    aliases: options.aliases,
+    draining: false,
+  }
   const entered = new WeakMap<object, Stage<Exchange>>()
   return {
     ...declarations(works, checkedParts(options)),

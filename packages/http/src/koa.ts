@@ -1,8 +1,10 @@
+import { knownOptions } from '@gatewright/kernel'
 import type { TrustedProxies } from './address.ts'
 import { wire, type Answer } from './answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, isStream, streamRefusal } from './captured.ts'
 import { nodeFacts, type CanonicalFacts, type NodeRequest, type RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
+import { BODY_OPTION, checkGate } from './mounting.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { goneSignal, type NodeResponse } from './node-response.ts'
 import type { Outcome } from './outcome.ts'
@@ -84,14 +86,17 @@ const access: BodyAccess<KoaContext> = {
     return typeof rawBody === 'string' ? Buffer.from(rawBody) : undefined
   },
   hint: 'a parser that sets ctx.request.rawBody (koa-bodyparser) must run before',
+  parser: 'a body parser such as koa-bodyparser',
   parsed: ctx => (ctx.request as ParsedRequest).body,
   assign(ctx, value) {
     ;(ctx.request as ParsedRequest).body = value
   },
 }
 
-/** Binds a gate to Koa. Throws a `TypeError` without `body`. */
-export function koaGate(gate: OpenGate, { body }: { readonly body: BodyChoice }): KoaGate {
+/** Binds a gate to Koa. Throws a `TypeError` without a gate or `body`. */
+export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
+  checkGate('koaGate', gate)
+  const { body } = knownOptions('koaGate', options, BODY_OPTION)
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)

@@ -1,5 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { parseJsonObject, readRawBody } from './body.ts'
+import { isJson, parseJsonObject, readRawBody } from './body.ts'
 import { deny } from './codes.ts'
 import type { NodeRequest } from './facts.ts'
 import { jsonFault } from './json-fault.ts'
@@ -19,6 +19,8 @@ export interface BodyAccess<R> {
   kept(request: R): Uint8Array | undefined
   /** How to keep them, for the error of a mistake. */
   readonly hint: string
+  /** The usual parser, for the error of a mistake. */
+  readonly parser: string
   parsed(request: R): unknown
   assign(request: R, value: unknown): void
 }
@@ -44,7 +46,7 @@ export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: Body
   const bytes = async (request: R): Promise<Verdict<Uint8Array>> => {
     const node = access.node(request)
     if (body === 'kept') return keptBytes(request, access)
-    if (body === 'parsed') return parsedBytes(access.parsed(request))
+    if (body === 'parsed') return parsedBytes(access.parsed(request), node, access.parser)
     if (!node.readableEnded) return readRawBody(node, limitBytes)
     throw new TypeError("body 'stream': another parser has read this request; mount the gate before it")
   }
@@ -61,8 +63,18 @@ export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: Body
   }
 }
 
-/** The stated fall-back: what the parsed body is written as. No body is no bytes. Denial: `invalid_request`, as `parseJsonObject`. */
-export function parsedBytes(parsed: unknown): Verdict<Uint8Array> {
+/**
+ * The stated fall-back: what the parsed body is written as. No body is no bytes. Denials: `invalid_request`, as
+ * `parseJsonObject`, and `unsupported_media_type` for a body that is not JSON and of which nothing was parsed. Throws a `TypeError` for JSON that
+ * no parser has read: all such bodies would count as one, an empty one.
+ */
+export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string): Verdict<Uint8Array> {
+  if (isNothing(parsed) && hasBody(node)) {
+    if (!isJson(node.headers['content-type'])) return notJson
+    if (parsed === undefined) {
+      throw new TypeError(`body 'parsed': no parser has read this request: mount ${parser} before the gate`)
+    }
+  }
   // `JSON.stringify` recurses: a body nested deep enough would end it with a RangeError.
   const fault = jsonFault(parsed)
   if (fault) return deny('invalid_request', fault.message, { field: fault.field })
@@ -71,12 +83,37 @@ export function parsedBytes(parsed: unknown): Verdict<Uint8Array> {
   )
 }
 
+/** What parsers leave where they read nothing: undefined, and some of them an empty object, as also for uploads of files only. */
+function isNothing(parsed: unknown): boolean {
+  if (parsed === undefined) return true
+  return (
+    typeof parsed === 'object' &&
+    parsed !== null &&
+    !Array.isArray(parsed) &&
+    Object.keys(parsed).length === 0
+  )
+}
+
+/** For a body that nobody has read. */
+export const notJson: Verdict<never> = deny(
+  'unsupported_media_type',
+  'send the body as Content-Type: application/json in UTF-8',
+)
+
+/** Whether a request has a body. One of HTTP/2 need not announce it: there its headers end the stream or do not. */
+export function hasBody(request: NodeRequest): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+  if (encoding !== undefined) return true
+  if (length !== undefined) return length !== '0'
+  const { stream } = request as { stream?: { readonly endAfterHeaders?: boolean } }
+  return stream?.endAfterHeaders === false
+}
+
 function keptBytes<R>(request: R, access: BodyAccess<R>): Verdict<Uint8Array> {
   const bytes = access.kept(request)
   if (bytes) return allow(bytes)
   const node = access.node(request)
-  const { 'content-length': length, 'transfer-encoding': encoding } = node.headers
-  if ((length === undefined || length === '0') && encoding === undefined) return allow(new Uint8Array())
+  if (!hasBody(node)) return allow(new Uint8Array())
   if (node.readableEnded) throw new TypeError(`body 'kept': ${access.hint}`)
-  return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
+  return notJson
 }

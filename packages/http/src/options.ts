@@ -1,4 +1,4 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, type OptionNames } from '@gatewright/kernel'
 import { trustedProxies, type TrustedProxies } from './address.ts'
 import type { ErrorShape } from './answer.ts'
 import type { Observe } from './decision.ts'
@@ -35,6 +35,41 @@ export interface CommonOptions {
   readonly observe?: Observe
   /** Where failures go. Default: one line on stderr with the error's name, code and message. */
   readonly report?: (failure: Failure) => void
+}
+
+const COMMON_OPTIONS: OptionNames<CommonOptions> = {
+  errors: true,
+  trustProxy: true,
+  requireHttps: true,
+  bodyLimitBytes: true,
+  answerLimitBytes: true,
+  exposeHeaders: true,
+  render: true,
+  observe: true,
+  report: true,
+}
+
+type PartName =
+  | 'aliases'
+  | 'guard'
+  | 'scopes'
+  | 'idempotency'
+  | 'accountOf'
+  | 'credentials'
+  | 'transactions'
+  | 'spendStorage'
+
+/** The names of every gate's options. `gate` does not compile where one is missing here. */
+export const GATE_OPTIONS: OptionNames<CommonOptions> & Readonly<Record<PartName, true>> = {
+  ...COMMON_OPTIONS,
+  aliases: true,
+  guard: true,
+  scopes: true,
+  idempotency: true,
+  accountOf: true,
+  credentials: true,
+  transactions: true,
+  spendStorage: true,
 }
 
 /** Checked options. */

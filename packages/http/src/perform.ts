@@ -3,6 +3,7 @@ import type { HeaderField } from './answer.ts'
 import type { Stage } from './exchange.ts'
 import type { RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
+import { checkMounted } from './mounting.ts'
 import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
 import type { Admitted, Authorised, CompleteRoute, OpenCall, Route } from './stages.ts'
@@ -54,13 +55,19 @@ export async function admit<C extends OpenCall>(
   return route.admit(authorised.value, { params, readBody, signal, written })
 }
 
-/** What a handler came to. Throws a `TypeError` for what is no answer. */
-export function outcomeOf(given: HandlerAnswer): Outcome {
-  if (given !== undefined && given !== null && 'ok' in given) return { kind: 'denial', denial: given }
-  if (!Number.isInteger(given?.status))
-    throw new TypeError('a handler must return { status, headers?, body? } or a denial')
-  const { status, headers = [], body } = given
-  return { kind: 'answer', answer: { status, headers, body } }
+/** What a handler came to. Throws a `TypeError` that names the operation for what is no answer. */
+export function outcomeOf(operation: string, given: HandlerAnswer): Outcome {
+  const returned: unknown = given
+  if (typeof returned === 'object' && returned !== null) {
+    if ('ok' in given) return { kind: 'denial', denial: given }
+    const { status, headers = [], body } = given
+    if (Number.isInteger(status)) return { kind: 'answer', answer: { status, headers, body } }
+  }
+  const kind = returned === null ? 'null' : typeof returned
+  const what = kind === 'object' ? 'an object without a status' : kind
+  throw new TypeError(
+    `${operation}: the handler must return { status, headers?, body? } or a denial, not ${what}`,
+  )
 }
 
 /** Runs a handler that returns its answer, and ends the run by it. */
@@ -89,25 +96,25 @@ export async function perform<C extends OpenCall>(
   return admitted.ok ? finish(admitted.value, run) : admitted.answer
 }
 
-/**
- * What a mounted route runs: its own handler, or the one given. Throws a `TypeError` for a route that has neither or would
- * have two.
- */
+/** What a mounted route runs: its own handler, or the one given. Throws a `TypeError` for a route with none or two. */
 export function runOf<C extends OpenCall>(
   route: Route<C>,
   handler: Handler<C> | undefined,
 ): (call: C) => Promise<Outcome> {
+  checkMounted(route)
   const { run } = route as Partial<CompleteRoute<C>>
+  const { operation } = route
   if (run && handler)
-    throw new TypeError(`${route.operation} brings its handler along: handle(route) takes no other`)
+    throw new TypeError(`${operation} brings its handler along: handle(route) takes no other`)
   if (run) return run
   if (typeof handler !== 'function')
-    throw new TypeError(`${route.operation}: handle(route, handler) needs a handler`)
-  return async call => outcomeOf(await handler(call))
+    throw new TypeError(`${operation}: its handler must be a function, not ${typeof handler}`)
+  return async call => outcomeOf(operation, await handler(call))
 }
 
-/** Refuses to guard an existing handler by a route that has a handler of its own. Throws a `TypeError`. */
-export function checkGuarding<C extends OpenCall>(route: Route<C>): Route<C> {
+/** Checks a route that guards existing handlers. Throws a `TypeError` for one that has a handler of its own. */
+export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
+  checkMounted(route, ...existing)
   if ('run' in route)
     throw new TypeError(`${route.operation} brings its handler along: mount it by handle(route)`)
   return route

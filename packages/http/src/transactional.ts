@@ -56,7 +56,7 @@ export async function runTransaction(parts: TransactionalParts, call: Call): Pro
       async (tx, { effectId, fence }) => {
         const spends: SpentLike[] = []
         const spender = spenderOf(parts, call, { tx, effectId, spends })
-        made = outcomeOf(await handler(call, { tx, effectId, fence, prepared, ...spender }))
+        made = outcomeOf(operation, await handler(call, { tx, effectId, fence, prepared, ...spender }))
         return { ...keptForm(made), ...(spends.length > 0 ? { spends } : {}) }
       },
       prepare && (() => ready(prepare)),

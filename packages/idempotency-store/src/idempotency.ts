@@ -1,9 +1,9 @@
-import type { EpochMs, Verdict } from '@gatewright/kernel'
+import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { decide, modeOf, type Way } from './decide.ts'
 import { end, keeping, type Outcome } from './ending.ts'
-import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
+import { checkedOptions, COMMON_OPTIONS, type CommonOptions, type Settings } from './options.ts'
 import { identify, type RequestFacts } from './request.ts'
 import type { KeptAnswer } from './runs.ts'
 import type { Begun, IdempotencyStorage } from './storage/port.ts'
@@ -12,6 +12,8 @@ import type { Begun, IdempotencyStorage } from './storage/port.ts'
 export interface IdempotencyOptions extends CommonOptions {
   readonly storage: IdempotencyStorage
 }
+
+const OPTIONS: OptionNames<IdempotencyOptions> = { ...COMMON_OPTIONS, storage: true }
 
 /** The right to run a write once. Plain data. */
 export interface Claim {
@@ -68,10 +70,15 @@ export interface Idempotency {
   drained(): Promise<void>
 }
 
-/** Idempotent writes whose effect and record live in different places. */
+/** Idempotent writes whose effect and record live in different places. Throws a `TypeError` for a wrong option. */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
+  const { storage } = knownOptions('createIdempotency', options, OPTIONS)
+  if (typeof storage?.begin !== 'function' || typeof storage.end !== 'function') {
+    throw new TypeError(
+      'createIdempotency: storage must be an IdempotencyStorage, such as memoryStorage() or postgresStorage(db)',
+    )
+  }
   const settings = checkedOptions(options)
-  const { storage } = options
   const mode = modeOf(settings, storage)
   const now = (): number => settings.clock.now()
   const way: Way<Extract<Begun, { state: 'started' }>, Begin> = {

@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@gatewright/kernel'
+import { systemClock, type Clock, type OptionNames } from '@gatewright/kernel'
 import type { KeepOptions } from './answer.ts'
 import type { FingerprintMode } from './fingerprint.ts'
 import type { KeyLength } from './key.ts'
@@ -41,6 +41,23 @@ export interface CommonOptions {
   readonly recover?: (lost: LostRun) => Promise<Recovered>
   /** How waiters wait; for tests. */
   readonly timer?: Timer
+}
+
+/** Their names. */
+export const COMMON_OPTIONS: OptionNames<CommonOptions> = {
+  clock: true,
+  minKeyLength: true,
+  maxKeyLength: true,
+  lockMs: true,
+  retentionMs: true,
+  waitMs: true,
+  maxWaiters: true,
+  storedHeaders: true,
+  maxAnswerBytes: true,
+  maxHeldBytes: true,
+  fingerprint: true,
+  recover: true,
+  timer: true,
 }
 
 /** Checked options. */

@@ -1,11 +1,11 @@
-import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, knownOptions, type Verdict, type OptionNames } from '@gatewright/kernel'
 import { confined, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { controlsTransaction } from './control.ts'
 import { decide, modeOf, type Attempt, type Started, type Way } from './decide.ts'
 import { keeping } from './ending.ts'
-import { checkedOptions, type CommonOptions } from './options.ts'
+import { checkedOptions, COMMON_OPTIONS, type CommonOptions } from './options.ts'
 import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
 import type { TransactionStorage } from './storage/port.ts'
 
@@ -16,6 +16,8 @@ export interface TransactionalOptions extends CommonOptions {
   /** The record in an open transaction: `postgresTransactionStorage` or `sqliteStorage`. */
   readonly storage: (tx: SqlTransaction) => TransactionStorage
 }
+
+const OPTIONS: OptionNames<TransactionalOptions> = { ...COMMON_OPTIONS, db: true, storage: true }
 
 /** What the handler is given beside its transaction. */
 export interface RunFacts {
@@ -75,8 +77,16 @@ const LOOK: Handler = async () => ({ status: 503, headers: [], body: '' })
 
 /** Idempotent writes that commit exactly once, with the business rows they make. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
+  const { db, storage } = knownOptions('createTransactionalIdempotency', options, OPTIONS)
+  if (typeof db?.transaction !== 'function') {
+    throw new TypeError('createTransactionalIdempotency: db must be a SqlClient, such as fromPgPool(pool)')
+  }
+  if (typeof storage !== 'function') {
+    throw new TypeError(
+      'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionStorage',
+    )
+  }
   const settings = checkedOptions(options)
-  const { db, storage } = options
   const mode = modeOf(settings, storage(db))
 
   // Both are made once: V8 compiles what is made for each run again after each collection.

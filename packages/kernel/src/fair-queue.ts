@@ -1,4 +1,5 @@
 import { Fault } from './fault.ts'
+import { knownOptions, type OptionNames } from './options.ts'
 
 /** Bounds of a fair queue. */
 export interface FairQueueOptions {
@@ -10,6 +11,13 @@ export interface FairQueueOptions {
   readonly waitingPerClass: number
   /** After this many ms of jobs, the event loop has a turn before the next job starts. 0: one job per turn. */
   readonly turnMs: number
+}
+
+const OPTIONS: OptionNames<FairQueueOptions> = {
+  atOnce: true,
+  waiting: true,
+  waitingPerClass: true,
+  turnMs: true,
 }
 
 /** What `runQueued` answers instead of running the job, because the job's class takes more than its share. */
@@ -36,6 +44,7 @@ interface WaitingJob {
 
 /** Makes a fair queue. The bounds are the caller's to check. */
 export function createFairQueue(bounds: FairQueueOptions): FairQueue {
+  knownOptions('createFairQueue', bounds, OPTIONS)
   return { bounds, queues: new Map(), queued: 0, active: 0, turnStarted: 0, inTurn: false }
 }
 

@@ -1,4 +1,4 @@
-import type { EpochMs } from '@gatewright/kernel'
+import { knownOptions, type EpochMs, type OptionNames } from '@gatewright/kernel'
 
 /** A deprecated name works as before; answers to calls that use it say so. */
 export interface Deprecated {
@@ -11,6 +11,12 @@ export interface Deprecated {
   readonly sunset?: EpochMs
   /** A page for people, as an http(s) URL or a path: `Link` with `rel="deprecation"`. */
   readonly link?: string
+}
+
+const DEPRECATED: OptionNames<Deprecated> = {
+  deprecatedSince: true,
+  sunset: true,
+  link: true,
 }
 
 /** How an old name is treated: works and says nothing, works and says that it is deprecated, or answers 410. */
@@ -31,6 +37,9 @@ export interface RequestFieldRename extends Rename {
   readonly ignoreCase?: boolean
 }
 
+const RENAME: OptionNames<Rename> = { from: true, to: true, mode: true }
+const REQUEST_FIELD: OptionNames<RequestFieldRename> = { ...RENAME, operation: true, ignoreCase: true }
+
 /** A scope that has another name now, or none (`to: null`): then it is accepted and grants nothing. */
 export interface ScopeRename {
   /** The kind of credential it is asked for. */
@@ -39,6 +48,8 @@ export interface ScopeRename {
   readonly to: string | null
   readonly mode: AliasMode
 }
+
+const SCOPE: OptionNames<ScopeRename> = { ...RENAME, surface: true }
 
 /** Every old name of an API, as data. A list that is left out is empty. */
 export interface AliasTable {
@@ -55,6 +66,16 @@ export interface AliasTable {
   readonly scopes?: readonly ScopeRename[]
   /** Names of security schemes in the API description. */
   readonly schemes?: readonly Rename[]
+}
+
+const TABLE: OptionNames<AliasTable> = {
+  prefixes: true,
+  paths: true,
+  headers: true,
+  requestFields: true,
+  answerFields: true,
+  scopes: true,
+  schemes: true,
 }
 
 /** What kind of name an alias is. */
@@ -79,30 +100,43 @@ export interface AliasUse {
   readonly successor?: string
 }
 
-type Row = Pick<Alias, 'from' | 'to' | 'mode'>
+/** A row of any list. */
+interface Row extends Pick<Alias, 'from' | 'to' | 'mode'> {
+  readonly operation?: string
+  readonly surface?: string
+}
 
 function rows<R extends Row>(
+  name: keyof AliasTable,
   kind: AliasKind,
   list: readonly R[] = [],
-  withinOf: (row: R) => string = () => '',
+  names: OptionNames<R>,
 ): Alias[] {
-  return list.map(row => {
-    const { from, to, mode } = row
-    const within = withinOf(row)
+  if (!Array.isArray(list)) throw new TypeError(`alias table ${name} must be a list, not ${typeof list}`)
+  return list.map((row: R, index) => {
+    const where = `alias table ${name}[${index}]`
+    const { from, to, mode, operation, surface } = knownOptions<Row>(where, row, names as OptionNames<Row>)
+    if (typeof mode === 'object') knownOptions(`${where} mode`, mode, DEPRECATED)
+    const within = operation ?? surface ?? ''
     return { id: [kind, within, from].filter(part => part !== '').join(':'), kind, within, from, to, mode }
   })
 }
 
-/** Lists a table's rows, kind by kind. */
+/** Lists a table's rows, kind by kind. Throws a `TypeError` for a member that no table, row or mode has. */
 export function listAliases(table: AliasTable): readonly Alias[] {
+  const { prefixes, paths, headers, requestFields, answerFields, scopes, schemes } = knownOptions(
+    'alias table',
+    table,
+    TABLE,
+  )
   return [
-    ...rows('prefix', table.prefixes),
-    ...rows('path', table.paths),
-    ...rows('header', table.headers),
-    ...rows('request-field', table.requestFields, row => row.operation),
-    ...rows('answer-field', table.answerFields),
-    ...rows('scope', table.scopes, row => row.surface),
-    ...rows('scheme', table.schemes),
+    ...rows('prefixes', 'prefix', prefixes, RENAME),
+    ...rows('paths', 'path', paths, RENAME),
+    ...rows('headers', 'header', headers, RENAME),
+    ...rows('requestFields', 'request-field', requestFields, REQUEST_FIELD),
+    ...rows('answerFields', 'answer-field', answerFields, RENAME),
+    ...rows('scopes', 'scope', scopes, SCOPE),
+    ...rows('schemes', 'scheme', schemes, RENAME),
   ]
 }
 

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import { keyDigest, systemClock, type Clock, type EpochMs } from '@gatewright/kernel'
+import {
+  keyDigest,
+  knownOptions,
+  systemClock,
+  type Clock,
+  type EpochMs,
+  type OptionNames,
+} from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
 /** Options of `createUsageLog`. */
@@ -16,6 +23,14 @@ export interface UsageLogOptions {
   readonly maxPairs?: number
   /** Told when a write fails; the batch is kept and sent again after `flushMs`. Default: nothing. */
   readonly onFailure?: (error: unknown) => void
+}
+
+const OPTIONS: OptionNames<UsageLogOptions> = {
+  storage: true,
+  clock: true,
+  flushMs: true,
+  maxPairs: true,
+  onFailure: true,
 }
 
 /** Gathers uses of old names and writes them in batches, off the path of requests. */
@@ -52,7 +67,13 @@ function bounded(name: string, value: number, least: number, most: number): numb
  * since it went down. The timer does not hold the process.
  */
 export function createUsageLog(options: UsageLogOptions): UsageLog {
-  const { storage, clock = systemClock, onFailure = () => undefined } = options
+  const {
+    storage,
+    clock = systemClock,
+    onFailure = () => undefined,
+  } = knownOptions('createUsageLog', options, OPTIONS)
+  if (typeof storage?.add !== 'function')
+    throw new TypeError('createUsageLog: storage must be an AliasUsageStorage')
   const flushMs = bounded('flushMs', options.flushMs ?? 5_000, 100, 600_000)
   const maxPairs = bounded('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
   const writer = randomUUID()

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '@gatewright/kernel'
+import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
 import { pickRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import { startChores, type Chore, type RunningChores } from './background.ts'
@@ -46,6 +46,12 @@ export interface StartOptions {
   readonly clock?: Clock
 }
 
+const OPTIONS: OptionNames<StartOptions> = {
+  observe: true,
+  report: true,
+  clock: true,
+}
+
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep an idle connection, so that none reuses one that is just being closed here. */
 const KEEP_ALIVE_MS = 65_000
@@ -58,6 +64,7 @@ const FIRST_ROUNDS_MS = 2000
  * host has the data folder.
  */
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
+  knownOptions('startHost', options, OPTIONS)
   const stores = await openStores(config)
   const container = await hostContainer(config, stores, options.clock)
   const guard = container.get(token.GUARD)

@@ -1,10 +1,17 @@
-import { fromClaims, SESSION_TOKEN_TYPE, systemClock, type Clock } from '@gatewright/kernel'
+import {
+  fromClaims,
+  knownOptions,
+  SESSION_TOKEN_TYPE,
+  systemClock,
+  type Clock,
+  type OptionNames,
+} from '@gatewright/kernel'
 import type { RateSource } from './amount.ts'
 import { integer } from './integer.ts'
-import type { FailureOptions } from './limits/failures.ts'
-import type { LimitOptions } from './limits/options.ts'
+import { FAILURE_OPTIONS, type FailureOptions } from './limits/failures.ts'
+import { LIMIT_OPTIONS, type LimitOptions } from './limits/options.ts'
 import type { PolicySource } from './policy/chain.ts'
-import type { RevocationOptions } from './revocation/revocation.ts'
+import { knownRevocation, type RevocationOptions } from './revocation/revocation.ts'
 import type { SpendStorage } from './storage/port.ts'
 import type { KeySource } from './token/keys.ts'
 import type { SessionReader } from './token/verify.ts'
@@ -55,6 +62,29 @@ export interface GuardOptions {
   readonly realm?: string
 }
 
+const OPTIONS: OptionNames<GuardOptions> = {
+  issuer: true,
+  audience: true,
+  keys: true,
+  policies: true,
+  limits: true,
+  failedCredentials: true,
+  revocation: true,
+  spend: true,
+  rates: true,
+  storeTimeoutMs: true,
+  clock: true,
+  typ: true,
+  readSession: true,
+  rsaAlgorithm: true,
+  clockToleranceSeconds: true,
+  maxTokenBytes: true,
+  cacheEntries: true,
+  cacheBytes: true,
+  cacheSeconds: true,
+  realm: true,
+}
+
 /** Options with every default filled in. */
 export type CheckedOptions = Required<Omit<GuardOptions, 'spend'>> & {
   readonly spend: SpendStorage | undefined
@@ -72,8 +102,21 @@ function text(name: string, value: unknown): string {
   return value
 }
 
+function knownLimits(limits: readonly LimitOptions[]): readonly LimitOptions[] {
+  if (!Array.isArray(limits)) throw new TypeError(`createGuard: limits must be a list, not ${typeof limits}`)
+  return limits.map((limit: LimitOptions, index) =>
+    knownOptions(`createGuard limits[${index}]`, limit, LIMIT_OPTIONS),
+  )
+}
+
+function knownFailureOptions(options: FailureOptions | 'off'): FailureOptions | 'off' {
+  return options === 'off' ? options : knownOptions('createGuard failedCredentials', options, FAILURE_OPTIONS)
+}
+
 /** Checks options once, at construction, and fills in defaults. Throws a `TypeError` that names the option. */
 export function checkedOptions(options: GuardOptions): CheckedOptions {
+  knownOptions('createGuard', options, OPTIONS)
+  const { limits = DEFAULT_LIMITS, failedCredentials = {}, revocation = { mode: 'off' } } = options
   if (typeof options.keys !== 'function') {
     throw new TypeError(`keys must be a function, not ${typeof options.keys}`)
   }
@@ -82,9 +125,9 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     audience: text('audience', options.audience),
     keys: options.keys,
     policies: options.policies ?? (async () => []),
-    limits: options.limits ?? DEFAULT_LIMITS,
-    failedCredentials: options.failedCredentials ?? {},
-    revocation: options.revocation ?? { mode: 'off' },
+    limits: knownLimits(limits),
+    failedCredentials: knownFailureOptions(failedCredentials),
+    revocation: knownRevocation(revocation),
     spend: options.spend,
     rates: options.rates ?? (() => undefined),
     storeTimeoutMs: integer('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),

@@ -1,4 +1,4 @@
-import type { EpochMs, Verdict } from '@gatewright/kernel'
+import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
 import { actorOf, notesOn } from './audit.ts'
 import { ended, notFound, written, type Accounts, type Decision } from './account.ts'
 import {
@@ -30,6 +30,11 @@ export interface KeyChange {
   readonly policy?: unknown
 }
 
+const CHANGE: OptionNames<KeyChange> = {
+  scopes: true,
+  policy: true,
+}
+
 /** Makes the verbs that change and revoke keys. */
 export function createKeyChanger(
   options: CheckedOptions,
@@ -43,6 +48,7 @@ export function createKeyChanger(
 
   return {
     async changeKey(caller, keyId, change) {
+      knownOptions('changeKey', change, CHANGE)
       const accountId = await accountOf(caller, keyId)
       if (accountId === undefined) return notFound
       const policyId = `pol_${randomBase62(16)}`

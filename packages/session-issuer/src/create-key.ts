@@ -1,4 +1,12 @@
-import { isStorableText, type EpochMs, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import {
+  isStorableText,
+  knownOptions,
+  type EpochMs,
+  type Session,
+  type Surface,
+  type Verdict,
+  type OptionNames,
+} from '@gatewright/kernel'
 import { together, type Accounts, type Decision } from './account.ts'
 import { actorOf, notesOn } from './audit.ts'
 import { isSession, scopesWithin, stale, standingOf, type Standing } from './authority.ts'
@@ -32,6 +40,18 @@ export interface KeyRequest {
   readonly expiresAt?: EpochMs
 }
 
+const REQUEST: OptionNames<KeyRequest> = {
+  surface: true,
+  accountId: true,
+  userId: true,
+  walletAddress: true,
+  scopes: true,
+  policy: true,
+  parent: true,
+  rootBy: true,
+  expiresAt: true,
+}
+
 /** A new key. `text` is the only copy of its secret. */
 export interface CreatedKey {
   readonly key: ApiKey
@@ -46,6 +66,7 @@ export function createKeyMaker(
   accounts: Accounts,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
+    knownOptions('createKey', request, REQUEST)
     const { parent, rootBy = 'operator' } = request
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)

@@ -1,11 +1,13 @@
 import {
   allow,
   isStorableText,
+  knownOptions,
   SESSION_TOKEN_TYPE,
   toClaims,
   type EpochMs,
   type Session,
   type Verdict,
+  type OptionNames,
 } from '@gatewright/kernel'
 import { CompactSign } from 'jose'
 import { actorOf, entryMaker, noteOn } from './audit.ts'
@@ -43,6 +45,14 @@ export interface SessionRequest {
   readonly label?: string
 }
 
+const REQUEST: OptionNames<SessionRequest> = {
+  scopes: true,
+  policy: true,
+  ttlSeconds: true,
+  subject: true,
+  label: true,
+}
+
 /** A new session and its token. */
 export interface IssuedSession {
   readonly token: string
@@ -59,6 +69,7 @@ export function createSessionIssuer(
   const { sessions, clock } = options
   const entryOf = entryMaker(options.auditRetentionDays)
   return async (by, request = {}) => {
+    knownOptions('issueSession', request, REQUEST)
     const refusal = check(by, request)
     if (refusal) return refusal
     const now = clock.now()

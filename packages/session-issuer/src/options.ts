@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from '@gatewright/kernel'
+import { knownOptions, systemClock, type Clock, type OptionNames } from '@gatewright/kernel'
 import { checkedKeyPrefix, type Environment } from './key-text.ts'
 import type { Pepper } from './peppers.ts'
 import type { AuditStorage } from './storage/audit-port.ts'
@@ -52,11 +52,37 @@ export interface IssuerOptions {
   readonly lastUsedFlushMs?: number
 }
 
+const OPTIONS: OptionNames<IssuerOptions> = {
+  issuer: true,
+  audience: true,
+  environment: true,
+  keyPrefix: true,
+  peppers: true,
+  keys: true,
+  sessions: true,
+  audit: true,
+  signingKeys: true,
+  algorithm: true,
+  clock: true,
+  maxLiveKeys: true,
+  maxKeysBelow: true,
+  jwksMaxAgeSeconds: true,
+  signingKeyRefreshMs: true,
+  clockSkewMs: true,
+  keyCacheMs: true,
+  keyCacheSize: true,
+  endedKeyRetentionMs: true,
+  auditRetentionDays: true,
+  signingKeyDays: true,
+  lastUsedFlushMs: true,
+}
+
 /** The options with their defaults filled in. */
 export type CheckedOptions = Required<IssuerOptions>
 
 /** Checks the options. Throws a `TypeError` that names the option, its bound and the type given. */
 export function checkedOptions(options: IssuerOptions): CheckedOptions {
+  knownOptions('createIssuer', options, OPTIONS)
   for (const name of ['issuer', 'audience'] as const) {
     if (typeof options[name] !== 'string' || options[name] === '') {
       throw new TypeError(`${name} must be a non-empty text, not ${typeof options[name]}`)
@@ -69,7 +95,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     throw new TypeError('algorithm must be "EdDSA" or "ES256"')
   }
   for (const name of ['keys', 'sessions', 'audit', 'signingKeys'] as const) {
-    if (typeof options[name] !== 'object') {
+    if (typeof options[name] !== 'object' || options[name] === null) {
       throw new TypeError(`${name} must be a storage, not ${typeof options[name]}`)
     }
   }

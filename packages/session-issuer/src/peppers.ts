@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { knownOptions, type OptionNames } from '@gatewright/kernel'
 
 /** A server-side secret that key digests depend on, so that a copied database alone verifies no key. */
 export interface Pepper {
@@ -7,6 +8,8 @@ export interface Pepper {
   /** At least 32 bytes of UTF-8 or raw bytes. */
   readonly secret: string | Uint8Array
 }
+
+const PEPPER: OptionNames<Pepper> = { id: true, secret: true }
 
 /** A key's secret as it is stored. The scheme stands in front, so that a later one can tell its own. */
 export interface StoredDigest {
@@ -35,7 +38,8 @@ export function createPeppers(peppers: readonly Pepper[]): Peppers {
     throw new TypeError('peppers must be a list of at least one { id, secret }, newest first')
   }
   const byId = new Map<string, KeyObject>()
-  for (const { id, secret } of peppers as readonly Pepper[]) {
+  for (const [index, pepper] of (peppers as readonly Pepper[]).entries()) {
+    const { id, secret } = knownOptions(`createIssuer peppers[${index}]`, pepper, PEPPER)
     if (typeof id !== 'string' || !/^[\w-]{1,32}$/.test(id)) {
       throw new TypeError('peppers: an id must be 1 to 32 of A-Z, a-z, 0-9, - and _')
     }

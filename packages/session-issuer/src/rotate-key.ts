@@ -1,4 +1,4 @@
-import type { EpochMs, Verdict } from '@gatewright/kernel'
+import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
 import { actorOf, notesOn } from './audit.ts'
 import { ended, notFound, together, type Accounts, type Decision } from './account.ts'
 import {
@@ -28,6 +28,10 @@ export interface Rotation {
   readonly overlapSeconds?: number
 }
 
+const ROTATION: OptionNames<Rotation> = {
+  overlapSeconds: true,
+}
+
 /**
  * Makes the verb that replaces a key by a successor with the same rights, policies, place and end. Allowed to the
  * key itself, to the operator, and to whoever holds all of its rights from above; never to a session of the key,
@@ -40,7 +44,8 @@ export function createKeyRotator(
   peppers: Peppers,
   accounts: Accounts,
 ): (caller: Caller, keyId: string, rotation?: Rotation) => Promise<Verdict<CreatedKey, IssuerDenial>> {
-  return async (caller, keyId, { overlapSeconds = 0 } = {}) => {
+  return async (caller, keyId, rotation = {}) => {
+    const { overlapSeconds = 0 } = knownOptions('rotateKey', rotation, ROTATION)
     if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > MAX_OVERLAP_SECONDS) {
       return deny('invalid_request', `overlapSeconds must be an integer from 0 to ${MAX_OVERLAP_SECONDS}`, {
         field: 'overlapSeconds',

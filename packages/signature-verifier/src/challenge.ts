@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Clock, EpochMs } from '@gatewright/kernel'
+import { type Clock, type EpochMs, type OptionNames } from '@gatewright/kernel'
 import type { ChallengeStorage } from './storage/port.ts'
 
 /** Server-issued nonces: which templates need one, and for how long it is good. */
@@ -8,6 +8,12 @@ export interface ChallengeOptions {
   readonly templates: readonly string[]
   /** Life of a challenge in ms, 10 000 to 3 600 000. Default 600 000. */
   readonly ttlMs?: number
+}
+
+/** Their names. */
+export const CHALLENGE_OPTIONS: OptionNames<ChallengeOptions> = {
+  templates: true,
+  ttlMs: true,
 }
 
 /** A nonce that this host will accept once. */

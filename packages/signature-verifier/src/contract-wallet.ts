@@ -1,4 +1,4 @@
-import { Fault, runQueued, type REFUSED } from '@gatewright/kernel'
+import { Fault, knownOptions, runQueued, type REFUSED, type OptionNames } from '@gatewright/kernel'
 import { isAddress } from './address.ts'
 import { checkedQueue, checkedInteger } from './check.ts'
 import type { UnwrappedSignature } from './erc6492.ts'
@@ -26,6 +26,11 @@ export interface ContractWalletChain {
   readonly factories?: readonly string[]
 }
 
+const CHAIN: OptionNames<ContractWalletChain> = {
+  rpc: true,
+  factories: true,
+}
+
 /** Contract wallets: which chains, and bounds on asking them. */
 export interface ContractWalletOptions {
   /** By chain id. Only these are asked. */
@@ -38,6 +43,14 @@ export interface ContractWalletOptions {
   readonly waiting?: number
   /** Questions of one address class that may wait, 1 to `waiting`. Default 8. */
   readonly waitingPerClass?: number
+}
+
+const OPTIONS: OptionNames<ContractWalletOptions> = {
+  chains: true,
+  timeoutMs: true,
+  atOnce: true,
+  waiting: true,
+  waitingPerClass: true,
 }
 
 /** Asks wallets on allow-listed chains. */
@@ -81,6 +94,7 @@ const GAS = '0xb71b00'
 
 /** Checks the options and makes the asking part. Throws a `TypeError` for an option out of bounds. */
 export function contractWallets(options: ContractWalletOptions): ContractWallets {
+  knownOptions('createVerifier contractWallets', options, OPTIONS)
   const timeoutMs = checkedInteger('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const { atOnce = 16, waiting, waitingPerClass } = options
   const queue = checkedQueue('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
@@ -112,8 +126,9 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
   if (typeof chains !== 'object' || chains === null)
     throw new TypeError('contractWallets.chains must be given')
   const checked = new Map<string, Chain>()
-  for (const [key, { rpc, factories = [] }] of Object.entries(chains)) {
+  for (const [key, chain] of Object.entries(chains)) {
     const id = checkedInteger('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
+    const { rpc, factories = [] } = knownOptions(`createVerifier contractWallets.chains.${id}`, chain, CHAIN)
     if (typeof rpc?.request !== 'function')
       throw new TypeError(`contractWallets.chains.${id}.rpc must have request()`)
     const wrong = factories.find(factory => !isAddress(factory))

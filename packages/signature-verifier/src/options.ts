@@ -1,5 +1,5 @@
-import { systemClock, type Clock, type FairQueue } from '@gatewright/kernel'
-import type { ChallengeOptions } from './challenge.ts'
+import { knownOptions, systemClock, type Clock, type FairQueue, type OptionNames } from '@gatewright/kernel'
+import { CHALLENGE_OPTIONS, type ChallengeOptions } from './challenge.ts'
 import { checkedQueue, checkedInteger } from './check.ts'
 import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
 import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
@@ -40,6 +40,21 @@ export interface VerifierOptions {
   readonly challenges?: ChallengeOptions
 }
 
+const OPTIONS: OptionNames<VerifierOptions> = {
+  service: true,
+  nonces: true,
+  clock: true,
+  domain: true,
+  windowMs: true,
+  skewMs: true,
+  templates: true,
+  recover: true,
+  keccak256: true,
+  recoveries: true,
+  contractWallets: true,
+  challenges: true,
+}
+
 /** Bounds on signature checks in one process. Over them: 429 for the flooding address class, see `ProofContext`. */
 export interface RecoveryLimits {
   /** Proofs under recovery at once, 1 to 1024. Default 1: more gains nothing unless `recover` leaves the thread. */
@@ -48,6 +63,12 @@ export interface RecoveryLimits {
   readonly waiting?: number
   /** Proofs of one address class that may wait, 1 to `waiting`. Default 8. */
   readonly waitingPerClass?: number
+}
+
+const RECOVERY_LIMITS: OptionNames<RecoveryLimits> = {
+  atOnce: true,
+  waiting: true,
+  waitingPerClass: true,
 }
 
 /** Options with their defaults. */
@@ -84,10 +105,11 @@ export interface CheckedChallenges {
 }
 
 function checkedChallenges(
-  { templates, ttlMs }: ChallengeOptions,
+  options: ChallengeOptions,
   nonces: NonceStorage,
   known: readonly Template[],
 ): CheckedChallenges {
+  const { templates, ttlMs } = knownOptions('createVerifier challenges', options, CHALLENGE_OPTIONS)
   const storage = nonces as ChallengeStorage
   if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
     throw new TypeError('nonces must be a ChallengeStorage when challenges are given')
@@ -110,13 +132,16 @@ const TURN_MS = { viem: 2, other: 4.5 }
 
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option, its bounds and what came. */
 export function checkedOptions(options: VerifierOptions): CheckedOptions {
+  knownOptions('createVerifier', options, OPTIONS)
   const {
     nonces,
     clock = systemClock,
     recover = recoverWithViem,
     keccak256 = keccakWithJsSha3,
     domain,
+    recoveries = {},
   } = options
+  knownOptions('createVerifier recoveries', recoveries, RECOVERY_LIMITS)
   const bound = domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
   const { templates = [bootstrap, agentBootstrap, ...bound] } = options
   if (typeof nonces?.claim !== 'function') throw new TypeError('nonces must be a NonceStorage')
@@ -144,11 +169,12 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
     recoveryQueue: checkedQueue(
       'recoveries',
-      { atOnce: 1, ...options.recoveries },
+      { ...recoveries, atOnce: recoveries.atOnce ?? 1 },
       recover === recoverWithViem ? TURN_MS.viem : TURN_MS.other,
     ),
-    challenges: options.challenges && checkedChallenges(options.challenges, nonces, templates),
-    contracts: options.contractWallets && contractWallets(options.contractWallets),
+    challenges:
+      options.challenges === undefined ? undefined : checkedChallenges(options.challenges, nonces, templates),
+    contracts: options.contractWallets === undefined ? undefined : contractWallets(options.contractWallets),
     lines: [...new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])].filter(
       field => !KNOWN.has(field),
     ),

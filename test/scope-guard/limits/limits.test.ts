@@ -286,3 +286,11 @@ t.test('bounds the length of store keys', async t => {
   t.match(await guard.check({ authorization }, read), { ok: true })
   t.ok((keys[0] as string).length < 120)
 })
+
+t.test('refuses a limit that does not say whose requests it counts', async t => {
+  for (const per of [undefined, null, 'user', 'Key', 'ip', '']) {
+    const limit = { name: 'writes', points: 1, windowSeconds: 1, per: per as never }
+    const message = `limit writes: per must be key, session, account or address, not ${JSON.stringify(per)}`
+    await t.rejects(bench({ limits: [limit] }), { name: 'TypeError', message })
+  }
+})

@@ -1,6 +1,6 @@
 import { memoryFeed, type FeedEntry, type MemoryFeed } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
-import type { GuardOptions, RevocationFeed } from '@gatewright/scope-guard'
+import { createGuard, type GuardOptions, type RevocationFeed } from '@gatewright/scope-guard'
 import { memoryRevocationFeed } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench } from '../issuer.ts'
@@ -217,4 +217,25 @@ t.test('refuses wrong revocation options at construction', async t => {
     await t.rejects(bench({ revocation: { mode: 'feed', feed, isLive, ...wrong } }), TypeError)
   }
   await t.rejects(bench({ revocation: { mode: 'strict' } as never }), TypeError)
+})
+
+t.test('refuses a mode that it does not know, and options of another mode', async t => {
+  const isLive = async (): Promise<boolean> => true
+  const refused = (revocation: unknown, message: string): void => {
+    const options = { issuer: 'i', audience: 'a', keys: () => undefined, revocation: revocation as never }
+    t.throws(() => createGuard(options), { name: 'TypeError', message })
+  }
+  refused(
+    { mode: 'sctrict', isLive },
+    'createGuard revocation: mode must be off, strict or feed, not "sctrict"',
+  )
+  refused({ isLive }, 'createGuard revocation: mode must be off, strict or feed, not undefined')
+  refused(
+    { mode: 'off', isLive },
+    'createGuard revocation (off): unknown option "isLive". Known options: mode',
+  )
+  refused(
+    { mode: 'strict', isLive, boundMs: 500 },
+    'createGuard revocation (strict): unknown option "boundMs". Known options: mode, isLive',
+  )
 })

@@ -151,3 +151,49 @@ t.test('accepts an RSA modulus of 2,048 bits and more however it is padded, and 
     ),
   )
 })
+
+t.test('takes plain http only to this machine, unless the team says that the network is private', async t => {
+  const open = (address: string, options = {}) => remoteKeys(new URL(address), options)
+  for (const host of [
+    '127.0.0.1',
+    '127.1',
+    '0x7f000001',
+    '127.255.255.254',
+    '[::1]',
+    '[0:0::1]',
+    'localhost',
+    'LOCALHOST',
+  ]) {
+    t.doesNotThrow(() => open(`http://${host}:8080/jwks.json`), host)
+  }
+  for (const host of [
+    ...['issuer.example', '10.0.0.1', '128.0.0.1', '127.0.0.1.example', '127.example', 'localhost.example'],
+    ...['localhost.', 'a.localhost', '[::2]', '[::ffff:127.0.0.1]', '0.0.0.0', '127.0.0.1@issuer.example'],
+  ]) {
+    t.throws(
+      () => open(`http://${host}/jwks.json`),
+      /^remoteKeys: http:\/\/.* can forge tokens: use https:, or set allowHttp: true/,
+    )
+    t.doesNotThrow(() => open(`http://${host}/jwks.json`, { allowHttp: true }))
+    t.doesNotThrow(() => open(`https://${host}/jwks.json`, { allowHttp: undefined }))
+  }
+  t.throws(
+    () => open('http://10.0.0.1/', { allowHttp: 'yes' }),
+    /allowHttp must be true or false, not string/,
+  )
+  t.throws(() => open('ftp://127.0.0.1/'), /must begin with https:, not ftp:/)
+  t.throws(() => remoteKeys('https://issuer.example' as never), /must be a URL, not string/)
+})
+
+t.test(
+  'refuses a local key set that is none at construction; further members of one are ignored (RFC 7517)',
+  async t => {
+    for (const given of [undefined, null, {}, { keys: {} }, [], 'jwks']) {
+      t.throws(
+        () => localKeys(given as never),
+        /localKeys: a key set must be \{ keys: \[\.\.\.\] \} or a function/,
+      )
+    }
+    t.doesNotThrow(() => localKeys({ keys: [], issuedBy: 'us' } as never))
+  },
+)

@@ -1,4 +1,11 @@
-import { Fault, GRACE_MS, warnMemoryStorage, type EpochMs } from '@gatewright/kernel'
+import {
+  Fault,
+  GRACE_MS,
+  knownOptions,
+  warnMemoryStorage,
+  type EpochMs,
+  type OptionNames,
+} from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
 
 /** Options of `memoryStorage`. */
@@ -6,6 +13,8 @@ export interface MemoryStorageOptions {
   /** Most records held at once. Default 10 000; with answers of 256 KiB that is 2.5 GiB, so mind the size. */
   readonly capacity?: number
 }
+
+const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
 
 interface Held {
   readonly fingerprint: string
@@ -21,7 +30,7 @@ interface Held {
  * the write again, with the same `effectId`.
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): IdempotencyStorage {
-  const { capacity = 10_000 } = options
+  const { capacity = 10_000 } = knownOptions('memoryStorage', options, OPTIONS)
   if (!Number.isSafeInteger(capacity) || capacity < 1) {
     throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
   }

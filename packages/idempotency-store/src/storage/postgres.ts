@@ -7,6 +7,7 @@ import {
   type SqlQueries,
   type SqlTransaction,
 } from '@gatewright/kernel/sql'
+import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import type { IdempotencyStorage, TransactionStorage } from './port.ts'
 import { verbsTogether } from './postgres-together.ts'
 import { recordInTransaction } from './postgres-transaction.ts'
@@ -17,6 +18,7 @@ import {
   tableName,
   takeable,
   TAKE_OR_RETURN,
+  SQL_OPTIONS,
   type SqlStorageOptions,
   type SqlVerbs,
 } from './statements.ts'
@@ -32,6 +34,8 @@ export interface PostgresStorageOptions extends SqlStorageOptions {
    */
   readonly together?: boolean
 }
+
+const POSTGRES_OPTIONS: OptionNames<PostgresStorageOptions> = { ...SQL_OPTIONS, together: true }
 
 /**
  * One statement: a live record is read and nothing is written; else the INSERT decides, on the newest version
@@ -57,7 +61,7 @@ function verbsAlone(db: SqlQueries, table: string): SqlVerbs {
  * while others are under way share statements; one that the server refuses is then repeated call by call.
  */
 export function postgresStorage(db: SqlQueries, options: PostgresStorageOptions = {}): IdempotencyStorage {
-  const table = tableName(options)
+  const table = tableName(knownOptions('postgresStorage', options, POSTGRES_OPTIONS))
   const alone = verbsAlone(db, table)
   const { together = true } = options
   return sqlStorage(together && 'transaction' in db ? verbsTogether(db as SqlClient, table, alone) : alone)
@@ -73,6 +77,7 @@ export function postgresTransactionStorage(
   tx: SqlTransaction,
   options: SqlStorageOptions = {},
 ): TransactionStorage {
+  knownOptions('postgresTransactionStorage', options, SQL_OPTIONS)
   return recordInTransaction(tx, () => postgresStorage(tx, { ...options, together: false }), options)
 }
 

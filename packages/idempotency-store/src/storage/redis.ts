@@ -1,4 +1,13 @@
-import { Fault, GRACE_MS, keyDigest, malformedReply, toFault, type EpochMs } from '@gatewright/kernel'
+import {
+  Fault,
+  GRACE_MS,
+  keyDigest,
+  knownOptions,
+  malformedReply,
+  toFault,
+  type EpochMs,
+  type OptionNames,
+} from '@gatewright/kernel'
 import {
   redisScript,
   runScript,
@@ -69,6 +78,8 @@ export interface RedisStorageOptions {
   /** Prefix of every key. Default `gw:idempotency:`. */
   readonly prefix?: string
 }
+
+const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
 
 /** Most keys in one command: the server serves nobody else meanwhile. */
 const MOST_TOGETHER = 32
@@ -169,7 +180,7 @@ async function runTogether(
  * checks one of them. See docs/idempotency.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
-  const { prefix = 'gw:idempotency:' } = options
+  const { prefix = 'gw:idempotency:' } = knownOptions('redisStorage', options, OPTIONS)
   const gathered = (verb: Scripts, alone: (call: KeyCall) => Promise<unknown>) =>
     client.single
       ? gather(MOST_TOGETHER, { alone, together: calls => runTogether(client, verb, calls) })

@@ -6,6 +6,7 @@ import {
   type SqlClient,
   type SqlQueries,
 } from '@gatewright/kernel/sql'
+import { knownOptions } from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
@@ -14,6 +15,7 @@ import {
   tableName,
   takeable,
   TAKE_OR_RETURN,
+  SQL_OPTIONS,
   type SqlStorageOptions,
 } from './statements.ts'
 
@@ -24,7 +26,7 @@ export type { SqlStorageOptions } from './statements.ts'
  * connection where it has one, so that a replay neither queues behind writers nor writes.
  */
 export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
-  const table = tableName(options)
+  const table = tableName(knownOptions('sqliteStorage', options, SQL_OPTIONS))
   const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${takeable('$5')}`
   const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
     values ($1, $2, $3, $5, 'running', $4) ${TAKE_OR_RETURN}`

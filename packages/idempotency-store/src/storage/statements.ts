@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { GRACE_MS, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { GRACE_MS, malformedReply, type EpochMs, type OptionNames } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -16,6 +16,9 @@ export interface SqlStorageOptions {
   /** Prefix of the table, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
+
+/** Their names. */
+export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
 
 /** What a begin sends. */
 export type BeginValues = readonly [

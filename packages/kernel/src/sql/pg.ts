@@ -1,5 +1,6 @@
 import { keyDigest } from '../digest.ts'
 import { Fault, orFault, toFault } from '../fault.ts'
+import { knownOptions, type OptionNames } from '../options.ts'
 import { refuseConfined } from './confine.ts'
 import { sendBatch, takesBatches } from './pg-batch.ts'
 import type { Ends } from './pg-wire.ts'
@@ -39,6 +40,11 @@ export interface PgPoolOptions {
    * Default false: a pooler in transaction mode may not carry prepared statements. Use it with a fixed set of texts.
    */
   readonly prepare?: boolean
+}
+
+const TRANSACTION: OptionNames<SqlTransactionOptions> = { beginLate: true }
+const OPTIONS: OptionNames<PgPoolOptions> = {
+  prepare: true,
 }
 
 /** Runs statements as they are, or by the name of their text. Values are copied: they may wait in a queue. */
@@ -157,14 +163,16 @@ function open(connection: PgConnection, { one, joined }: Runner, late: boolean):
  * Recipe for a `pg` Pool. The pool stays the team's: size, TLS and timeouts are set on it, and it needs an
  * `error` listener, because an idle connection that dies would otherwise end the process.
  */
-export function fromPgPool(pool: PgPool, { prepare = false }: PgPoolOptions = {}): SqlClient {
+export function fromPgPool(pool: PgPool, options: PgPoolOptions = {}): SqlClient {
+  const { prepare = false } = knownOptions('fromPgPool', options, OPTIONS)
   const run = runner(prepare)
   const db: SqlClient = {
     async query(text, values = []) {
       refuseConfined(db)
       return run.one(pool, text, values)
     },
-    async transaction(work, { beginLate = false }: SqlTransactionOptions = {}) {
+    async transaction(work, chosen: SqlTransactionOptions = {}) {
+      const { beginLate = false } = knownOptions('transaction', chosen, TRANSACTION)
       refuseConfined(db)
       const connection = await orFault('postgres', () => pool.connect())
       // The pool listens on idle connections only. One that dies in use emits an error as well as failing its

@@ -1,4 +1,4 @@
-import { Fault, warnMemoryStorage, type EpochMs } from '@gatewright/kernel'
+import { Fault, knownOptions, warnMemoryStorage, type EpochMs, type OptionNames } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryStorage`. */
@@ -7,12 +7,14 @@ export interface MemoryStorageOptions {
   readonly capacity?: number
 }
 
+const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
+
 // A line break sorts below every visible character, so texts sort as their pairs do.
 const keyOf = ({ alias, principal }: AliasUsageKey): string => `${alias}\n${principal}`
 
 /** Usage of one process, gone when it ends. For tests and single-process tools. */
 export function memoryStorage(options: MemoryStorageOptions = {}): AliasUsageStorage {
-  const { capacity = 100_000 } = options
+  const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
   if (!Number.isSafeInteger(capacity) || capacity < 1) {
     throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
   }

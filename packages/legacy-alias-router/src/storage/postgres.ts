@@ -6,8 +6,16 @@ import {
   type SqlClient,
   type SqlQueries,
 } from '@gatewright/kernel/sql'
+import { knownOptions } from '@gatewright/kernel'
 import type { AliasUsageStorage } from './port.ts'
-import { markBatch, sharedVerbs, tables, wasAdded, type SqlStorageOptions } from './statements.ts'
+import {
+  markBatch,
+  sharedVerbs,
+  tables,
+  wasAdded,
+  SQL_OPTIONS,
+  type SqlStorageOptions,
+} from './statements.ts'
 
 export type { SqlStorageOptions } from './statements.ts'
 
@@ -16,7 +24,7 @@ export type { SqlStorageOptions } from './statements.ts'
  * each other and never deadlock; the mark is taken first, so a batch that was added before counts nothing.
  */
 export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(options)
+  const { usage, writers } = tables(knownOptions('postgresStorage', options, SQL_OPTIONS))
   const add = `with mark as (${markBatch(writers)}), counted as (
     insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select alias, principal, count, first_seen, last_seen from mark, jsonb_to_recordset($4::jsonb)

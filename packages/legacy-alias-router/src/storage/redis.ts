@@ -1,4 +1,4 @@
-import { malformedReply } from '@gatewright/kernel'
+import { knownOptions, malformedReply, type OptionNames } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { AliasUsage, AliasUsageStorage } from './port.ts'
 
@@ -61,6 +61,8 @@ export interface RedisStorageOptions {
   readonly prefix?: string
 }
 
+const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
+
 function usageOf(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
   const [alias, principal, more] = typeof pair === 'string' ? pair.split('\n') : []
   const figures = `${String(counted)}:${String(seen)}`.split(':').map(Number)
@@ -77,7 +79,7 @@ function usageOf(pair: unknown, counted: unknown, seen: unknown): AliasUsage {
  * batches that were acknowledged; see docs/storage.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): AliasUsageStorage {
-  const { prefix = '{gw:alias}:' } = options
+  const { prefix = '{gw:alias}:' } = knownOptions('redisStorage', options, OPTIONS)
   if (!/\{[^{}]+\}/.test(prefix)) throw new TypeError('prefix must hold a hash tag, such as {gw:alias}:')
   const key = `${prefix}usage`
   return {

@@ -1,13 +1,21 @@
 import { readFileSync } from 'node:fs'
+import { knownOptions } from '@gatewright/kernel'
 import { migrate as migrateRoom, readVersions, rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from './port.ts'
-import { markBatch, sharedVerbs, tables, wasAdded, type SqlStorageOptions } from './statements.ts'
+import {
+  markBatch,
+  sharedVerbs,
+  tables,
+  wasAdded,
+  SQL_OPTIONS,
+  type SqlStorageOptions,
+} from './statements.ts'
 
 export type { SqlStorageOptions } from './statements.ts'
 
 /** Usage in the embedded SQLite of one host process: a transaction of two statements per batch. */
 export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): AliasUsageStorage {
-  const { usage, writers } = tables(options)
+  const { usage, writers } = tables(knownOptions('sqliteStorage', options, SQL_OPTIONS))
   // `where true` keeps the parser from reading ON CONFLICT as the condition of a join.
   const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select value ->> 'alias', value ->> 'principal', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'

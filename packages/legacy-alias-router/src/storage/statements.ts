@@ -1,4 +1,4 @@
-import { malformedReply } from '@gatewright/kernel'
+import { malformedReply, type OptionNames } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -15,6 +15,9 @@ export interface SqlStorageOptions {
   /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
+
+/** Their names. */
+export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
 
 /** The two tables under a prefix. */
 export function tables(options: SqlStorageOptions): { usage: string; writers: string } {

@@ -1,4 +1,4 @@
-import type { Fault } from '@gatewright/kernel'
+import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
 import { jsonRpc, unavailable, type Call } from './json-rpc.ts'
 import { repliesOf, type Block, type Replies } from './replies.ts'
 
@@ -9,6 +9,12 @@ export interface ViemReaderOptions {
   readonly url: string
   /** In ms, 100 to 30 000, default 5 000: the longest `head` and `ofTransaction`, and each request of `transfers`. */
   readonly timeoutMs?: number
+}
+
+const OPTIONS: OptionNames<ViemReaderOptions> = {
+  chainId: true,
+  url: true,
+  timeoutMs: true,
 }
 
 /** A node that was found to be of its chain, and what is made of its answers. */
@@ -25,7 +31,8 @@ export interface ChainNode {
 }
 
 /** Makes the node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
-export function chainNode({ chainId, url, timeoutMs = 5000 }: ViemReaderOptions): ChainNode {
+export function chainNode(options: ViemReaderOptions): ChainNode {
+  const { chainId, url, timeoutMs = 5000 } = knownOptions('viemReader', options, OPTIONS)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > 30_000)
     throw new TypeError('timeoutMs must be an integer from 100 to 30000')
   const rpc = jsonRpc(chainId, url)

@@ -17,7 +17,11 @@ export const hostCommands: readonly Command[] = [
     takes: [],
     summary: 'Print every operation with its credential, scopes and limits',
     async run({ container }) {
-      const services = appServices(container, () => {}, () => false)
+      const services = appServices(
+        container,
+        () => {},
+        () => false,
+      )
       const table = operations(services, { serviceName: services.serviceName, url: '/', aliases: aliasTable })
       const data = table.map(({ id, method, paths, surface, credential, scopes = [], ...rest }) => ({
         ...{ id, method, paths, surface, credential, scopes, idempotent: 'write' in rest },

@@ -1,9 +1,17 @@
-import { createFairQueue, Fault, REFUSED, runQueued, systemClock, type Clock } from '@gatewright/kernel'
+import {
+  createFairQueue,
+  Fault,
+  knownOptions,
+  REFUSED,
+  runQueued,
+  systemClock,
+  type Clock,
+} from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import { addressBucket } from '../address.ts'
 import type { GuardDenial } from '../codes.ts'
 import { integer } from '../integer.ts'
-import { createFailureBudget, type FailureOptions } from './failures.ts'
+import { createFailureBudget, FAILURE_OPTIONS, type FailureOptions } from './failures.ts'
 
 /**
  * What failed credentials of one client address may cost. Checks of credentials that are not known yet run by address
@@ -41,6 +49,7 @@ export function createFailureLimit(
   clock: Clock = systemClock,
 ): FailureLimit {
   if (options === 'off') return { admit: (_, check) => check(), charge: async () => {} }
+  knownOptions('createFailureLimit', options, FAILURE_OPTIONS)
   const budget = createFailureBudget(name, options, clock)
   const waiting = integer('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
   const perAddress = options.waitingPerAddress ?? Math.min(256, waiting)

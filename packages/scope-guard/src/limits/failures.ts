@@ -1,4 +1,4 @@
-import { Fault, type Clock } from '@gatewright/kernel'
+import { Fault, type Clock, type OptionNames } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
 import { createLimiter, type Limiter } from './limiter.ts'
 import { checkedLimit, type LimiterStore } from './options.ts'
@@ -15,6 +15,15 @@ export interface FailureOptions {
   readonly waiting?: number
   /** Those of one such address, 1 to `waiting`. Default 256, or `waiting` where that is less. */
   readonly waitingPerAddress?: number
+}
+
+/** Their names. */
+export const FAILURE_OPTIONS: OptionNames<FailureOptions> = {
+  points: true,
+  windowSeconds: true,
+  store: true,
+  waiting: true,
+  waitingPerAddress: true,
 }
 
 /** Counts failed credentials by bucket of addresses. No key or account is charged: nobody uses up another's budget. */

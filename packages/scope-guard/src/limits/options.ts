@@ -1,4 +1,5 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+import { type OptionNames } from '@gatewright/kernel'
 
 /** What a limiter is built with. Hand it on to a rate-limiter-flexible class, with your own client. */
 export interface LimiterSettings {
@@ -42,6 +43,20 @@ export interface LimitOptions {
   readonly localPoints?: number
 }
 
+/** Their names. */
+export const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
+  name: true,
+  points: true,
+  windowSeconds: true,
+  per: true,
+  classes: true,
+  store: true,
+  storeTimeoutMs: true,
+  localPoints: true,
+}
+
+const BUCKETS: readonly unknown[] = ['key', 'session', 'account', 'address'] satisfies LimitOptions['per'][]
+
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
 
 /** The library forgets a bucket by a timer, and Node runs a timer of 2^31 ms or more at once. */
@@ -49,7 +64,7 @@ const LONGEST_TIMER_SECONDS = 2_147_483
 
 /** Checks a limit. Throws a `TypeError` that names it, the option and the bound. */
 export function checkedLimit(options: LimitOptions): LimitOptions {
-  const { name, points, windowSeconds, storeTimeoutMs = 1000, localPoints = 1 } = options
+  const { name, points, windowSeconds, per, storeTimeoutMs = 1000, localPoints = 1 } = options
   if (typeof name !== 'string' || !NAME.test(name)) {
     throw new TypeError('a limit name must be a letter and up to 63 letters, digits, _ or -')
   }
@@ -63,6 +78,11 @@ export function checkedLimit(options: LimitOptions): LimitOptions {
     if (!Number.isSafeInteger(value) || value < 1 || value > most) {
       throw new TypeError(`limit ${name}: ${option} must be an integer of 1 to ${most}, not ${String(value)}`)
     }
+  }
+  if (!BUCKETS.includes(per)) {
+    throw new TypeError(
+      `limit ${name}: per must be key, session, account or address, not ${JSON.stringify(per)}`,
+    )
   }
   return options
 }

@@ -1,9 +1,9 @@
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, knownOptions, type Verdict } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
 import type { GuardDenial, HeaderFields } from '../codes.ts'
 import { policyField, rateLimitFields } from './fields.ts'
 import { createLimiter, takeWithFallback } from './limiter.ts'
-import type { LimitOptions } from './options.ts'
+import { LIMIT_OPTIONS, type LimitOptions } from './options.ts'
 
 /** One rate limit outside a guarded request, such as on sign-in by address or on minting by key. */
 export interface RateLimit {
@@ -15,8 +15,11 @@ export interface RateLimit {
   take(bucket: string): Promise<Verdict<HeaderFields, GuardDenial>>
 }
 
+const { per: _per, classes: _classes, ...OPTIONS } = LIMIT_OPTIONS
+
 /** Builds one limit. Throws a `TypeError` for a wrong option. */
 export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>): RateLimit {
+  knownOptions('createRateLimit', options, OPTIONS)
   const limiter = createLimiter({ ...options, per: 'key' })
   const policy = policyField([options])
   return {

@@ -1,4 +1,4 @@
-import type { Clock, Session } from '@gatewright/kernel'
+import { knownOptions, type Clock, type Session, type OptionNames } from '@gatewright/kernel'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { withinTime } from '../timeout.ts'
 import { followFeed } from './follower.ts'
@@ -25,6 +25,25 @@ export type RevocationOptions =
       /** A clock that never jumps, in ms. Default `performance.now()`. */
       readonly monotonic?: Clock
     }
+
+type Mode = RevocationOptions['mode']
+
+const OPTIONS: { readonly [M in Mode]: OptionNames<Extract<RevocationOptions, { readonly mode: M }>> } = {
+  off: { mode: true },
+  strict: { mode: true, isLive: true },
+  feed: { mode: true, feed: true, isLive: true, boundMs: true, pollMs: true, monotonic: true },
+}
+
+/** Checks the mode and the names of its options: one of another mode would do nothing. Throws a `TypeError`. */
+export function knownRevocation(options: RevocationOptions): RevocationOptions {
+  const mode: unknown = (options as RevocationOptions | null)?.mode
+  if (mode === 'off' || mode === 'strict' || mode === 'feed') {
+    const names = OPTIONS[mode] as OptionNames<RevocationOptions>
+    return knownOptions(`createGuard revocation (${mode})`, options, names)
+  }
+  knownOptions('createGuard revocation', options, OPTIONS.feed)
+  throw new TypeError(`createGuard revocation: mode must be off, strict or feed, not ${JSON.stringify(mode)}`)
+}
 
 /** Decides whether a session is still good, apart from its own end. */
 export interface Revocation {

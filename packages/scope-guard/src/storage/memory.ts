@@ -1,5 +1,12 @@
 export { memoryRevocationFeed } from './memory-feed.ts'
-import { Fault, GRACE_MS, warnMemoryStorage, type EpochMs } from '@gatewright/kernel'
+import {
+  Fault,
+  GRACE_MS,
+  knownOptions,
+  warnMemoryStorage,
+  type EpochMs,
+  type OptionNames,
+} from '@gatewright/kernel'
 import type { SpendItem, SpendStorage } from './port.ts'
 
 /** Options of `memoryStorage`. */
@@ -7,6 +14,8 @@ export interface MemoryStorageOptions {
   /** Most counters and holds kept at once. Default 100 000. */
   readonly capacity?: number
 }
+
+const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
 
 interface Counter {
   used: number
@@ -25,7 +34,7 @@ const sameParts = (a: readonly Part[], b: readonly Part[]): boolean =>
  * For tests and single-process tools. Full means refuse: it forgets no counter that may still be asked for.
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage {
-  const { capacity = 100_000 } = options
+  const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
   if (!Number.isSafeInteger(capacity) || capacity < 1) {
     throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { keyDigest, malformedReply } from '@gatewright/kernel'
+import { keyDigest, knownOptions, malformedReply } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -11,7 +11,7 @@ import {
   type SqlQueries,
 } from '@gatewright/kernel/sql'
 import type { Reserved, SpendStorage } from './port.ts'
-import { collectCounters, keptText, usedCounters, type SqlStorageOptions } from './statements.ts'
+import { collectCounters, keptText, usedCounters, SQL_OPTIONS, type SqlStorageOptions } from './statements.ts'
 
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { SqlFeedOptions } from './sql-feed.ts'
@@ -46,7 +46,7 @@ function readReserved(text: string, items: number): Reserved {
  * to the end of the transaction. Give it a `tx` to reserve in the same transaction as the business rows.
  */
 export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): SpendStorage {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+  const prefix = checkedPrefix(knownOptions('postgresStorage', options, SQL_OPTIONS).prefix ?? DEFAULT_PREFIX)
   const resolve = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
     const values = [keyDigest(accountId), keyDigest(holdId), actual]
     const [row] = await rows(db, `select ${prefix}spend_resolve($1, $2, $3) as outcome`, values)

@@ -1,4 +1,11 @@
-import { malformedReply, orFault, redisFeed, type FeedEntry } from '@gatewright/kernel'
+import {
+  knownOptions,
+  malformedReply,
+  orFault,
+  redisFeed,
+  type FeedEntry,
+  type OptionNames,
+} from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
@@ -13,6 +20,8 @@ export interface RedisFeedOptions {
    */
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
+
+const OPTIONS: OptionNames<RedisFeedOptions> = { prefix: true, subscribe: true }
 
 /** One stream entry: `[id, [field, value, ...]]`. */
 function readEntry(reply: unknown): FeedEntry {
@@ -34,8 +43,8 @@ function readEntry(reply: unknown): FeedEntry {
 
 /** Reads the issuer's stream in Redis, one round trip per page; with `subscribe` it is pushed, too. */
 export function redisRevocationFeed(client: RedisClient, options: RedisFeedOptions = {}): RevocationFeed {
-  const { stream, channel } = redisFeed(options.prefix)
-  const { subscribe } = options
+  const { prefix, subscribe } = knownOptions('redisRevocationFeed', options, OPTIONS)
+  const { stream, channel } = redisFeed(prefix)
   return {
     async after(position, limit) {
       const command = ['XRANGE', stream, `(${position}-0`, '+', 'COUNT', String(limit)]

@@ -1,6 +1,6 @@
 export { redisRevocationFeed } from './redis-feed.ts'
 export type { RedisFeedOptions } from './redis-feed.ts'
-import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
+import { GRACE_MS, keyDigest, knownOptions, malformedReply, type OptionNames } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { Reserved, SpendItem, SpendStorage } from './port.ts'
 
@@ -75,6 +75,8 @@ export interface RedisStorageOptions {
   readonly prefix?: string
 }
 
+const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
+
 /** Reads the integers of a reply. Redis sends numbers as integers or, where they may pass 2^31, as text. */
 function integers(reply: unknown): number[] {
   if (!Array.isArray(reply)) throw malformedReply('redis', 'a list')
@@ -102,7 +104,7 @@ const holdText = (items: readonly SpendItem[]): string =>
  * through a failover belongs in the ledger's own database. See docs/policies.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): SpendStorage {
-  const { prefix = 'gw:spend:' } = options
+  const { prefix = 'gw:spend:' } = knownOptions('redisStorage', options, OPTIONS)
   const slot = (accountId: string): string => `${prefix}{${keyDigest(accountId)}}`
   const resolve = async (accountId: string, holdId: string, actual: string): Promise<number> => {
     const reply = await runScript(client, RESOLVE, slot(accountId), [keyDigest(holdId), actual])

@@ -1,4 +1,4 @@
-import { orFault, sqlFeed } from '@gatewright/kernel'
+import { knownOptions, orFault, sqlFeed, type OptionNames } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
@@ -14,12 +14,14 @@ export interface SqlFeedOptions {
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
 
+const OPTIONS: OptionNames<SqlFeedOptions> = { prefix: true, subscribe: true }
+
 const integerOrNone = (value: unknown): number | undefined => (value === null ? undefined : toInteger(value))
 
 /** Reads the issuer's feed table on Postgres or SQLite, one statement per page. */
 export function sqlRevocationFeed(db: SqlQueries, options: SqlFeedOptions = {}): RevocationFeed {
-  const { table, channel } = sqlFeed(options.prefix)
-  const { subscribe } = options
+  const { prefix, subscribe } = knownOptions('sqlRevocationFeed', options, OPTIONS)
+  const { table, channel } = sqlFeed(prefix)
   const page = `select position, kind, id, version, at, starts_at from ${table}
     where position > $1 order by position limit $2`
   return {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { keyDigest, malformedReply, type EpochMs } from '@gatewright/kernel'
+import { keyDigest, knownOptions, malformedReply, type EpochMs } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
@@ -11,7 +11,7 @@ import {
   type SqlQueries,
 } from '@gatewright/kernel/sql'
 import type { Reserved, SpendItem, SpendStorage } from './port.ts'
-import { collectCounters, keptText, usedCounters, type SqlStorageOptions } from './statements.ts'
+import { collectCounters, keptText, usedCounters, SQL_OPTIONS, type SqlStorageOptions } from './statements.ts'
 
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { SqlFeedOptions } from './sql-feed.ts'
@@ -37,7 +37,7 @@ function readKept(text: string): readonly Kept[] {
  * Give it a `tx` (no `transaction` of its own) to reserve together with the business rows.
  */
 export function sqliteStorage(db: SqlClient | SqlQueries, options: SqlStorageOptions = {}): SpendStorage {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+  const prefix = checkedPrefix(knownOptions('sqliteStorage', options, SQL_OPTIONS).prefix ?? DEFAULT_PREFIX)
   const holds = `${prefix}spend_holds`
   const counters = `${prefix}spend_counters`
   const atomically = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> =>

@@ -1,4 +1,4 @@
-import { GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
+import { GRACE_MS, keyDigest, type EpochMs, type OptionNames } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendItem } from './port.ts'
 
@@ -7,6 +7,9 @@ export interface SqlStorageOptions {
   /** Prefix of the tables, as given to `migrate`. Default `gw_`. */
   readonly prefix?: string
 }
+
+/** Their names. */
+export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
 
 /** What a hold keeps of its items: counter digest, unit, amount. Equal items give equal text. */
 export function keptText(items: readonly SpendItem[]): string {

@@ -1,4 +1,4 @@
-import { Fault } from '@gatewright/kernel'
+import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
 import { createRemoteJWKSet, importJWK, type CryptoKey, type JWK } from 'jose'
 import { algorithmOf, checkKeySet, findKey, weaknessOf } from './key-rules.ts'
 
@@ -25,7 +25,10 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
   if (typeof source === 'function') {
     return async kid => findKey((await source()).keys, kid)
   }
-  checkKeySet(source.keys)
+  const { keys: given } = source ?? {}
+  if (!Array.isArray(given))
+    throw new TypeError('localKeys: a key set must be { keys: [...] } or a function that gives one')
+  checkKeySet(given)
   const keys = source.keys.map(key => Object.freeze({ ...key }))
   const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
   return async kid => byId.get(kid)
@@ -39,6 +42,18 @@ export interface RemoteKeysOptions {
   readonly cooldownMs?: number
   /** How long one fetch may take, in ms. Default 5000. */
   readonly timeoutMs?: number
+  /**
+   * Takes a plain `http:` address of another machine. Default false: whoever can change such an answer can forge tokens.
+   * Declare it for a private network only. `http:` to this machine (127.0.0.0/8, ::1, localhost) is always taken.
+   */
+  readonly allowHttp?: boolean
+}
+
+const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
+  maxAgeMs: true,
+  cooldownMs: true,
+  timeoutMs: true,
+  allowHttp: true,
 }
 
 /**
@@ -46,9 +61,12 @@ export interface RemoteKeysOptions {
  * (jose's remote key set: one fetch at a time). Redirects are not followed. An RSA key under 2,048 bits or with an
  * exponent under 65,537, or two keys with one `kid`, answer `ERR_KEYS_UNAVAILABLE` (503) to the tokens of that `kid`
  * until a later fetch brings a good set; tokens of the other keys are served.
+ * Throws a `TypeError` for an address that is neither `https:` nor, without `allowHttp`, `http:` to this machine.
  */
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource {
-  const { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000 } = options
+  knownOptions('remoteKeys', options, REMOTE_OPTIONS)
+  const { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000, allowHttp = false } = options
+  checkKeyAddress(url, allowHttp)
   const find = createRemoteJWKSet(url, {
     cacheMaxAge: maxAgeMs,
     cooldownDuration: cooldownMs,
@@ -62,6 +80,23 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
     await find.reload()
     return held()
   }
+}
+
+/** What a URL calls this machine: it has made all spellings of an address one. */
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+function checkKeyAddress(url: URL, allowHttp: boolean): void {
+  if (!(url instanceof URL)) throw new TypeError(`remoteKeys: the address must be a URL, not ${typeof url}`)
+  if (typeof allowHttp !== 'boolean')
+    throw new TypeError(`remoteKeys: allowHttp must be true or false, not ${typeof allowHttp}`)
+  const { protocol, hostname } = url
+  if (protocol === 'https:') return
+  if (protocol !== 'http:')
+    throw new TypeError(`remoteKeys: the address must begin with https:, not ${protocol}`)
+  if (allowHttp || LOOPBACK.test(hostname)) return
+  throw new TypeError(
+    `remoteKeys: http://${hostname} is not encrypted, and whoever can change what it answers can forge tokens: use https:, or set allowHttp: true where the network to it is private`,
+  )
 }
 
 /** A key ready to verify, with the one algorithm it may be used with. */

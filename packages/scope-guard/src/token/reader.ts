@@ -1,4 +1,4 @@
-import { keyDigest, type Session, type Surface } from '@gatewright/kernel'
+import { keyDigest, knownOptions, type Session, type Surface, type OptionNames } from '@gatewright/kernel'
 import type { SessionReader } from './verify.ts'
 
 /** Where another issuer's tokens say what a session says. Each claim may be given as a list of names; the first found counts. */
@@ -20,6 +20,15 @@ export interface ForeignClaims {
   readonly policyIds?: (claims: Readonly<Record<string, unknown>>) => readonly string[]
 }
 
+const CLAIMS: OptionNames<ForeignClaims> = {
+  account: true,
+  id: true,
+  client: true,
+  scopes: true,
+  surface: true,
+  policyIds: true,
+}
+
 const list = (names: string | readonly string[]): readonly string[] =>
   typeof names === 'string' ? [names] : names
 
@@ -36,6 +45,7 @@ function scopesOf(value: unknown): string[] | undefined {
  * is. Set `typ: 'JWT'` on the guard for them. Such sessions have no key version, so a key cannot be revoked here.
  */
 export function sessionReader(claims: ForeignClaims = {}): SessionReader {
+  knownOptions('sessionReader', claims, CLAIMS)
   const account = list(claims.account ?? 'sub')
   const id = list(claims.id ?? ['jti', 'uti'])
   const client = list(claims.client ?? ['client_id', 'azp', 'appid'])

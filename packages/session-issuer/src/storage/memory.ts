@@ -1,9 +1,11 @@
 import {
   FEED_RETENTION_MS,
   GRACE_MS,
+  knownOptions,
   warnMemoryStorage,
   type EpochMs,
   type MemoryFeed,
+  type OptionNames,
 } from '@gatewright/kernel'
 import { endOf, keyUsed } from './records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
@@ -22,12 +24,15 @@ export interface MemoryStorageOptions {
   readonly feed: MemoryFeed
 }
 
+const OPTIONS: OptionNames<MemoryStorageOptions> = { feed: true }
+
 /** Keys and sessions of one process, gone when it ends. For tests and single-process tools. */
-export function memoryStorage({ feed }: MemoryStorageOptions): {
+export function memoryStorage(options: MemoryStorageOptions): {
   readonly keys: KeyStorage
   readonly sessions: SessionStorage
   readonly audit: AuditStorage
 } {
+  const { feed } = knownOptions('memoryStorage', options, OPTIONS)
   warnMemoryStorage('session-issuer')
   const audit: AuditEntry[] = []
   return { keys: keyStorage(feed, audit), sessions: sessionStorage(feed, audit), audit: auditStorage(audit) }

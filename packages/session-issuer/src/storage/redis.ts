@@ -1,4 +1,4 @@
-import { DEFAULT_REDIS_PREFIX } from '@gatewright/kernel'
+import { DEFAULT_REDIS_PREFIX, knownOptions, type OptionNames } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { AuditStorage } from './audit-port.ts'
 import type { KeyStorage, SessionStorage } from './port.ts'
@@ -12,6 +12,8 @@ export interface RedisStorageOptions {
   readonly prefix?: string
 }
 
+const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
+
 /**
  * Keys and sessions in Redis, which must run with `maxmemory-policy noeviction` and, where it is the truth about
  * keys, with `appendonly yes`: a failover to a replica that lags forgets acknowledged writes, revocations
@@ -21,7 +23,7 @@ export function redisStorage(
   client: RedisClient,
   options: RedisStorageOptions = {},
 ): { readonly keys: KeyStorage; readonly sessions: SessionStorage; readonly audit: AuditStorage } {
-  const { prefix = DEFAULT_REDIS_PREFIX } = options
+  const { prefix = DEFAULT_REDIS_PREFIX } = knownOptions('redisStorage', options, OPTIONS)
   if (typeof prefix !== 'string' || !/\{[^{}]+\}/.test(prefix)) {
     throw new TypeError('prefix must hold a hash tag in braces, as in "{gw}:"')
   }

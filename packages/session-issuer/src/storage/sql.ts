@@ -1,3 +1,4 @@
+import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import { checkedPrefix, DEFAULT_PREFIX, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { AuditStorage } from './audit-port.ts'
 import type { KeyStorage, SessionStorage } from './port.ts'
@@ -21,6 +22,8 @@ export interface SqlSigningOptions extends SqlStorageOptions {
   readonly issuer?: string
 }
 
+const OPTIONS: OptionNames<SqlSigningOptions> = { prefix: true, encryptionKey: true, issuer: true }
+
 /** The ports over one database. */
 export interface SqlStorage {
   readonly keys: KeyStorage
@@ -37,15 +40,19 @@ export interface SqlStorageWithSigning extends SqlStorage {
 export function sqlStorage(
   db: SqlClient,
   dialect: SqlDialect,
-  options: SqlStorageOptions | SqlSigningOptions = {},
+  options: SqlStorageOptions & Partial<SqlSigningOptions> = {},
 ): SqlStorage | SqlStorageWithSigning {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+  const {
+    prefix: given,
+    encryptionKey,
+    issuer = 'default',
+  } = knownOptions(`${dialect}Storage`, options, OPTIONS)
+  const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
   const ports = {
     keys: sqlKeyStorage(db, dialect, prefix),
     sessions: sqlSessionStorage(db, dialect, prefix),
     audit: sqlAuditStorage(db, dialect, prefix),
   }
-  if (!('encryptionKey' in options)) return ports
-  const { encryptionKey, issuer = 'default' } = options
+  if (encryptionKey === undefined) return ports
   return { ...ports, signingKeys: sqlSigningKeyStorage(db, prefix, encryptionKey, issuer) }
 }

@@ -1,4 +1,11 @@
-import { Fault, GRACE_MS, warnMemoryStorage, type EpochMs } from '@gatewright/kernel'
+import {
+  Fault,
+  GRACE_MS,
+  knownOptions,
+  warnMemoryStorage,
+  type EpochMs,
+  type OptionNames,
+} from '@gatewright/kernel'
 import type { ChallengeStorage } from './port.ts'
 
 /** Options of `memoryStorage`. */
@@ -9,6 +16,8 @@ export interface MemoryStorageOptions {
    */
   readonly capacity?: number
 }
+
+const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
 
 /** Keys with their ends, at most `capacity` of them. */
 interface BoundedKeys {
@@ -46,7 +55,7 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
  * statement that is still in its window could be used again.
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): ChallengeStorage {
-  const { capacity = 100_000 } = options
+  const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
   if (!Number.isSafeInteger(capacity) || capacity < 1) {
     throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
   }

@@ -1,4 +1,11 @@
-import { Fault, GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
+import {
+  Fault,
+  GRACE_MS,
+  keyDigest,
+  knownOptions,
+  malformedReply,
+  type OptionNames,
+} from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { ChallengeStorage } from './port.ts'
 
@@ -36,13 +43,19 @@ export interface RedisStorageOptions {
   readonly challengePrefix?: string
 }
 
+const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true, challengePrefix: true }
+
 /**
  * Replay memory in Redis: one script, one key, one round trip. Holds what `maxmemory` holds, some 150 bytes a key;
  * full is `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`, because any other forgets live nonces.
  * A failover to a replica that lags can forget a claim that was acknowledged; see docs/storage.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): ChallengeStorage {
-  const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = options
+  const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = knownOptions(
+    'redisStorage',
+    options,
+    OPTIONS,
+  )
   const decide = async (script: RedisScript, key: string, args: readonly number[]): Promise<boolean> => {
     const reply = await runScript(client, script, key, args.map(String)).catch(orFull)
     if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')

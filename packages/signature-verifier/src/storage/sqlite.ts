@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { migrate as migrateRoom, readVersions, type SqlClient } from '@gatewright/kernel/sql'
+import { migrate as migrateRoom, readVersions, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { ChallengeStorage } from './port.ts'
+import { sqlStorage, type SqlStorageOptions } from './statements.ts'
 
-/** Replay memory in the embedded SQLite of one host process. */
-export { sqlStorage as sqliteStorage } from './statements.ts'
 export type { SqlStorageOptions } from './statements.ts'
+
+/** Replay memory in the embedded SQLite of one host process. Throws a `TypeError` for an unknown option. */
+export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): ChallengeStorage {
+  return sqlStorage('sqliteStorage', db, options)
+}
 
 /** Creates or updates the table. Repeatable, and safe from many instances at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { GRACE_MS, keyDigest, malformedReply } from '@gatewright/kernel'
+import { GRACE_MS, keyDigest, knownOptions, malformedReply, type OptionNames } from '@gatewright/kernel'
 import { checkedPrefix, DEFAULT_PREFIX, rows, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
 
@@ -8,13 +8,16 @@ export interface SqlStorageOptions {
   readonly prefix?: string
 }
 
+const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
+
 /**
  * The verbs as single statements that read the same on Postgres and SQLite. The upsert locks the row before
  * its WHERE looks at it, so simultaneous claims see each other; a loser gets no row back. A deleted row is gone for
  * the others that waited for it. Holds what the disk holds; full is `ERR_STORE_UNAVAILABLE`, nothing is forgotten.
  */
-export function sqlStorage(db: SqlQueries, options: SqlStorageOptions = {}): ChallengeStorage {
-  const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
+export function sqlStorage(where: string, db: SqlQueries, options: SqlStorageOptions): ChallengeStorage {
+  const { prefix: given } = knownOptions(where, options, SQL_OPTIONS)
+  const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
   const claim = `insert into ${prefix}nonces as held (digest, expires_at) values ($1, $2)
     on conflict (digest) do update set expires_at = excluded.expires_at where held.expires_at <= $3
     returning 1 as won`

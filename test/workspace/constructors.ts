@@ -1,0 +1,187 @@
+import { gate } from '@gatewright/http'
+import { expressGate } from '@gatewright/http/express'
+import { fastifyGate } from '@gatewright/http/fastify'
+import { fetchGate } from '@gatewright/http/fetch'
+import { koaGate } from '@gatewright/http/koa'
+import { createIdempotency, createTransactionalIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage as idempotencyMemory } from '@gatewright/idempotency-store/memory'
+import * as idempotencyPostgres from '@gatewright/idempotency-store/postgres'
+import { redisStorage as idempotencyRedis } from '@gatewright/idempotency-store/redis'
+import { sqliteStorage as idempotencySqlite } from '@gatewright/idempotency-store/sqlite'
+import { createFairQueue, memoryFeed } from '@gatewright/kernel'
+import type { RedisClient } from '@gatewright/kernel/redis'
+import { fromPgPool, fromSqlite } from '@gatewright/kernel/sql'
+import { checkShadowing, createAliases, createUsageLog, listAliases } from '@gatewright/legacy-alias-router'
+import { memoryStorage as usageMemory } from '@gatewright/legacy-alias-router/memory'
+import { postgresStorage as usagePostgres } from '@gatewright/legacy-alias-router/postgres'
+import { redisStorage as usageRedis } from '@gatewright/legacy-alias-router/redis'
+import { sqliteStorage as usageSqlite } from '@gatewright/legacy-alias-router/sqlite'
+import { startHost, viemReader } from '@gatewright/reference-host'
+import {
+  createFailureLimit,
+  createGuard,
+  createRateLimit,
+  remoteKeys,
+  sessionReader,
+  type GuardOptions,
+} from '@gatewright/scope-guard'
+import { memoryStorage as spendMemory } from '@gatewright/scope-guard/memory'
+import { postgresStorage as spendPostgres, sqlRevocationFeed } from '@gatewright/scope-guard/postgres'
+import { redisRevocationFeed, redisStorage as spendRedis } from '@gatewright/scope-guard/redis'
+import { sqliteStorage as spendSqlite } from '@gatewright/scope-guard/sqlite'
+import { createIssuer } from '@gatewright/session-issuer'
+import { memoryStorage as keysMemory } from '@gatewright/session-issuer/memory'
+import { postgresStorage as keysPostgres } from '@gatewright/session-issuer/postgres'
+import { redisStorage as keysRedis } from '@gatewright/session-issuer/redis'
+import { sqliteStorage as keysSqlite } from '@gatewright/session-issuer/sqlite'
+import { createVerifier } from '@gatewright/signature-verifier'
+import { memoryStorage as noncesMemory } from '@gatewright/signature-verifier/memory'
+import { postgresStorage as noncesPostgres } from '@gatewright/signature-verifier/postgres'
+import { redisStorage as noncesRedis } from '@gatewright/signature-verifier/redis'
+import { sqliteStorage as noncesSqlite } from '@gatewright/signature-verifier/sqlite'
+import Database from 'libsql'
+
+/** One object of options, and the public function that takes it. */
+export interface Constructor {
+  /** What the refusal says before the colon: the function, and the object inside its options. */
+  readonly where: string
+  /** Options that are taken. */
+  readonly valid: object
+  /** Calls the function with the object in its place; what it throws or rejects with is the refusal. */
+  readonly call: (options: never) => unknown
+}
+
+const db = fromSqlite(new Database(':memory:'))
+const redis: RedisClient = { run: async () => null }
+const pool = {
+  query: async () => ({ rows: [] }),
+  connect: async () => Promise.reject(new Error('never asked')),
+}
+const row = (where: string, valid: object, call: (options: never) => unknown): Constructor => ({
+  where,
+  valid,
+  call,
+})
+
+const guard: GuardOptions = {
+  issuer: 'https://issuer.test',
+  audience: 'https://api.test',
+  keys: () => undefined,
+}
+const limit = { name: 'all', points: 1, windowSeconds: 1 }
+const isLive = async (): Promise<boolean> => true
+const feed = { newest: async () => 0, after: async () => [] }
+const guardWith = (changes: object): unknown => createGuard({ ...guard, ...changes })
+
+const guards: readonly Constructor[] = [
+  row('createGuard', guard, createGuard),
+  row('createGuard limits[1]', { ...limit, per: 'key' }, options =>
+    guardWith({ limits: [{ ...limit, name: 'first', per: 'key' }, options] }),
+  ),
+  row('createGuard failedCredentials', {}, options => guardWith({ failedCredentials: options })),
+  row('createGuard revocation (off)', { mode: 'off' }, options => guardWith({ revocation: options })),
+  row('createGuard revocation (strict)', { mode: 'strict', isLive }, options =>
+    guardWith({ revocation: options }),
+  ),
+  row('createGuard revocation (feed)', { mode: 'feed', feed, isLive }, options =>
+    guardWith({ revocation: options }),
+  ),
+  row('createRateLimit', limit, createRateLimit),
+  row('createFailureLimit', {}, options => createFailureLimit('keys', options)),
+  row('remoteKeys', {}, options => remoteKeys(new URL('https://issuer.test/jwks.json'), options)),
+  row('sessionReader', {}, sessionReader),
+]
+
+const verifier = { service: 'Shop', nonces: noncesMemory() }
+const verifierWith = (changes: object): unknown => createVerifier({ ...verifier, ...changes })
+const rpc = { request: async () => null }
+
+const verifiers: readonly Constructor[] = [
+  row('createVerifier', verifier, createVerifier),
+  row('createVerifier recoveries', {}, options => verifierWith({ recoveries: options })),
+  row('createVerifier challenges', { templates: [] }, options => verifierWith({ challenges: options })),
+  row('createVerifier contractWallets', { chains: {} }, options =>
+    verifierWith({ contractWallets: options }),
+  ),
+  row('createVerifier contractWallets.chains.1', { rpc }, options =>
+    verifierWith({ contractWallets: { chains: { 1: options } } }),
+  ),
+]
+
+const issuer = {
+  issuer: 'https://issuer.test',
+  audience: 'https://api.test',
+  environment: 'sandbox',
+  peppers: [{ id: 'p1', secret: 'x'.repeat(32) }],
+  ...keysMemory({ feed: memoryFeed() }),
+  signingKeys: {},
+} as const
+
+const issuers: readonly Constructor[] = [
+  row('createIssuer', issuer, createIssuer),
+  row('createIssuer peppers[0]', issuer.peppers[0], options =>
+    createIssuer({ ...issuer, peppers: [options] } as never),
+  ),
+]
+
+const idempotency = { storage: idempotencyMemory() }
+const transactional = { db, storage: idempotencySqlite }
+const kept = { mode: 'serve', from: 'x-old', to: 'x-new' } as const
+
+const others: readonly Constructor[] = [
+  row('gate', {}, gate),
+  row('expressGate', { body: 'stream' }, options => expressGate(gate(), options)),
+  row('koaGate', { body: 'stream' }, options => koaGate(gate(), options)),
+  row('fastifyGate', { body: 'kept' }, options => fastifyGate(gate(), options)),
+  row('fetchGate', { body: 'stream', peer: 'none' }, options => fetchGate(gate(), options)),
+  row('createIdempotency', idempotency, createIdempotency),
+  row('createTransactionalIdempotency', transactional, createTransactionalIdempotency),
+  row('alias table', {}, createAliases),
+  row('alias table', {}, listAliases),
+  row('alias table', {}, table => checkShadowing(table, [])),
+  row('alias table headers[0]', kept, rename => createAliases({ headers: [rename] })),
+  row('alias table requestFields[0]', { ...kept, operation: 'a.b', from: 'old', to: 'new' }, rename =>
+    createAliases({ requestFields: [rename] }),
+  ),
+  row('alias table scopes[0]', { surface: 'user', from: 'old', to: null, mode: 'gone' }, rename =>
+    createAliases({ scopes: [rename] }),
+  ),
+  row('alias table headers[0] mode', { deprecatedSince: 0 }, mode =>
+    createAliases({ headers: [{ ...kept, mode }] }),
+  ),
+  row('createUsageLog', { storage: usageMemory() }, createUsageLog),
+  row('createFairQueue', { atOnce: 1, waiting: 1, waitingPerClass: 1, turnMs: 1 }, createFairQueue),
+  row('fromPgPool', {}, options => fromPgPool(pool, options)),
+  row('viemReader', { chainId: 1, url: 'http://127.0.0.1:1' }, viemReader),
+]
+
+const storages: readonly Constructor[] = [
+  row('memoryStorage', { feed: memoryFeed() }, keysMemory),
+  ...[noncesMemory, spendMemory, usageMemory, idempotencyMemory].map(open => row('memoryStorage', {}, open)),
+  ...[keysRedis, noncesRedis, spendRedis, usageRedis, idempotencyRedis].map(open =>
+    row('redisStorage', {}, options => open(redis, options)),
+  ),
+  ...[
+    ...[keysPostgres, noncesPostgres, spendPostgres, usagePostgres, idempotencyPostgres.postgresStorage],
+  ].map(open => row('postgresStorage', {}, options => open(db, options))),
+  row('postgresTransactionStorage', {}, options =>
+    idempotencyPostgres.postgresTransactionStorage(db, options),
+  ),
+  ...[keysSqlite, noncesSqlite, spendSqlite, usageSqlite, idempotencySqlite].map(open =>
+    row('sqliteStorage', {}, options => open(db, options)),
+  ),
+  row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),
+  row('sqlRevocationFeed', {}, options => sqlRevocationFeed(db, options)),
+]
+
+/** Every public function that takes options, with each object inside them. */
+export const constructors: readonly Constructor[] = [
+  ...guards,
+  ...verifiers,
+  ...issuers,
+  ...others,
+  ...storages,
+]
+
+/** Refuses before it opens anything; valid options would start a host. */
+export const startedHost: Constructor = row('startHost', {}, options => startHost({} as never, options))

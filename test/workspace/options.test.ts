@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { filesBelow } from '../harness/files.ts'
+import { holds } from '../harness/holds.ts'
+import { constructors, startedHost, type Constructor } from './constructors.ts'
+import { packageNames } from './tree.ts'
+
+async function refusal({ call }: Constructor, options: unknown): Promise<string> {
+  try {
+    await call(options as never)
+  } catch (error) {
+    assert.ok(error instanceof TypeError, String(error))
+    return error.message
+  }
+  return 'taken'
+}
+
+/** What a refusal lists as known. */
+async function knownOf(one: Constructor): Promise<readonly string[]> {
+  const said = await refusal(one, { ...one.valid, qqqqqqqqqqqqqqqq: 1 })
+  const start = `${one.where}: unknown option "qqqqqqqqqqqqqqqq". Known options: `
+  assert.ok(said.startsWith(start), `${one.where} says: ${said}`)
+  return said.slice(start.length).split(', ')
+}
+
+const all = [...constructors, startedHost]
+
+t.test('options that are spelt right are taken, undefined ones too', async t => {
+  for (const one of constructors) {
+    const known = await knownOf(one)
+    const absent = Object.fromEntries(known.map(name => [name, undefined]))
+    t.equal(await refusal(one, { ...absent, ...one.valid }), 'taken', one.where)
+  }
+})
+
+t.test(
+  'every option of every public function is refused when it is misspelt, and its name offered',
+  async t => {
+    for (const one of all) {
+      for (const name of await knownOf(one)) {
+        const misspelt = name.length < 4 ? `${name}x` : name.slice(0, 1) + name.slice(2)
+        const said = await refusal(one, { ...one.valid, [misspelt]: undefined })
+        t.match(
+          said,
+          `${one.where}: unknown option "${misspelt}", did you mean ${name}? Known options: `,
+          one.where,
+        )
+      }
+    }
+  },
+)
+
+t.test('any other name is refused', async t => {
+  const table = await Promise.all(all.map(async one => ({ one, known: await knownOf(one) })))
+  await holds(
+    t,
+    fc.asyncProperty(fc.constantFrom(...table), fc.string({ minLength: 1 }), async ({ one, known }, name) => {
+      fc.pre(!known.includes(name) && name !== '__proto__')
+      assert.match(await refusal(one, { ...one.valid, [name]: 1 }), /: unknown option /)
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('options that are not an object are refused by the same words', async t => {
+  // A mode may also be a text.
+  for (const one of all.filter(({ where }) => !where.endsWith(' mode'))) {
+    for (const [given, kind] of [
+      [null, 'null'],
+      [[], 'an array'],
+      [7, 'number'],
+    ] as const) {
+      const where = one.where.replace(/ \(.*/, '')
+      t.equal(await refusal(one, given), `${where}: options must be an object, not ${kind}`)
+    }
+  }
+})
+
+t.test('every public function that takes options is in the table', async t => {
+  const surface = JSON.parse(readFileSync('test/workspace/exports.json', 'utf8')) as Record<
+    string,
+    { values: string[] }
+  >
+  const exported = new Set(Object.values(surface).flatMap(({ values }) => values))
+  const takesOptions = packageNames().flatMap(folder =>
+    filesBelow(`packages/${folder}/src`, '.ts').flatMap(path => {
+      const text = readFileSync(path, 'utf8')
+      const heads = text.matchAll(
+        /^export (?:async )?function (\w+)(?:<[^(]*>)?\(([\s\S]*?)\)(?:: [^\n]*)?(?: \{)?$/gm,
+      )
+      return [...heads].flatMap(([, name = '', parameters = '']) =>
+        exported.has(name) && /\w(Options|Claims|AliasTable)\b/.test(parameters) ? [name] : [],
+      )
+    }),
+  )
+  t.ok(takesOptions.length > 30, 'they were found')
+  const inTable = new Set(all.map(({ where }) => where.split(' ')[0]))
+  /** They take the table that `listAliases` checks. */
+  const ofAliasTables = [
+    'aliasReport',
+    'checkShadowing',
+    'createAliases',
+    'dueAliases',
+    'legacyPage',
+    'legacyPaths',
+    'listAliases',
+  ]
+  t.same(
+    [...new Set(takesOptions)].filter(name => !inTable.has(name) && !ofAliasTables.includes(name)),
+    [],
+  )
+})
