@@ -202,6 +202,22 @@ t.test('a handler that throws at once is answered and its run is of unknown outc
   t.equal(runs, 1)
 })
 
+t.test('a handler that returns nothing is named, and its run is of unknown outcome', async t => {
+  const { api, route, failures, headers } = await ground()
+  let runs = 0
+  const nothing = (): never => {
+    runs++
+    return undefined as never
+  }
+  const url = await listen(t, expressGate(api, { body: 'stream' }).handle(route, nothing))
+  t.equal((await post(url, headers)).status, 500)
+  t.match(failures, [
+    { error: { message: /^cards\.create: the handler must return \{ status.* not undefined$/ } },
+  ])
+  t.match(await (await post(url, headers)).json(), { error: 'outcome_unknown' })
+  t.equal(runs, 1)
+})
+
 t.test('a run that another has overtaken tells its client to ask again', async t => {
   const recover = async (): Promise<{ state: 'never_happened' }> => ({ state: 'never_happened' })
   const place = await ground({ lockMs: 1000, recover })

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { type Clock, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import type { Clock, EpochMs, OptionNames } from '@gatewright/kernel'
 import type { ChallengeStorage } from './storage/port.ts'
 
 /** Server-issued nonces: which templates need one, and for how long it is good. */

@@ -1,5 +1,5 @@
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
-import { type OptionNames } from '@gatewright/kernel'
+import type { OptionNames } from '@gatewright/kernel'
 
 /** What a limiter is built with. Hand it on to a rate-limiter-flexible class, with your own client. */
 export interface LimiterSettings {
