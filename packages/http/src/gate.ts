@@ -1,4 +1,4 @@
-import type { ScopeCatalogue } from '@gatewright/kernel'
+import { checkRule, type ScopeCatalogue } from '@gatewright/kernel'
 import { enter } from './enter.ts'
 import type { RequestFacts } from './facts.ts'
 import { checkedOptions, type CommonOptions, type Settings } from './options.ts'
@@ -120,6 +120,7 @@ export function gate(
 
   const guarded = (rule: GuardedRule): Pick<Works, 'check'> => {
     if (!guard || !scopes) throw new TypeError(`${rule.operation}: a guarded operation needs a guard`)
+    checkRule(rule)
     for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
       if (!scopes.names.includes(scope))
         throw new TypeError(`${rule.operation}: ${scope} is not in the catalogue of scopes`)

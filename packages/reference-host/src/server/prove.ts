@@ -28,8 +28,8 @@ export function prover(operation: Operation, services: ProveServices): Prove {
   const { id, credential, surface } = operation
   if (credential === 'none') return async () => allow(undefined)
   const byKey = (side: Surface): Prove => {
-    // No scopes: a key needs none to be exchanged or rotated (contract section 4).
-    const rule: Rule = { operation: id, surface: side }
+    // A key needs no scope to be exchanged or rotated (contract section 4).
+    const rule: Rule = { operation: id, surface: side, allOf: [] }
     keyGuard.prepare(rule)
     return async facts => {
       const used = await usedKey(services, facts, facts.header(`x-${side}-key`), { side, by: keyGuard, rule })
@@ -104,10 +104,11 @@ const guardFacts = (facts: RequestFacts): GuardFacts => ({
 
 function ruleOf(operation: Operation): Rule {
   const { id, surface, scopes, method } = operation
+  if (!scopes) throw new TypeError(`${id}: name its scopes, or write scopes: [] where a session needs none`)
   return {
     operation: id,
+    allOf: scopes,
     ...(surface === 'public' ? {} : { surface }),
-    ...(scopes ? { allOf: scopes } : {}),
     ...(method === 'GET' ? {} : { limit: 'write' }),
     ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
   }
