@@ -1,4 +1,4 @@
-export { CODES } from './codes.ts'
+export { CODES, reasons, rules } from './codes.ts'
 export { createGuard } from './guard.ts'
 export { createFailureLimit } from './limits/failure-limit.ts'
 export { createRateLimit } from './limits/rate-limit.ts'
@@ -9,7 +9,15 @@ export { sessionReader } from './token/reader.ts'
 export type { Rule } from '@gatewright/kernel'
 export type { Access, GuardFacts } from './access.ts'
 export type { Amount, RateSource } from './amount.ts'
-export type { Evidence, GuardDenial, HeaderFields, PolicyDenial, SpendDenial } from './codes.ts'
+export type {
+  Evidence,
+  GuardDenial,
+  GuardReason,
+  GuardRule,
+  HeaderFields,
+  PolicyDenial,
+  SpendDenial,
+} from './codes.ts'
 export type { FailureLimit } from './limits/failure-limit.ts'
 export type { FailureOptions } from './limits/failures.ts'
 export type { LimitState } from './limits/fields.ts'
