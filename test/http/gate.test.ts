@@ -1,4 +1,4 @@
-import { allow, scopeCatalogue } from '@gatewright/kernel'
+import { allow, scopeCatalogue, type Session } from '@gatewright/kernel'
 import { byAccept, codes, denialAnswer, exposedHeaders, gate, wire, type Failure } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
@@ -55,11 +55,35 @@ t.test('an operation that its parts cannot serve is refused at construction', as
     () => api.guarded({ operation: 'cards.list', allOf: ['cards.raed' as never] }),
     /cards\.raed is not in the cat/,
   )
-  t.throws(() => api.guarded({ operation: 'cards' }), TypeError)
+  t.throws(() => api.guarded({ operation: 'cards', allOf: [] }), /operation must be "tag\.verb"/)
   const untyped = api as never as { idempotent(rule: object): unknown; guarded(rule: object): unknown }
   t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs idempotency/)
   const open = gate() as never as typeof untyped
   t.throws(() => open.guarded({ operation: 'cards.list' }), /needs a guard/)
+})
+
+t.test('a mistake in a rule is refused at construction, whatever the guard', async t => {
+  const { guard } = await bench()
+  const session = {} as Session
+  // It takes any rule, as a team's own guard may.
+  const ours = { check: async () => allow({ session, headers: [] }), prepare: () => {} }
+  const made = [gate({ guard, scopes, idempotency }), gate({ guard: ours, scopes, idempotency })]
+  for (const api of made as never as Record<'guarded' | 'idempotent', (rule: object) => unknown>[]) {
+    const mistakes: [rule: object, message: RegExp][] = [
+      [{ operation: 'cards.list' }, /rule of "cards\.list".*allOf: \[\].*no scope is needed/],
+      [{ operation: 'cards.list', allof: ['cards.read'] }, /allof is not known/],
+      [{ operation: 'cards.list', scopes: ['cards.read'] }, /scopes is not known/],
+      [{ operation: 'cards.list', allOf: undefined }, /allOf is undefined/],
+      [{ operation: 'cards.list', anyOf: undefined }, /anyOf is undefined/],
+      [{ operation: 'cards.list', anyOf: [] }, /anyOf must name at least one scope/],
+      [{ operation: 'cards.list', allOf: ['cards.read'], spends: undefined }, /spends is undefined/],
+    ]
+    for (const [rule, message] of mistakes) {
+      t.throws(() => api.guarded(rule), { name: 'TypeError', message })
+      t.throws(() => api.idempotent(rule), { name: 'TypeError', message })
+    }
+    t.doesNotThrow(() => api.guarded({ operation: 'cards.list', allOf: [] }))
+  }
 })
 
 t.test('a binding without a body choice is refused: nothing is serialised again in silence', async t => {

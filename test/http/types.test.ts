@@ -22,7 +22,7 @@ const list = api.guarded({ operation: 'cards.list', allOf: ['cards.read'] })
 const create = api.idempotent({ operation: 'cards.create', anyOf: ['cards.write'] })
 const plans = api.open('plans.list')
 const pay = api.idempotent({ operation: 'payments.create', allOf: ['cards.write'], spends: 'spend' })
-const priced = api.idempotent({ operation: 'payments.create', spends: 'withdrawal' }, { prepare: async ({ session }) =>
+const priced = api.idempotent({ operation: 'payments.create', allOf: [], spends: 'withdrawal' }, { prepare: async ({ session }) =>
   session.scopes.length > 0 ? { ok: true, value: { price: 5 } } : { ok: false, code: 'x', status: 404, message: 'x' } })
 `
 
@@ -31,6 +31,15 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
   'a misspelt scope': [
     `api.guarded({ operation: 'cards.list', allOf: ['cards.raed'] })`,
     /'"cards\.raed"' is not assignable to type '"cards\.read" \| "cards\.write"'/,
+  ],
+  'a rule that names no scopes': [`api.guarded({ operation: 'cards.list' })`, /Property 'allOf' is missing/],
+  'a rule whose list of scopes is misspelt': [
+    `api.guarded({ operation: 'cards.list', allof: ['cards.read'] })`,
+    /'allof' does not exist/,
+  ],
+  'a list of scopes that may be undefined': [
+    `api.guarded({ operation: 'cards.list', allOf: [], anyOf: undefined })`,
+    /exactOptionalPropertyTypes|undefined/,
   ],
   'a misspelt scope among alternatives': [
     `api.idempotent({ operation: 'cards.create', anyOf: ['cards.write', 'cards.wirte'] })`,
@@ -53,11 +62,11 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
     /Property 'reserve' does not exist/,
   ],
   'a reservation of a gate whose guard counts nothing': [
-    `http.handle(gate({ guard: { check: guard.check, prepare: guard.prepare }, scopes, idempotency }).idempotent({ operation: 'payments.create', spends: 'spend' }), call => ({ status: 200, body: call.reserve }))`,
+    `http.handle(gate({ guard: { check: guard.check, prepare: guard.prepare }, scopes, idempotency }).idempotent({ operation: 'payments.create', allOf: [], spends: 'spend' }), call => ({ status: 200, body: call.reserve }))`,
     /Property 'reserve' does not exist/,
   ],
   'a reservation in prepare': [
-    `api.idempotent({ operation: 'payments.create', spends: 'spend' }, { prepare: call => ({ ok: true, value: call.reserve }) })`,
+    `api.idempotent({ operation: 'payments.create', allOf: [], spends: 'spend' }, { prepare: call => ({ ok: true, value: call.reserve }) })`,
     /Property 'reserve' does not exist/,
   ],
   'what prepare does not make': [

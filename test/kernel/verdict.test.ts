@@ -1,4 +1,4 @@
-import { allow, denier, type DenialOf, type Verdict } from '@gatewright/kernel'
+import { allow, denier, type CauseText, type DenialOf, type Verdict } from '@gatewright/kernel'
 import t from 'tap'
 
 const codes = { unauthorized: 401, rate_limited: 429 } as const
@@ -31,4 +31,22 @@ t.test('closes the union of codes, so that a switch without default compiles', a
   }
   t.equal(describe(allow(1)), '1')
   t.equal(describe(deny('rate_limited', '')), 'later')
+})
+
+t.test('closes the rules and reasons too: one that is not listed does not compile', async t => {
+  const refuse = denier<typeof codes, 'max_depth', CauseText<'revoked' | 'differ in {field}'>>(codes)
+  const field: string = 'chainId'
+  t.match(refuse('unauthorized', 'no', { reason: 'revoked' }), { reason: 'revoked' })
+  t.match(refuse('unauthorized', 'no', { reason: `differ in ${field}` }), { reason: 'differ in chainId' })
+  t.match(refuse('unauthorized', 'no', { details: { rule: 'max_depth', limit: 3 } }), {
+    details: { limit: 3 },
+  })
+  // @ts-expect-error -- Not a listed reason.
+  refuse('unauthorized', 'no', { reason: 'expired' })
+  // @ts-expect-error -- Not a listed rule.
+  refuse('unauthorized', 'no', { details: { rule: 'max_width' } })
+  // @ts-expect-error -- A package without lists says no reason,
+  deny('unauthorized', 'no', { reason: 'revoked' })
+  // @ts-expect-error -- and no rule.
+  deny('unauthorized', 'no', { details: { rule: 'max_depth' } })
 })

@@ -7,7 +7,7 @@ async function allowing(allowedIps: string[]) {
   const authorization = await bearer({ policyIds: ['p'] })
   return async (address?: string): Promise<boolean> => {
     const facts = { authorization, ...(address === undefined ? {} : { address }) }
-    return (await guard.check(facts, { operation: 'cards.list' })).ok
+    return (await guard.check(facts, { operation: 'cards.list', allOf: [] })).ok
   }
 }
 
@@ -50,14 +50,14 @@ t.test('counts IPv6 by /64 and IPv4 by address', async t => {
   const { guard, bearer } = await bench({ limits })
   const authorization = await bearer()
   const call = async (address: string): Promise<boolean> =>
-    (await guard.check({ authorization, address }, { operation: 'cards.list' })).ok
+    (await guard.check({ authorization, address }, { operation: 'cards.list', allOf: [] })).ok
   t.equal(await call('2001:db8:1:2::1'), true)
   t.equal(await call('2001:db8:1:2:ffff:ffff:ffff:ffff'), false)
   t.equal(await call('2001:db8:1:3::1'), true)
   t.equal(await call('192.0.2.1'), true)
   t.equal(await call('::ffff:192.0.2.1'), false)
   t.equal(await call('192.0.2.2'), true)
-  t.match(await guard.check({ authorization }, { operation: 'cards.list' }), {
+  t.match(await guard.check({ authorization }, { operation: 'cards.list', allOf: [] }), {
     ok: true,
     value: { headers: [] },
   })

@@ -30,7 +30,7 @@ const guard = createGuard({
   storeTimeoutMs: 60_000,
   policies: async ids => ids.map(() => policy),
 })
-const rule: Rule = { operation: 'withdrawals.create', spends: 'withdrawal' }
+const rule: Rule = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal' }
 
 async function reserve(storage: SpendStorage, account: string, index: number, amountCents: number) {
   const holder = session(Date.now(), {

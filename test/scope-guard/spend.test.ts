@@ -3,7 +3,7 @@ import type { GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
 import { bench } from './issuer.ts'
 
-const rule = { operation: 'withdrawals.create', spends: 'withdrawal' } as const
+const rule = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal' } as const
 
 /** Passes `check` under one policy and returns the guard with what it takes to spend. */
 async function spender(policy: unknown, options: Partial<GuardOptions> = {}) {
@@ -41,7 +41,9 @@ t.test('blocks, naming the rule, when a policy needs counters and the host has n
   const calls = { limits: [{ operations: ['cards.*'], maxCount: 5, window: 'day' }] }
   const { guard, bearer } = await bench({ policies: async () => [calls] })
   const authorization = await bearer({ policyIds: ['p'] })
-  t.match(await guard.check({ authorization }, { operation: 'cards.list' }), { details: { rule: 'limits' } })
+  t.match(await guard.check({ authorization }, { operation: 'cards.list', allOf: [] }), {
+    details: { rule: 'limits' },
+  })
 })
 
 t.test('blocks another currency under a money cap, and takes it without one', async t => {
@@ -123,7 +125,7 @@ t.test('counts calls that move no money when they pass the guard', async t => {
   const policy = { limits: [{ operations: ['cards.*'], maxCount: 2, window: 'day' }] }
   const { guard, bearer } = await bench({ policies: async () => [policy], spend: memoryStorage() })
   const authorization = await bearer({ policyIds: ['p'] })
-  const call = (operation: string) => guard.check({ authorization }, { operation })
+  const call = (operation: string) => guard.check({ authorization }, { operation, allOf: [] })
   t.match(await call('cards.list'), { ok: true })
   t.match(await call('balances.list'), { ok: true })
   t.match(await call('cards.create'), { ok: true })
@@ -175,7 +177,7 @@ t.test('refuses an amount that is too large to convert with 400: the rate is not
 t.test('throws for a rule or a hold id that cannot be spent under', async t => {
   const { guard, access, bearer } = await spender({})
   await t.rejects(guard.reserve(access, { amountCents: 1, currency: 'USD', holdId: '' }), TypeError)
-  const reading = await guard.check({ authorization: await bearer() }, { operation: 'cards.list' })
+  const reading = await guard.check({ authorization: await bearer() }, { operation: 'cards.list', allOf: [] })
   if (!reading.ok) return
   await t.rejects(
     guard.reserve(reading.value, { amountCents: 1, currency: 'USD' }),
@@ -242,7 +244,7 @@ t.test(
     rate = NaN
     await t.rejects(guard.permits(access, { amountCents: 5, currency: 'EUR' }), { name: 'Fault' })
     const authorization = await bearer({ policyIds: ['p'] })
-    const reading = await guard.check({ authorization }, { operation: 'cards.list' })
+    const reading = await guard.check({ authorization }, { operation: 'cards.list', allOf: [] })
     if (!reading.ok) return t.fail(reading.code)
     t.match(await guard.permits(reading.value, { amountCents: 11, currency: 'USD' }), { ok: true })
   },

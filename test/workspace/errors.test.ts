@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { allCauses, causeRows } from './causes.ts'
 import { allCodes, faultCodes } from './errors.ts'
 
 t.test('the code lists of all packages are seen, each code with one status', async t => {
@@ -16,4 +17,43 @@ t.test('fault codes come with their docstrings', async t => {
     ['ERR_B', 'Two.'],
   ])
   t.ok(faultCodes(readFileSync('packages/kernel/src/fault.ts', 'utf8')).length > 5)
+})
+
+t.test('the rules and reasons of all packages are seen, each with who says it', async t => {
+  const causes = await allCauses()
+  const said = (kind: string, text: string): readonly string[] | undefined =>
+    causes.find(cause => cause.kind === kind && cause.text === text)?.packages
+  t.same(said('rule', 'dailySpendCapCents'), ['scope-guard'])
+  t.same(said('rule', 'max_unpaid_addresses'), ['reference-host'])
+  t.same(said('reason', 'revoked'), ['scope-guard', 'session-issuer'])
+  t.same(said('reason', 'message and request differ in {field}'), ['signature-verifier'])
+})
+
+t.test('every rule that a policy can have is listed as a rule', async t => {
+  const listed = new Set((await allCauses()).filter(({ kind }) => kind === 'rule').map(({ text }) => text))
+  const source = readFileSync('packages/scope-guard/src/policy/policy.ts', 'utf8')
+  const [, members = ''] = /export interface Policy \{([^]*?)\n\}/.exec(source) ?? []
+  const names = [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name = '']) => name)
+  t.ok(names.length >= 10)
+  t.same(
+    names.filter(name => !listed.has(name)),
+    [],
+  )
+})
+
+t.test('docs/errors.md says every cause in one row with its sentence', async t => {
+  const page = readFileSync('docs/errors.md', 'utf8')
+  const rows = causeRows(await allCauses())
+  t.ok(rows.length > 50)
+  for (const row of rows) t.ok(page.includes(`\n${row}\n`), row)
+})
+
+t.test('a cause without a sentence fails by its name, and so does a sentence of no cause', async t => {
+  const cause = { kind: 'reason', text: 'no kid', packages: ['scope-guard'] } as const
+  t.same(causeRows([cause], { 'no kid': 'The token names no key.' }), [
+    '| `no kid` | `reason` | The token names no key. | scope-guard |',
+  ])
+  t.throws(() => causeRows([cause], {}), /describe in test\/workspace\/causes\.ts: no kid/)
+  t.throws(() => causeRows([cause], { 'no kid': '' }), /describe .*: no kid/)
+  t.throws(() => causeRows([cause], { 'no kid': 'A.', 'old cause': 'B.' }), /no package says: old cause/)
 })

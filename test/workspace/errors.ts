@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { pathToFileURL } from 'node:url'
+import { allCauses, causeRows, codeLists } from './causes.ts'
 import { packageNames } from './tree.ts'
 
 /** What a client should make of each code. A code without an entry fails the test. */
@@ -36,27 +36,12 @@ interface Entry {
   readonly packages: string[]
 }
 
-type Codes = Readonly<Record<string, number>>
-
-/** The code list of a package, where it has one: `codes` (or `CODES`) of its built `codes.js`. */
-async function codesOf(name: string): Promise<Codes> {
-  for (const path of ['codes.js', 'server/codes.js']) {
-    try {
-      const url = pathToFileURL(`packages/${name}/dist/${path}`).href
-      const loaded = (await import(url)) as { codes?: Codes; CODES?: Codes }
-      return loaded.codes ?? loaded.CODES ?? {}
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    }
-  }
-  return {}
-}
-
 /** Every code with its status and the packages that answer with it. Throws when two packages disagree on a status. */
 export async function allCodes(): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>()
   for (const name of packageNames()) {
-    for (const [code, status] of Object.entries(await codesOf(name))) {
+    const { codes, CODES = {} } = await codeLists(name)
+    for (const [code, status] of Object.entries(codes ?? CODES)) {
       const entry = found.get(code) ?? { status, packages: [] }
       if (entry.status !== status)
         throw new Error(`${name}: ${code} is ${status} here and ${entry.status} elsewhere`)
@@ -91,7 +76,10 @@ export async function errorsPage(): Promise<string> {
   const faults = faultCodes(readFileSync('packages/kernel/src/fault.ts', 'utf8')).map(
     ([code, meaning]) => `| \`${code}\` | ${meaning} |`,
   )
-  return PAGE.replace('{denials}', rows.join('\n')).replace('{faults}', faults.join('\n'))
+  const causes = causeRows(await allCauses())
+  return PAGE.replace('{denials}', () => rows.join('\n'))
+    .replace('{causes}', () => causes.join('\n'))
+    .replace('{faults}', () => faults.join('\n'))
 }
 
 const PAGE = `# Errors
@@ -106,6 +94,16 @@ on the wire. No error holds a token, a key, a signature, a request body or inter
 | Status | Code | What to do | Said by |
 |---|---|---|---|
 {denials}
+
+## Causes
+
+A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason\` is the exact cause of a denial: it is in the decision event and never
+in an answer, because it would help whoever guesses. Of a fault the event's \`reason\` is the code of the fault. The packages list them as
+\`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not compile. \`{name}\` stands for a text that varies.
+
+| Cause | Where | Meaning | Said by |
+|---|---|---|---|
+{causes}
 
 ## Faults
 

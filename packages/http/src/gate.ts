@@ -1,4 +1,4 @@
-import { knownOptions, type ScopeCatalogue } from '@gatewright/kernel'
+import { checkRule, knownOptions, type ScopeCatalogue } from '@gatewright/kernel'
 import { authenticator, sessionCredential } from './credentials.ts'
 import { conclude, enter, type Exchange, type Stage, type Works } from './exchange.ts'
 import type {
@@ -135,6 +135,7 @@ function declarations(works: Works, parts: Parts): Verbs {
     return { works, admit: options.admit?.bind(options), schemas }
   }
   const guardedBy = (names: readonly string[], rule: GuardedRule, options?: object): RouteParts => {
+    checkRule(rule)
     checkScopes(rule, parts)
     const authenticate = authenticator(parts.credentials, names, rule)
     return { ...partsOf(rule.operation, options), authenticate }

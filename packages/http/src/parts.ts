@@ -1,4 +1,4 @@
-import type { EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
+import type { EpochMs, Rule, Session, Verdict } from '@gatewright/kernel'
 import type { HeaderField } from './answer.ts'
 import type { CallerIds } from './decision.ts'
 import type { OldName, RequestFacts } from './facts.ts'
@@ -33,20 +33,8 @@ export interface AliasReply {
   readonly answerHeaders: readonly HeaderField[]
 }
 
-/** What one guarded operation asks of a request; scope-guard's rule, with scopes of the team's catalogue only. */
-export interface GuardedRule<S extends string = string> {
-  /** `tag.verb`: names the operation in policies, limits, idempotency records and reports. */
-  readonly operation: string
-  readonly surface?: Surface
-  /** Scopes that must all be held. */
-  readonly allOf?: readonly S[]
-  /** Scopes of which one must be held. */
-  readonly anyOf?: readonly S[]
-  /** Its class, for limits that name classes. */
-  readonly limit?: string
-  readonly spends?: 'spend' | 'withdrawal'
-  readonly cardSecrets?: boolean
-}
+/** What one guarded operation asks of a request; `S`: the scopes of the team's catalogue. */
+export type GuardedRule<S extends string = string> = Rule<S>
 
 /** What a passed guard hands over. */
 export interface AccessLike {

@@ -1,4 +1,4 @@
-import { denier, type Denial, type DenialOf } from '@gatewright/kernel'
+import { denier, type DenialOf } from '@gatewright/kernel'
 
 /** Every denial of this package with its status. */
 export const codes = {
@@ -18,8 +18,4 @@ export const codes = {
 export type IdempotencyDenial = DenialOf<typeof codes>
 
 /** Makes a denial of this package. */
-export const deny: <C extends keyof typeof codes>(
-  code: C,
-  message: string,
-  extras?: Parameters<ReturnType<typeof denier<typeof codes>>>[2],
-) => Denial<C> = denier(codes)
+export const deny: ReturnType<typeof denier<typeof codes>> = denier(codes)

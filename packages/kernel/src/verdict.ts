@@ -32,7 +32,22 @@ export function allow<T>(value: T): Allowed<T> {
   return { ok: true, value }
 }
 
-type Extras = Partial<Pick<Denial, 'field' | 'retryAfterSeconds' | 'details' | 'reason'>>
+/** What a denial may carry beside its code and message. A rule or reason that its package does not list does not compile. */
+export type DenialExtras<Rules extends string = never, Reasons extends string = never> = Partial<
+  Pick<Denial, 'field' | 'retryAfterSeconds'>
+> & {
+  /** `rule` names the rule that forbids the request: shown to the caller. */
+  readonly details?: Readonly<Record<string, unknown>> & { readonly rule?: Rules }
+  readonly reason?: Reasons
+}
+
+/**
+ * The texts that a listed cause stands for: `{name}` in it stands for any text. `'wrong {field}'` is
+ * `` `wrong ${string}` ``.
+ */
+export type CauseText<Listed extends string> = Listed extends `${infer Before}{${string}}${infer After}`
+  ? `${Before}${string}${CauseText<After>}`
+  : Listed
 
 /** The closed union of denials that a table of codes can produce. */
 export type DenialOf<Codes extends Readonly<Record<string, number>>> = {
@@ -41,10 +56,19 @@ export type DenialOf<Codes extends Readonly<Record<string, number>>> = {
 
 /**
  * Makes a package's `deny` from its code table (`codes.ts`), so that a code always carries its own status and
- * a code outside the table does not compile.
+ * a code outside the table does not compile. Nor does a `details.rule` outside `Rules` or a `reason` outside `Reasons`;
+ * without these lists a package says none.
  */
-export function denier<const Codes extends Readonly<Record<string, number>>>(
+export function denier<
+  const Codes extends Readonly<Record<string, number>>,
+  Rules extends string = never,
+  Reasons extends string = never,
+>(
   codes: Codes,
-): <C extends keyof Codes & string>(code: C, message: string, extras?: Extras) => Denial<C> {
+): <C extends keyof Codes & string>(
+  code: C,
+  message: string,
+  extras?: DenialExtras<Rules, Reasons>,
+) => Denial<C> {
   return (code, message, extras) => ({ ...extras, ok: false, code, status: codes[code] as number, message })
 }

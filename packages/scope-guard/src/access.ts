@@ -1,9 +1,8 @@
-import type { Session } from '@gatewright/kernel'
+import type { Rule, Session } from '@gatewright/kernel'
 import { deny, type Evidence, type GuardDenial, type HeaderFields, type SpendDenial } from './codes.ts'
 import type { LimitState } from './limits/fields.ts'
 import type { Chain } from './policy/compile.ts'
 import type { Block } from './policy/gates.ts'
-import type { Rule } from './rule.ts'
 
 /** What the guard looks at. Nothing here is trusted. */
 export interface GuardFacts {

@@ -1,8 +1,7 @@
-import { allow, malformedReply, orFault, type Verdict } from '@gatewright/kernel'
+import { allow, malformedReply, orFault, type Rule, type Verdict } from '@gatewright/kernel'
 import { blocked, type Access } from './access.ts'
 import { deny, type SpendDenial } from './codes.ts'
 import type { CapPlan } from './policy/caps.ts'
-import type { Rule } from './rule.ts'
 
 /** An amount of money in a currency. */
 export interface Amount {

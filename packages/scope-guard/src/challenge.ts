@@ -1,11 +1,11 @@
-import { deny, type GuardDenial, type HeaderFields } from './codes.ts'
+import { deny, type GuardDenial, type GuardReason, type HeaderFields } from './codes.ts'
 
 /** The refusals about credentials and scopes, each with its RFC 6750 section 3 challenge. */
 export interface Challenges {
   /** No bearer credential was sent: the challenge has no error code (section 3.1). */
   missing(): GuardDenial
   /** The credential is not acceptable. One answer for every cause; `reason` is for the decision event. */
-  invalid(reason: string): GuardDenial
+  invalid(reason: GuardReason): GuardDenial
   expired(): GuardDenial
   /** `scope` is what the operation needs, space separated. */
   scope(scope: string, missing: string): GuardDenial

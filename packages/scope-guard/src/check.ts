@@ -1,4 +1,4 @@
-import { allow, type Clock, type EpochMs, type Session, type Verdict } from '@gatewright/kernel'
+import { allow, type Clock, type EpochMs, type Rule, type Session, type Verdict } from '@gatewright/kernel'
 import {
   accessOf,
   blocked,
@@ -17,7 +17,7 @@ import type { RuleLimits } from './limits/limits.ts'
 import type { ChainLoader } from './policy/chain.ts'
 import type { Block } from './policy/gates.ts'
 import type { Revocation } from './revocation/revocation.ts'
-import { lackingScopes, neededScopes, type Rule } from './rule.ts'
+import { lackingScopes, neededScopes } from './rule.ts'
 import { countCall, type SpendOptions } from './spend.ts'
 
 /** What the decisions of one guard work with. */

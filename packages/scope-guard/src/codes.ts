@@ -12,6 +12,52 @@ export const CODES = {
   rate_limited: 429,
 } as const
 
+/** Every rule that a `policy_blocked` of this package names in `details.rule`: a member of the policy, or `currency`. */
+export const rules = [
+  'denyOperations',
+  'allowOperations',
+  'notBefore',
+  'notAfter',
+  'allowedIps',
+  'allowCardSecrets',
+  'maxAuthAmountCents',
+  'dailySpendCapCents',
+  'dailyWithdrawalCapCents',
+  'limits',
+  'currency',
+] as const
+export type GuardRule = (typeof rules)[number]
+
+/** Every exact cause of an `unauthorized`, for the decision event. */
+export const reasons = [
+  'no credential',
+  'token too long',
+  'not a canonical compact JWS',
+  'unreadable header',
+  'no kid',
+  'crit header',
+  'jwk header',
+  'jku header',
+  'x5u header',
+  'x5c header',
+  'another type',
+  'claims are not a JSON object',
+  'another issuer',
+  'another audience',
+  'no exp',
+  'no iat',
+  'issued in the future',
+  'nbf must be a number',
+  'not valid yet',
+  'unknown key',
+  'algorithm is not the one of the key',
+  'signature',
+  'claims do not describe a session',
+  'an id with a NUL or a lone surrogate',
+  'revoked',
+] as const
+export type GuardReason = (typeof reasons)[number]
+
 /** Header fields to put on the answer, in order. Names are given once each. */
 export type HeaderFields = readonly (readonly [name: string, value: string])[]
 
@@ -42,4 +88,4 @@ export type SpendDenial = DenialOf<Pick<typeof CODES, 'invalid_request' | 'polic
 export type PolicyDenial = Denial<'invalid_request'>
 
 /** Makes a denial with the status of its code. */
-export const deny: ReturnType<typeof denier<typeof CODES>> = denier(CODES)
+export const deny: ReturnType<typeof denier<typeof CODES, GuardRule, GuardReason>> = denier(CODES)

@@ -1,3 +1,4 @@
+import { checkRule, type Rule } from '@gatewright/kernel'
 import { permitsAmount } from './amount.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { challenges as challengesOf } from './challenge.ts'
@@ -7,7 +8,6 @@ import type { LimitOptions } from './limits/options.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
 import { chainLoader } from './policy/chain.ts'
 import { createRevocation } from './revocation/revocation.ts'
-import { checkedRule, type Rule } from './rule.ts'
 import { simulate } from './simulate.ts'
 import { releaseSpend, reserveSpend, settleSpend } from './spend.ts'
 import type { Guard } from './verbs.ts'
@@ -55,7 +55,7 @@ function preparedRules(limits: readonly LimitOptions[]): GuardParts['prepare'] {
   return rule => {
     const known = prepared.get(rule)
     if (known) return known
-    const made = limitsOf(checkedRule(rule))
+    const made = limitsOf(checkRule(rule))
     prepared.set(rule, made)
     return made
   }

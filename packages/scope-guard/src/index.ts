@@ -1,4 +1,4 @@
-export { CODES } from './codes.ts'
+export { CODES, reasons, rules } from './codes.ts'
 export { createGuard } from './guard.ts'
 export { createFailureLimit } from './limits/failure-limit.ts'
 export { createRateLimit } from './limits/rate-limit.ts'
@@ -6,9 +6,18 @@ export { DEFAULT_LIMITS } from './options.ts'
 export { parsePolicy } from './policy/parse.ts'
 export { localKeys, remoteKeys } from './token/keys.ts'
 export { sessionReader } from './token/reader.ts'
+export type { Rule } from '@gatewright/kernel'
 export type { Access, GuardFacts } from './access.ts'
 export type { Amount, RateSource } from './amount.ts'
-export type { Evidence, GuardDenial, HeaderFields, PolicyDenial, SpendDenial } from './codes.ts'
+export type {
+  Evidence,
+  GuardDenial,
+  GuardReason,
+  GuardRule,
+  HeaderFields,
+  PolicyDenial,
+  SpendDenial,
+} from './codes.ts'
 export type { FailureLimit } from './limits/failure-limit.ts'
 export type { FailureOptions } from './limits/failures.ts'
 export type { LimitState } from './limits/fields.ts'
@@ -19,7 +28,6 @@ export type { PolicySource } from './policy/chain.ts'
 export type { Chain } from './policy/compile.ts'
 export type { Policy, PolicyLimit, Window } from './policy/policy.ts'
 export type { LiveCheck, RevocationOptions } from './revocation/revocation.ts'
-export type { Rule } from './rule.ts'
 export type { Spend, SpendHold } from './spend.ts'
 export type { RevocationFeed } from './storage/feed-port.ts'
 export type { Reserved, Settled, SpendItem, SpendStorage } from './storage/port.ts'

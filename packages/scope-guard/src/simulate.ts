@@ -1,8 +1,7 @@
-import { allow, type Session, type Verdict } from '@gatewright/kernel'
+import { allow, type Rule, type Session, type Verdict } from '@gatewright/kernel'
 import { accessOf, blocked, type Access, type GuardFacts } from './access.ts'
 import { endedDenial, policyBlock, ruleDenial, verifiedElsewhere, type GuardParts } from './check.ts'
 import type { GuardDenial, SpendDenial } from './codes.ts'
-import type { Rule } from './rule.ts'
 import { simulateSpend, type Spend } from './spend.ts'
 
 /** What a simulation asks about. */

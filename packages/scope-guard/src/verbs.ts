@@ -1,8 +1,7 @@
-import type { Session, Verdict } from '@gatewright/kernel'
+import type { Rule, Session, Verdict } from '@gatewright/kernel'
 import type { Access, GuardFacts } from './access.ts'
 import type { Amount } from './amount.ts'
 import type { GuardDenial, SpendDenial } from './codes.ts'
-import type { Rule } from './rule.ts'
 import type { Spend, SpendHold } from './spend.ts'
 import type { Settled, SpendStorage } from './storage/port.ts'
 
@@ -25,7 +24,7 @@ export interface Guard {
   /** The same decision as `check` for a session that was proven in another way, such as by its API key itself. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
-  /** Checks a rule at start-up. Throws a `TypeError`; `check` would fail with the same at the first request. */
+  /** Checks a rule at start-up. Throws a `TypeError` (see `checkRule`); `check` would reject with it at the first request. */
   prepare(rule: Rule): void
 
   /**

@@ -1,6 +1,6 @@
 import { allow, type Denial, type Surface, type Verdict } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
-import { deny, type IssuerDenial } from './codes.ts'
+import { deny, type IssuerDenial, type IssuerReason } from './codes.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { KeyTexts } from './key-text.ts'
 import type { CheckedOptions } from './options.ts'
@@ -38,7 +38,7 @@ interface Cached {
 }
 
 /** One message for every cause: which check failed would help whoever guesses. `reason` is for the event. */
-const refusal = (reason: string): Promise<IssuerDenial> => {
+const refusal = (reason: IssuerReason): Promise<IssuerDenial> => {
   const denial = Object.freeze(deny('unauthorized', 'the API key is not valid', { reason }))
   return Promise.resolve(denial)
 }

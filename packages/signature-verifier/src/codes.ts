@@ -1,4 +1,4 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
+import { denier, type CauseText, type DenialOf } from '@gatewright/kernel'
 
 /** Every denial of this package, as spelled on the wire, with its HTTP status. */
 export const CODES = {
@@ -13,7 +13,24 @@ export const CODES = {
 /** What `verify` can refuse with. */
 export type ProofDenial = DenialOf<typeof CODES>
 
-const deny = denier(CODES)
+/** Every exact cause of an `invalid_signature` or `rate_limited`, for the decision event. `{field}` is a field's name. */
+export const reasons = [
+  'issued in the future',
+  'not valid yet',
+  'expired',
+  'expired while waiting',
+  'message and request differ in {field}',
+  'malformed ERC-6492 wrapper, or one inside another',
+  'not signed by this key',
+  'signed by this key, in a form that is not accepted',
+  'not signed by this key, nor by a contract wallet',
+  'challenge unknown, ended or used before',
+  'nonce used before',
+  'too many signature checks waiting for this address class',
+] as const
+export type ProofReason = CauseText<(typeof reasons)[number]>
+
+const deny: ReturnType<typeof denier<typeof CODES, never, ProofReason>> = denier(CODES)
 
 const remembered = new Map<string, ProofDenial>()
 
@@ -22,17 +39,17 @@ const remembered = new Map<string, ProofDenial>()
  * is refused without making anything new.
  */
 export function invalidRequest(field: string, message: string): ProofDenial {
-  const reason = `${field}: ${message}`
-  let denial = remembered.get(reason)
+  const known = `${field}: ${message}`
+  let denial = remembered.get(known)
   if (!denial) {
-    denial = Object.freeze(deny('invalid_request', message, { field, reason }))
-    remembered.set(reason, denial)
+    denial = Object.freeze(deny('invalid_request', message, { field }))
+    remembered.set(known, denial)
   }
   return denial
 }
 
 /** The one 401 of this package. The exact cause stays in `reason`, for the decision event only. */
-export function invalidSignature(reason: string): ProofDenial {
+export function invalidSignature(reason: ProofReason): ProofDenial {
   return deny('invalid_signature', 'The wallet proof is not valid.', { reason })
 }
 

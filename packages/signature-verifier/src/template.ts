@@ -27,8 +27,8 @@ export type Reading =
     }
   /** The message is not of this template, or the template needs the field `missing`. */
   | { readonly is: 'other'; readonly reason: string; readonly missing?: string | undefined }
-  /** The message is of this template, but says something else than the request or the host. */
-  | { readonly is: 'contrary'; readonly reason: string }
+  /** The message is of this template, but says something else in `field` than the request or the host. */
+  | { readonly is: 'contrary'; readonly field: string }
 
 /** One shape of signed text. `lineTemplate` makes one from its lines. */
 export interface Template {
@@ -99,8 +99,9 @@ export function lineTemplate(
   const unlike = (message: string, labels: readonly string[], fields: TemplateFacts['fields']): Reading => {
     const said = parseLines(message, parsed, labels)
     if (!said) return { is: 'other', reason: `message is not of template ${name}` }
-    const field = uses.find(used => said[used] !== fields[used])
-    return { is: 'contrary', reason: `message and request differ in ${field}` }
+    // The message is not the text, so one field at least is another.
+    const field = uses.find(used => said[used] !== fields[used]) as string
+    return { is: 'contrary', field }
   }
 
   return {

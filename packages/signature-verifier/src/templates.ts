@@ -48,7 +48,7 @@ export const signInWithEthereum: Template = {
     const asked = (message.resources ?? []).filter(resource => resource.startsWith(REQUEST_RESOURCE))
     if (asked.length > 0) binds.push('request')
     const field = difference(message, asked, facts)
-    if (field !== undefined) return { is: 'contrary', reason: `message and request differ in ${field}` }
+    if (field !== undefined) return { is: 'contrary', field }
     const notBefore = message.notBefore === undefined ? undefined : parseRfc3339(message.notBefore)
     return { is: 'text', text: facts.message, binds, chainId: message.chainId, notBefore }
   },

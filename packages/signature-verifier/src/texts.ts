@@ -41,10 +41,10 @@ export function textsOf(
       const others = (): readonly Text[] => tried.slice(index + 1).flatMap(other => textOf(other, facts))
       return { first: { reading, template: template.name }, others }
     }
-    if (reading?.is === 'contrary') contrary ??= reading.reason
+    if (reading?.is === 'contrary') contrary ??= reading.field
     if (reading?.is === 'other') missing ??= reading.missing
   }
-  if (contrary !== undefined) return invalidSignature(contrary)
+  if (contrary !== undefined) return invalidSignature(`message and request differ in ${contrary}`)
   if (message !== undefined) return invalidRequest('message', 'is of no known template')
   return invalidRequest(missing ?? 'message', 'is required by the template')
 }

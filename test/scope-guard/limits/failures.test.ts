@@ -4,7 +4,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t, { type Test } from 'tap'
 import { bench, claims, field, session, sign, signingKey, type Bench } from '../issuer.ts'
 
-const rule = { operation: 'cards.list' }
+const rule = { operation: 'cards.list', allOf: [] }
 const address = '192.0.2.1'
 
 /** Counts the signature checks of this process until the test ends. */

@@ -5,8 +5,8 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 import t, { type Test } from 'tap'
 import { bench, field, session, type Bench } from '../issuer.ts'
 
-const read = { operation: 'cards.list' }
-const money = { operation: 'withdrawals.create', spends: 'withdrawal', limit: 'writes' } as const
+const read = { operation: 'cards.list', allOf: [] }
+const money = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal', limit: 'writes' } as const
 
 /** A store that counts in memory until it is told to misbehave. */
 function store() {
@@ -249,7 +249,7 @@ t.test('answers every failed credential 401, and charges no key for them', async
   const authorization = await bearer()
   const forged = `${authorization.slice(0, -8)}AAAAAAAA`
   const attack = (address: string, n: number) =>
-    guard.check({ authorization: forged, address }, { operation: `a.b${n}` })
+    guard.check({ authorization: forged, address }, { operation: `a.b${n}`, allOf: [] })
   for (let n = 0; n < 9; n++) t.match(await attack('2001:db8::1', n), { code: 'unauthorized' })
   t.match(await attack('2001:db8::2', 9), { code: 'unauthorized' }, 'one at a time never overflows the lane')
   // The owner, elsewhere, has every point; and passes from the attacked address as well.

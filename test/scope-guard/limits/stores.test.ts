@@ -8,7 +8,7 @@ import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { bench } from '../issuer.ts'
 
 const REDIS = process.env['TEST_REDIS_URL'] as string
-const rule = { operation: 'cards.list' }
+const rule = { operation: 'cards.list', allOf: [] }
 
 /** Opens a client for a store and says how to build limiters on it. */
 type Open = () => Promise<{ store: LimiterStore; close(): Promise<unknown> }>

@@ -77,5 +77,5 @@ export { START }
 
 /** The rule under which a call of this kind is guarded. */
 export function ruleOf({ operation, kind, cardSecrets }: Omit<Call, 'now'>): Rule {
-  return { operation, cardSecrets, ...(kind ? { spends: kind } : {}) }
+  return { operation, allOf: [], cardSecrets, ...(kind ? { spends: kind } : {}) }
 }

@@ -13,6 +13,7 @@ async function wallet(policy: Policy) {
       { authorization: undefined },
       {
         operation: 'withdrawals.create',
+        allOf: [],
         spends: 'withdrawal',
       },
     )

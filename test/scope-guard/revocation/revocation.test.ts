@@ -5,7 +5,7 @@ import { memoryRevocationFeed } from '@gatewright/scope-guard/memory'
 import t from 'tap'
 import { bench } from '../issuer.ts'
 
-const rule = { operation: 'cards.list' }
+const rule = { operation: 'cards.list', allOf: [] }
 const revoked = { ok: false, code: 'unauthorized', status: 401, reason: 'revoked' }
 
 /** A guard in feed mode that polls only when the test says so, over a feed that can fail. */

@@ -19,7 +19,7 @@ async function counting(options: Partial<GuardOptions>) {
   const tokenOf = (n: number, pad = ''): Promise<string> =>
     sign(key, { ...claims(session(made.clock.now(), { sessionId: `s${n}` })), pad })
   const check = async (authorization: string): Promise<boolean> =>
-    (await made.guard.check({ authorization }, { operation: 'a.b' })).ok
+    (await made.guard.check({ authorization }, { operation: 'a.b', allOf: [] })).ok
   const send = async (n: number, pad = ''): Promise<boolean> => check(`Bearer ${await tokenOf(n, pad)}`)
   return { send, check, tokenOf, clock: made.clock, verified: () => verified }
 }
@@ -72,7 +72,7 @@ t.test(
     const { guard, clock } = await bench({ keys: localKeys({ keys: [key.jwk] }), failedCredentials: 'off' })
     const good = `Bearer ${await sign(key, claims(session(clock.now())))}`
     const asks = async (authorization: string): Promise<boolean> =>
-      (await guard.check({ authorization }, { operation: 'a.b' })).ok
+      (await guard.check({ authorization }, { operation: 'a.b', allOf: [] })).ok
     t.equal(await asks(good), true)
     for (let at = 'Bearer '.length; at < good.length; at++) {
       const [before, letter, after] = [good.slice(0, at), good[at], good.slice(at + 1)]
@@ -101,7 +101,7 @@ t.test('keeps no token that a heap snapshot would show', async t => {
   /** Uses a token. What is left of it is a part of its signature, as bytes. */
   const use = async (sessionId: string, kept: string[]): Promise<Buffer> => {
     const authorization = await bearer({ sessionId })
-    t.equal((await guard.check({ authorization }, { operation: 'a.b' })).ok, true)
+    t.equal((await guard.check({ authorization }, { operation: 'a.b', allOf: [] })).ok, true)
     kept.push(...kept.map(() => authorization))
     return Buffer.from(authorization.slice(-60, -20))
   }

@@ -108,7 +108,7 @@ t.test('refuses foreign tokens of another type, issuer or with unreadable scopes
   const guard = guardFor(url, AUTH0)
   const good = { ...AUTH0, sub: 'auth0|1' }
   const send = async (claims: object, typ?: string) =>
-    guard.check({ authorization: `Bearer ${await token(key, claims, typ)}` }, { operation: 'a.b' })
+    guard.check({ authorization: `Bearer ${await token(key, claims, typ)}` }, { operation: 'a.b', allOf: [] })
   t.match(await send(good), { ok: true })
   t.match(await send(good, 'id+jwt'), { code: 'unauthorized' })
   t.match(await send({ ...good, iss: 'https://other.auth0.test/' }), { code: 'unauthorized' })
@@ -130,7 +130,7 @@ t.test('binds foreign tokens to policies that the host names', async t => {
     policies: async ids => ids.map(() => ({ denyOperations: ['withdrawals.*'] })),
   })
   const authorization = `Bearer ${await token(key, { ...AUTH0, sub: 'u', azp: 'c' })}`
-  t.match(await guard.check({ authorization }, { operation: 'withdrawals.create' }), {
+  t.match(await guard.check({ authorization }, { operation: 'withdrawals.create', allOf: [] }), {
     code: 'policy_blocked',
     details: { policyId: 'client:c' },
   })
@@ -142,7 +142,10 @@ t.test('fetches again for an unknown key, so a rotation needs no restart', async
   keys.push(first.jwk)
   const guard = guardFor(url, AUTH0)
   const send = async (key: SigningKey) =>
-    guard.check({ authorization: `Bearer ${await token(key, { ...AUTH0, sub: 'u' })}` }, { operation: 'a.b' })
+    guard.check(
+      { authorization: `Bearer ${await token(key, { ...AUTH0, sub: 'u' })}` },
+      { operation: 'a.b', allOf: [] },
+    )
   t.match(await send(first), { ok: true })
   keys.push(second.jwk)
   t.match(await send(second), { ok: true })
@@ -161,7 +164,7 @@ t.test('a storm of unknown keys causes one fetch per cool-down', async t => {
   })
   const authorization = `Bearer ${await token(unknown, { ...AUTH0, sub: 'u' })}`
   const all = await Promise.all(
-    Array.from({ length: 50 }, async () => guard.check({ authorization }, { operation: 'a.b' })),
+    Array.from({ length: 50 }, async () => guard.check({ authorization }, { operation: 'a.b', allOf: [] })),
   )
   t.ok(all.every(verdict => !verdict.ok && verdict.code === 'unauthorized'))
   t.equal(asked(), 1)
@@ -189,7 +192,7 @@ t.test('answers 503, never 401, when the key set cannot be had', async t => {
       clock: manualClock(Date.now()),
     })
     await t.rejects(
-      async () => guard.check({ authorization }, { operation: 'a.b' }),
+      async () => guard.check({ authorization }, { operation: 'a.b', allOf: [] }),
       { code: 'ERR_KEYS_UNAVAILABLE' },
       name,
     )

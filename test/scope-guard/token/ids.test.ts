@@ -3,7 +3,7 @@ import { sessionReader } from '@gatewright/scope-guard'
 import t from 'tap'
 import { bench, claims, session, sign } from '../issuer.ts'
 
-const rule = { operation: 'cards.list' }
+const rule = { operation: 'cards.list', allOf: [] }
 const refused = { ok: false, code: 'unauthorized', status: 401 }
 /** Ids that would be one id, or none, in some store. */
 const BAD = ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0', '\0']

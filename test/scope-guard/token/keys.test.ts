@@ -8,7 +8,7 @@ import { exportJWK, type CryptoKey, type JWK } from 'jose'
 import t, { type Test } from 'tap'
 import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
 
-const rule = { operation: 'cards.list' }
+const rule = { operation: 'cards.list', allOf: [] }
 const unavailable = { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE' }
 
 async function rsaKey(kid: string, modulusLength: number, publicExponent = 65_537): Promise<SigningKey> {

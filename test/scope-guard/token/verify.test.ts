@@ -5,7 +5,7 @@ import { base64url, exportJWK, type JWK } from 'jose'
 import t from 'tap'
 import { AUDIENCE, bench, claims, ISSUER, session, sign, signingKey } from '../issuer.ts'
 
-const rule = { operation: 'cards.list' }
+const rule = { operation: 'cards.list', allOf: [] }
 const encode = (value: unknown): string => base64url.encode(JSON.stringify(value))
 
 /** A guard and a function that sends it a raw token. */

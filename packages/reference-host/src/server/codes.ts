@@ -13,8 +13,12 @@ export const codes = {
   invalid_state: 409,
 } as const
 
+/** Every rule that a `policy_blocked` of the host itself names in `details.rule`. */
+export const rules = ['max_unpaid_addresses', 'max_unpaid_addresses_of_client'] as const
+export type HostRule = (typeof rules)[number]
+
 /** What the host refuses with. */
 export type HostDenial = DenialOf<typeof codes>
 
 /** Makes a denial of the host. */
-export const deny: ReturnType<typeof denier<typeof codes>> = denier(codes)
+export const deny: ReturnType<typeof denier<typeof codes, HostRule>> = denier(codes)

@@ -59,11 +59,11 @@ function byKey(services: CredentialServices, side: Surface): CredentialPart<ApiK
   const { keyGuard } = services
   const field = `x-${side}-key`
   const rules = new Map<string, GuardedRule>()
-  // No scopes: a key needs none to be exchanged or rotated (contract section 4).
+  // A key needs no scope to be exchanged or rotated (contract section 4).
   const ruleOf = ({ operation }: GuardedRule): GuardedRule => {
     const known = rules.get(operation)
     if (known) return known
-    const rule = { operation, surface: side }
+    const rule = { operation, surface: side, allOf: [] }
     rules.set(operation, rule)
     return rule
   }

@@ -97,11 +97,11 @@ const NAMES: Readonly<
   'user-key-or-session': ['user-key', 'session'],
 }
 
-function ruleOf({ id, surface, scopes, method, ...operation }: Operation): GuardedRule<never> {
+function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): GuardedRule<never> {
   return {
     operation: id,
+    allOf: scopes as never[],
     ...(surface === 'public' ? {} : { surface }),
-    ...(scopes ? { allOf: scopes as never[] } : {}),
     ...(method === 'GET' ? {} : { limit: 'write' }),
     ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
   }

@@ -1,7 +1,6 @@
-import { keyDigest, type Session } from '@gatewright/kernel'
+import { keyDigest, type Rule, type Session } from '@gatewright/kernel'
 import { addressBucket } from '../address.ts'
 import type { HeaderFields } from '../codes.ts'
-import type { Rule } from '../rule.ts'
 import { policyField, type LimitState } from './fields.ts'
 import { createLimiter, takeWithFallback, type LimitAnswer, type Limiter } from './limiter.ts'
 import type { LimitOptions } from './options.ts'

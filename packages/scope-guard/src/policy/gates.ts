@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { addressMatcher } from '../address.ts'
+import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operations.ts'
 import type { Policy, StoredPolicy } from './policy.ts'
 
@@ -14,7 +15,7 @@ export interface CallFacts {
 
 /** Why a policy blocks: which member of which policy, and what the caller may know about it. */
 export interface Block {
-  readonly rule: string
+  readonly rule: GuardRule
   readonly policyId: string
   readonly [fact: string]: unknown
 }

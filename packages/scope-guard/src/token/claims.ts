@@ -1,4 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
+import type { GuardReason } from '../codes.ts'
 
 /** What a token must say to be accepted. */
 export interface ClaimRules {
@@ -35,7 +36,11 @@ export function typeMatcher(wanted: string): (typ: unknown) => boolean {
  * Why claims are not acceptable now, or undefined: `iss`, `aud`, `exp`, `nbf` and `iat`, the first and the last two of
  * which a token of another service commonly has wrong. The tolerance applies to dates in the future only.
  */
-export function claimFault(claims: Claims, rules: ClaimRules, now: EpochMs): string | undefined {
+export function claimFault(
+  claims: Claims,
+  rules: ClaimRules,
+  now: EpochMs,
+): GuardReason | typeof EXPIRED | undefined {
   const { iss, aud, exp, nbf, iat } = claims
   const latest = now + rules.clockToleranceSeconds * 1000
   if (iss !== rules.issuer) return 'another issuer'

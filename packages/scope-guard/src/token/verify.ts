@@ -1,7 +1,7 @@
 import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
 import { compactVerify, errors } from 'jose'
 import type { Challenges } from '../challenge.ts'
-import type { GuardDenial } from '../codes.ts'
+import type { GuardDenial, GuardReason } from '../codes.ts'
 import { claimFault, decodeSegment, EXPIRED, typeMatcher, type ClaimRules, type Claims } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
 import { algorithmName } from './key-rules.ts'
@@ -74,7 +74,7 @@ export function tokenVerifier(
   }
 
   /** Reads a header, or says why it names no key that may verify it. */
-  const readHeader = (head: string): Header | string => {
+  const readHeader = (head: string): Header | GuardReason => {
     const header = decodeSegment(head)
     if (!header) return 'unreadable header'
     const { kid, alg } = header

@@ -2,7 +2,7 @@ import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../chain/xpub.ts'
-import { deny, type HostDenial } from '../../server/codes.ts'
+import { deny, type HostDenial, type HostRule } from '../../server/codes.ts'
 
 /** Who asks for an address of a pay-in's own. */
 export interface AddressRequest {
@@ -140,7 +140,7 @@ async function count(tx: SqlQueries, text: string, values: (string | number)[]):
   return toInteger(row?.['given'])
 }
 
-function blocked(whose: string, rule: string): HostDenial {
+function blocked(whose: string, rule: HostRule): HostDenial {
   const message = `too many deposit addresses of ${whose} were never paid to: pay from the wallet`
   return deny('policy_blocked', message, { details: { rule } })
 }

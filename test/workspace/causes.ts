@@ -1,0 +1,143 @@
+import { pathToFileURL } from 'node:url'
+import { packageNames } from './tree.ts'
+
+/** One cause of a denial: a `rule` in an answer or a `reason` in a decision event. */
+export interface Cause {
+  readonly kind: 'rule' | 'reason'
+  readonly text: string
+  readonly packages: readonly string[]
+}
+
+type Sentences = Readonly<Record<string, string>>
+
+/** What each cause means. A cause without an entry fails, and so does an entry of no cause. */
+const SENTENCES: Sentences = {
+  // Rules of policies.
+  denyOperations: 'The policy denies the operation.',
+  allowOperations: 'The policy allows other operations only.',
+  notBefore: 'The policy opens later, at `notBefore`.',
+  notAfter: 'The policy ended at `notAfter`.',
+  allowedIps: 'The policy does not allow the client address, or the address is not known.',
+  allowCardSecrets: 'The policy forbids operations that show card secrets.',
+  maxAuthAmountCents: 'The amount is over the cap on one operation.',
+  dailySpendCapCents:
+    'The cap of the UTC day on money that moves is used up, or nothing counts it on this host.',
+  dailyWithdrawalCapCents:
+    'The cap of the UTC day on withdrawals is used up, or nothing counts it on this host.',
+  limits: 'An entry of `limits[]` is used up in its `window`, or nothing counts it on this host.',
+  currency: 'The amount is in a currency without a rate, so a money cap cannot be checked.',
+  // Rules of keys and sessions.
+  key_authority: 'The key is not below the caller.',
+  max_depth: 'A chain of keys, sessions or policies would be longer than allowed.',
+  max_live_keys: 'There are as many live keys as allowed; `limitOf` says of which kind.',
+  already_rotated: 'The key has been rotated before.',
+  // Rules of the host.
+  max_unpaid_addresses: 'The account has too many deposit addresses that were never paid to.',
+  max_unpaid_addresses_of_client:
+    'The client address has asked for too many deposit addresses that were never paid to.',
+  // Reasons of tokens.
+  'no credential': 'The request has no bearer token.',
+  'token too long': 'The token is longer than `maxTokenBytes`.',
+  'not a canonical compact JWS': 'The token is not a JWS in its one compact spelling.',
+  'unreadable header': 'The header of the token is not a JSON object.',
+  'no kid': 'The header of the token names no key.',
+  'crit header': 'The token asks for extensions that are not supported.',
+  'jwk header': 'The token brings its own key.',
+  'jku header': 'The token names an address of its own keys.',
+  'x5u header': 'The token names an address of its own certificate.',
+  'x5c header': 'The token brings its own certificate.',
+  'another type': 'The `typ` of the token is not the expected one.',
+  'claims are not a JSON object': 'The claims of the token cannot be read.',
+  'another issuer': 'The `iss` of the token is not the expected one.',
+  'another audience': 'The `aud` of the token does not name this API.',
+  'no exp': 'The token has no `exp`, or one that is not a number.',
+  'no iat': 'The token has no `iat`, or one that is not a number.',
+  'issued in the future': 'It was issued later than the clock of the host says, beyond the tolerance.',
+  'nbf must be a number': 'The `nbf` of the token is not a number.',
+  'not valid yet': 'It becomes valid later than the clock of the host says, beyond the tolerance.',
+  'unknown key': 'No key that may verify has the `kid` of the token.',
+  'algorithm is not the one of the key': 'The `alg` of the token is not the one of its key.',
+  signature: 'The signature of the token does not hold.',
+  'claims do not describe a session': 'The claims lack what a session needs.',
+  'an id with a NUL or a lone surrogate': 'An id in the claims cannot be stored in every store.',
+  revoked: 'The key or the session was revoked.',
+  // Reasons of keys.
+  'not a key of this environment and surface':
+    'The text is no key, or a key of another environment or surface.',
+  'no such key': 'No key has this id.',
+  'wrong secret, or its pepper is gone':
+    'The secret does not match, or the pepper that it was stored with is not configured.',
+  'past its end': 'The key has expired.',
+  'its key has changed or ended':
+    'The key of the caller was changed, revoked or expired since it was presented.',
+  'it has ended': 'The key or session that asks for a session has ended.',
+  'it ends within this second': 'The new session would end before it begins.',
+  'the parent session was revoked': 'The session that asks was revoked while the new one was made.',
+  // Reasons of wallet proofs.
+  expired: 'The statement is past its end.',
+  'expired while waiting': 'The statement ended while its signature waited to be checked.',
+  'message and request differ in {field}':
+    'The signed message says something else than the request or the host; `{field}` names where.',
+  'malformed ERC-6492 wrapper, or one inside another':
+    'The signature is wrapped in a way that ERC-6492 does not allow.',
+  'not signed by this key': 'The signature is not by the key of the address.',
+  'signed by this key, in a form that is not accepted':
+    'The key of the address signed, in another form than the documented ones.',
+  'not signed by this key, nor by a contract wallet':
+    'Neither the key nor the contract of the address accepts the signature.',
+  'challenge unknown, ended or used before':
+    'The challenge is not one that this host issued and still waits for.',
+  'nonce used before': 'The nonce was used before by this address.',
+  'too many signature checks waiting for this address class':
+    'The client address has its share of signature checks waiting.',
+}
+
+/** The lists in the built `codes.js` of a package; empty where it has none. */
+export interface CodeLists {
+  readonly codes?: Readonly<Record<string, number>>
+  readonly CODES?: Readonly<Record<string, number>>
+  readonly rules?: readonly string[]
+  readonly reasons?: readonly string[]
+}
+
+/** Loads the lists of a package. */
+export async function codeLists(name: string): Promise<CodeLists> {
+  for (const path of ['codes.js', 'server/codes.js']) {
+    try {
+      return (await import(pathToFileURL(`packages/${name}/dist/${path}`).href)) as CodeLists
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    }
+  }
+  return {}
+}
+
+/** Every listed cause with the packages that say it: rules first, each kind in the order of the packages' lists. */
+export async function allCauses(): Promise<readonly Cause[]> {
+  const found: { kind: Cause['kind']; text: string; packages: string[] }[] = []
+  const lists = await Promise.all(packageNames().map(async name => [name, await codeLists(name)] as const))
+  for (const kind of ['rule', 'reason'] as const) {
+    for (const [name, { rules = [], reasons = [] }] of lists) {
+      for (const text of kind === 'rule' ? rules : reasons) {
+        const known = found.find(cause => cause.kind === kind && cause.text === text)
+        if (known) known.packages.push(name)
+        else found.push({ kind, text, packages: [name] })
+      }
+    }
+  }
+  return found
+}
+
+/** The rows of the table of causes. Throws for a cause without a sentence, and for a sentence of no cause. */
+export function causeRows(causes: readonly Cause[], sentences: Sentences = SENTENCES): string[] {
+  const undescribed = causes.filter(({ text }) => !Object.hasOwn(sentences, text) || sentences[text] === '')
+  if (undescribed.length > 0) {
+    throw new Error(`describe in test/workspace/causes.ts: ${undescribed.map(({ text }) => text).join(', ')}`)
+  }
+  const unsaid = Object.keys(sentences).filter(text => !causes.some(cause => cause.text === text))
+  if (unsaid.length > 0) throw new Error(`no package says: ${unsaid.join(', ')}`)
+  return causes.map(
+    ({ kind, text, packages }) =>
+      `| \`${text}\` | \`${kind}\` | ${sentences[text]} | ${packages.join(', ')} |`,
+  )
+}
