@@ -91,7 +91,19 @@ const bad: Record<string, [Package, RegExp]> = {
     one('session-issuer', 'keys/create.ts', "import { LIMIT } from '../storage/port.ts'"),
     /deciding code takes only types/,
   ],
-  'typedi leaves the two files': [
+  'the configuration of the host imports its server': [
+    one('reference-host', 'config/x.ts', "import type { App } from '../server/app.ts'"),
+    /in a layer above/,
+  ],
+  'a module of the host imports a file of its root': [
+    one('reference-host', 'modules/cards/x.ts', "import { serve } from '../../serve.ts'"),
+    /in a layer above/,
+  ],
+  'the host has a folder without a place': [
+    one('reference-host', 'helpers/x.ts', "import { y } from './y.ts'"),
+    /no place among the layers/,
+  ],
+  'typedi leaves its file': [
     one('reference-host', 'app.ts', "import { Token } from 'typedi'"),
     /typedi belongs to/,
   ],
@@ -126,7 +138,7 @@ t.test('what design allows is not caught', async t => {
     one('scope-guard', 'storage/redis.ts', "import type { SpendStorage } from './port.ts'"),
     one('scope-guard', 'storage/sqlite.ts', "import { RESERVE } from './statements.ts'"),
     one('scope-guard', 'storage/postgres.ts', "import { rows } from '@gatewright/kernel/sql'"),
-    one('reference-host', 'container.ts', "import { Token } from 'typedi'"),
+    one('reference-host', 'composition/container.ts', "import { Token } from 'typedi'"),
     one('reference-host', 'app.ts', "import { createGuard } from '@gatewright/scope-guard'"),
     one('kernel', 'x.ts', '\n'.repeat(220)),
   ]

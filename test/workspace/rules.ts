@@ -26,7 +26,14 @@ const FIVE = [
   'legacy-alias-router',
 ]
 const BACKENDS = ['memory.ts', 'redis.ts', 'postgres.ts', 'sqlite.ts']
-const TYPEDI = ['packages/reference-host/src/tokens.ts', 'packages/reference-host/src/container.ts']
+const TYPEDI = ['packages/reference-host/src/composition/container.ts']
+
+const HOST = 'packages/reference-host/src/'
+/** The folders of the host, each of which imports only from those before it. Files beside them may import all. */
+const LAYERS = [
+  ...['schemas', 'product', 'ledger', 'observability', 'chain', 'config', 'storage'],
+  ...['server', 'openapi', 'modules', 'composition', 'cli'],
+]
 const MOST_LINES = 220
 
 /** The packages a package may import. The host may import all, so it is not listed. */
@@ -50,10 +57,23 @@ function sites({ name, sources }: Package): Site[] {
 function brokenArrow({ package: from, path, found: { specifier } }: Site): Violation[] {
   const name = packageOf(specifier)
   if (name === 'typedi' && !TYPEDI.includes(path))
-    return [`${path}: typedi belongs to tokens.ts and container.ts`]
+    return [`${path}: typedi belongs to composition/container.ts`]
   const allowed = ARROWS[from]
   if (!allowed || !name?.startsWith(SCOPE)) return []
   return allowed.includes(name.slice(SCOPE.length)) ? [] : [`${path}: ${from} must not import ${specifier}`]
+}
+
+/** Inside the host: no arrow back up. */
+function brokenLayer({ path, found: { specifier } }: Site): Violation[] {
+  if (!path.startsWith(HOST) || !specifier.startsWith('.')) return []
+  const rankOf = (file: string): number => {
+    const [folder = '', ...below] = file.slice(HOST.length).split('/')
+    return below.length === 0 ? LAYERS.length : LAYERS.indexOf(folder)
+  }
+  const target = posix.join(posix.dirname(path), specifier)
+  const [own, other] = [rankOf(path), rankOf(target)]
+  if (own === -1) return [`${path}: its folder has no place among the layers of the host`]
+  return other > own ? [`${path}: ${specifier} is in a layer above`] : []
 }
 
 /** Inside the five: a backend knows its port and its siblings' SQL; deciding code knows the port's types. */
@@ -98,7 +118,7 @@ function tooLong({ path, text }: Source): Violation[] {
 /** Checks the workspace's rules (`docs/architecture.md`): arrows, storage rooms, declarations, file size. */
 export function violations(packages: readonly Package[]): Violation[] {
   return packages.flatMap(given => [
-    ...sites(given).flatMap(site => [...brokenArrow(site), ...brokenStorageRule(site)]),
+    ...sites(given).flatMap(site => [...brokenArrow(site), ...brokenStorageRule(site), ...brokenLayer(site)]),
     ...brokenDeclarations(given),
     ...given.sources.flatMap(tooLong),
   ])

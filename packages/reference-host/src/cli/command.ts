@@ -1,6 +1,6 @@
 import type { Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
-import type { Container } from '../container.ts'
+import type { Container } from '../composition/container.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { Backend } from '../storage/backend.ts'
 

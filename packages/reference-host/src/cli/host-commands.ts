@@ -1,5 +1,5 @@
-import { appServices } from '../services.ts'
-import { operations } from '../operations.ts'
+import { appServices } from '../composition/app-services.ts'
+import { operations } from '../composition/operations.ts'
 import { aliasTable } from '../product/aliases.ts'
 import { tableLines, type Command } from './command.ts'
 

@@ -1,7 +1,7 @@
 import { rows, toText } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from '../ledger/accounts.ts'
 import { isOpen } from '../modules/subscriptions/states.ts'
-import * as token from '../tokens.ts'
+import * as token from '../composition/registrations.ts'
 import { Misuse, type Command, type Workbench } from './command.ts'
 
 /** Commands on money. */

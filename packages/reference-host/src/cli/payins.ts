@@ -1,7 +1,7 @@
 import { branchOfXpub } from '../chain/xpub.ts'
 import { skipIndexes } from '../modules/subscriptions/addresses-ahead.ts'
 import { listUnmatched, markHandled } from '../modules/subscriptions/unmatched-store.ts'
-import * as token from '../tokens.ts'
+import * as token from '../composition/registrations.ts'
 import { Misuse, tableLines, type Command } from './command.ts'
 
 /** Most transfers that one `payins unmatched` prints. */

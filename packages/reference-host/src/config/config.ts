@@ -1,11 +1,13 @@
 import type { PayinReceiver } from '../chain/receivers.ts'
-import { SANDBOX_PLANS, type Plan } from '../modules/subscriptions/plans.ts'
-import type { ChainUrl } from '../rpc.ts'
-import type { RedisTarget } from '../storage/redis.ts'
+import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
+import type { ChainUrl } from '../chain/rpc.ts'
 import { unsafeForLive } from './live.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { NamedSecret } from './readers.ts'
 import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
+
+/** Where Redis is: one server, or a cluster by some of its nodes. */
+export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
 
 /** Everything the environment decides. Read once, here only. `variables.ts` says what each variable means. */
 export interface Config {

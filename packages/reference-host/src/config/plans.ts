@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import * as Type from 'typebox/type'
-import type { Plan } from '../modules/subscriptions/plans.ts'
+import type { Plan } from '../product/plans.ts'
 import { idText, nameText } from '../schemas/text.ts'
 import { checkOf } from '../schemas/check.ts'
 import type { Read } from './readers.ts'

@@ -1,6 +1,7 @@
-import type { Plan } from '../modules/subscriptions/plans.ts'
+import type { Plan } from '../product/plans.ts'
 import { plansFile } from './plans.ts'
-import { payinReceivers, type PayinReceiver } from '../chain/receivers.ts'
+import type { PayinReceiver } from '../chain/receivers.ts'
+import { payinReceivers } from './receivers.ts'
 import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import {
   anyText,

@@ -10,7 +10,7 @@ import type { CardStore } from './cards/store.ts'
 import type { PayinEndings } from './subscriptions/endings.ts'
 import type { OwnAddresses } from './subscriptions/own-address.ts'
 import type { PayinStore } from './subscriptions/payin-store.ts'
-import type { Plan } from './subscriptions/plans.ts'
+import type { Plan } from '../product/plans.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { UserStore } from './users/store.ts'
 

@@ -2,7 +2,7 @@ import type { CallerIds, CredentialPart, GuardedRule, RequestFacts } from '@gate
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import type { Access, Guard, GuardFacts } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
-import type { EntryLimits } from '../limits.ts'
+import type { EntryLimits } from './limits.ts'
 import { deny } from './codes.ts'
 import { keySession, type KeySession } from './key-session.ts'
 

@@ -2,10 +2,8 @@ import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewrig
 import { redisStorage as nonces } from '@gatewright/signature-verifier/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient, createCluster } from 'redis'
+import type { RedisTarget } from '../config/config.ts'
 import type { Backend } from './backend.ts'
-
-/** Where Redis is: one server, or a cluster by some of its nodes. */
-export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
 
 interface Connected {
   readonly client: RedisClient

@@ -8,7 +8,7 @@ import {
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
-import { extendTerm, termEnd, type PaidTerm, type Plan, type PlanInterval } from './plans.ts'
+import { extendTerm, termEnd, type PaidTerm, type Plan, type PlanInterval } from '../../product/plans.ts'
 
 /** A user's subscription. Its price stays what it was when it was made. */
 export interface Subscription {

@@ -1,6 +1,6 @@
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
-import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from './plans.ts'
+import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../product/plans.ts'
 import type { Payin, PayinMove } from './payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from './states.ts'
 import { subscriptionStatus, type Subscription } from './subscription-store.ts'

@@ -8,7 +8,7 @@ import {
   type LimiterStore,
   type LimitOptions,
 } from '@gatewright/scope-guard'
-import type { Config } from './config/config.ts'
+import type { Config } from '../config/config.ts'
 
 /** Limits on operations that no session guards. Each takes one request of a bucket. */
 export interface EntryLimits {

@@ -1,5 +1,5 @@
 import type { RpcClient } from '@gatewright/signature-verifier'
-import { jsonRpc, type Ask } from './chain/json-rpc.ts'
+import { jsonRpc, type Ask } from './json-rpc.ts'
 
 /** The JSON-RPC endpoint of a chain. */
 export interface ChainUrl {

@@ -1,12 +1,12 @@
 import type { Chore } from './background.ts'
-import type { ChainReader } from './chain/reader.ts'
+import type { ChainReader } from '../chain/reader.ts'
 import type { Container } from './container.ts'
-import { addressLevels } from './modules/subscriptions/address-levels.ts'
-import { payinExpiry } from './modules/subscriptions/expiry.ts'
-import { auditStore } from './modules/subscriptions/unmatched-store.ts'
-import { chainAudit } from './modules/subscriptions/unmatched.ts'
-import { chainWatcher } from './modules/subscriptions/watcher.ts'
-import * as token from './tokens.ts'
+import { addressLevels } from '../modules/subscriptions/address-levels.ts'
+import { payinExpiry } from '../modules/subscriptions/expiry.ts'
+import { auditStore } from '../modules/subscriptions/unmatched-store.ts'
+import { chainAudit } from '../modules/subscriptions/unmatched.ts'
+import { chainWatcher } from '../modules/subscriptions/watcher.ts'
+import * as token from './registrations.ts'
 
 const MINUTE_MS = 60_000
 /** How long after a round the next one ends pay-ins and folds balances. */

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
-import type { PartnerStore } from './modules/partners/store.ts'
-import { partnerScopes } from './product/scopes.ts'
+import type { PartnerStore } from '../modules/partners/store.ts'
+import { partnerScopes } from '../product/scopes.ts'
 
 /** One id, so that hosts which start at once on one database agree who was first. */
 const SANDBOX_PARTNER = 'ptn_sandbox'

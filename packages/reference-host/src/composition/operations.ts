@@ -1,0 +1,46 @@
+import { bootstrap } from '../modules/auth/bootstrap.ts'
+import { readBalances } from '../modules/balances/read.ts'
+import { listCards } from '../modules/cards/list.ts'
+import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
+import { keyOperations } from '../modules/keys/operations.ts'
+import type { ModuleServices } from '../modules/services.ts'
+import { sessionOperations } from '../modules/sessions/manage.ts'
+import { createPartnerSession } from '../modules/sessions/partner.ts'
+import { createUserSession } from '../modules/sessions/user.ts'
+import { confirmPayin } from '../modules/subscriptions/confirm.ts'
+import { confirmBalance } from '../modules/subscriptions/confirm-balance.ts'
+import { checkout, createPayin } from '../modules/subscriptions/create.ts'
+import { subscriptionReads } from '../modules/subscriptions/reads.ts'
+import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
+import { published } from '../modules/system/published.ts'
+import { resolveUser } from '../modules/users/resolve.ts'
+import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
+import type { Operation } from '../server/operation.ts'
+import { checkTable } from '../server/table.ts'
+
+/** The operation table, checked: everything the host serves. Routes, rules and the API description are made from it. */
+export function operations(
+  services: ModuleServices & Omit<SystemServices, 'description'>,
+  host: DescribedHost,
+): readonly Operation[] {
+  const table: readonly Operation[] = [
+    bootstrap(services),
+    ...keyOperations(services),
+    createUserSession(services),
+    ...sessionOperations(services),
+    resolveUser(services),
+    createPartnerSession(services),
+    createPayin(services),
+    confirmPayin(services),
+    confirmBalance(services),
+    checkout(services),
+    ...subscriptionReads(services),
+    readBalances(services),
+    ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
+    listCards(services),
+    ...systemOperations({ ...services, description: () => description }),
+  ]
+  checkTable(table)
+  const description = published(openApiDocument(table, host))
+  return table
+}

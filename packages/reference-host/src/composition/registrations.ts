@@ -1,0 +1,145 @@
+import { systemClock, type Clock } from '@gatewright/kernel'
+import { createTransactionalIdempotency, type TransactionalIdempotency } from '@gatewright/idempotency-store'
+import { createAliases, type Aliases } from '@gatewright/legacy-alias-router'
+import { createGuard, type Guard } from '@gatewright/scope-guard'
+import { createIssuer, type Issuer } from '@gatewright/session-issuer'
+import {
+  createVerifier,
+  keccakWithJsSha3,
+  recoverWithViem,
+  type PickedRecover,
+  type RpcClient,
+  type Verifier,
+} from '@gatewright/signature-verifier'
+import type { Config } from '../config/config.ts'
+import { cardStore, type CardStore } from '../modules/cards/store.ts'
+import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
+import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import { payinEndings, type PayinEndings } from '../modules/subscriptions/endings.ts'
+import { ownAddresses, type OwnAddresses } from '../modules/subscriptions/own-address.ts'
+import { payinStore, type PayinStore } from '../modules/subscriptions/payin-store.ts'
+import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
+import { userStore, type UserStore } from '../modules/users/store.ts'
+import { createMetrics, type Metrics } from '../observability/metrics.ts'
+import { aliasTable } from '../product/aliases.ts'
+import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../server/limits.ts'
+import { isKeySession } from '../server/key-session.ts'
+import type { ChainReader } from '../chain/reader.ts'
+import type { Backend } from '../storage/backend.ts'
+import type { Secrets } from '../storage/secrets.ts'
+import { given, service, type Key } from './container.ts'
+
+/** How tokens name their issuer and audience: the public address where one is set. */
+function audience({ publicUrl, environment }: Config): string {
+  return publicUrl ?? `urn:gatewright:${environment}`
+}
+
+/** What a process brings: opened and closed outside the container. */
+export const CONFIG: Key<Config> = given('config')
+export const BACKEND: Key<Backend> = given('backend')
+export const SECRETS: Key<Secrets> = given('secrets')
+
+/** What the container makes of it: one registration each, whatever needs it asks by its key. */
+export const CLOCK: Key<Clock> = service('clock', () => systemClock)
+export const ALIASES: Key<Aliases> = service('aliases', () => createAliases(aliasTable))
+export const METRICS: Key<Metrics> = service('metrics', () => createMetrics())
+export const USERS: Key<UserStore> = service('users', get => userStore(get(BACKEND).sql))
+export const PARTNERS: Key<PartnerStore> = service('partners', get => partnerStore(get(BACKEND).sql))
+export const CARDS: Key<CardStore> = service('cards', get => cardStore(get(BACKEND).sql))
+export const OWN_ADDRESSES: Key<OwnAddresses> = service('own-addresses', get =>
+  ownAddresses(get(CONFIG).payinReceivers, get(BACKEND).dialect),
+)
+export const PAYINS: Key<PayinStore> = service('payins', get => payinStore(get(BACKEND).dialect))
+export const SUBSCRIPTIONS: Key<SubscriptionStore> = service('subscriptions', get =>
+  subscriptionStore(get(BACKEND).dialect),
+)
+export const LEDGER: Key<Ledger> = service('ledger', get =>
+  createLedger(get(BACKEND).sql, get(BACKEND).dialect),
+)
+export const ENDINGS: Key<PayinEndings> = service('endings', get =>
+  payinEndings({
+    payins: get(PAYINS),
+    subscriptions: get(SUBSCRIPTIONS),
+    ledger: get(LEDGER),
+    guard: get(GUARD),
+    spendStorage: get(BACKEND).spend,
+  }),
+)
+
+/** How signatures are recovered; pure JS unless the caller picks a faster one. */
+export const RECOVERY: Key<Pick<PickedRecover, 'recover' | 'keccak256'>> = service('recovery', () => ({
+  recover: recoverWithViem,
+  keccak256: keccakWithJsSha3,
+}))
+
+/** Chains whose contract wallets may prove themselves, by chain id. */
+export const CHAINS: Key<Readonly<Record<number, RpcClient>>> = service('chains', () => ({}))
+
+/** Chains that pay-ins are paid on, by chain id. */
+export const READERS: Key<ReadonlyMap<number, ChainReader>> = service('readers', () => new Map())
+export const VERIFIER: Key<Verifier> = service('verifier', get => {
+  const { publicUrl, host, port } = get(CONFIG)
+  const chains = Object.entries(get(CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)
+  const { recover, keccak256 } = get(RECOVERY)
+  return createVerifier({
+    // What EIP-4361 and v2 statements must name. A sandbox is reached where it listens.
+    domain: publicUrl === undefined ? `${host}:${port}` : new URL(publicUrl).host,
+    ...{ recover, keccak256 },
+    ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
+    service: get(CONFIG).serviceName,
+    nonces: get(BACKEND).nonces,
+    clock: get(CLOCK),
+    // Many clients can share one address; a full queue is about a third of a second of pure JS.
+    recoveries: { waiting: 128, waitingPerClass: 32 },
+  })
+})
+export const ISSUER: Key<Issuer> = service('issuer', get => {
+  const config = get(CONFIG)
+  return createIssuer({
+    issuer: audience(config),
+    audience: audience(config),
+    environment: config.environment,
+    peppers: get(SECRETS).keyPeppers,
+    algorithm: config.signingAlgorithm,
+    clock: get(CLOCK),
+    ...get(BACKEND).issuer,
+  })
+})
+export const GUARD: Key<Guard> = service('guard', get => {
+  const config = get(CONFIG)
+  const issuer = get(ISSUER)
+  const backend = get(BACKEND)
+  return createGuard({
+    issuer: audience(config),
+    audience: audience(config),
+    clock: get(CLOCK),
+    keys: issuer.verificationKey,
+    policies: issuer.policies,
+    revocation: {
+      mode: 'feed',
+      feed: backend.feed,
+      // A key that was presented directly has just been looked up; there is no session row to ask for.
+      isLive: async session => isKeySession(session) || issuer.isCurrent(session),
+    },
+    spend: backend.spend(backend.sql),
+    ...guardLimits(config, backend),
+  })
+})
+export const KEY_GUARD: Key<Guard> = service('key guard', get => {
+  const config = get(CONFIG)
+  const backend = get(BACKEND)
+  // It reads no tokens, and the keys that it judges have just been looked up: there is no revocation to follow.
+  return createGuard({
+    ...{ issuer: audience(config), audience: audience(config), clock: get(CLOCK) },
+    keys: get(ISSUER).verificationKey,
+    policies: get(ISSUER).policies,
+    spend: backend.spend(backend.sql),
+    limits: keyUseLimits(config, backend),
+    failedCredentials: 'off',
+  })
+})
+export const LIMITS: Key<EntryLimits> = service('limits', get => entryLimits(get(CONFIG), get(BACKEND)))
+export const IDEMPOTENCY: Key<TransactionalIdempotency> = service('idempotency', get => {
+  const { sql, idempotency } = get(BACKEND)
+  return createTransactionalIdempotency({ db: sql, storage: idempotency, clock: get(CLOCK) })
+})
