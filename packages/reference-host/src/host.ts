@@ -133,8 +133,8 @@ async function sandboxPartnerKey(container: Container): Promise<string | undefin
 
 function appOf(container: Container, observe: Observe): ReturnType<typeof createApp> {
   const services = appServices(container, observe)
-  const { publicUrl = '/', serviceName } = container.get(token.CONFIG)
-  const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable })
+  const { publicUrl = '/', serviceName, directUserKey } = container.get(token.CONFIG)
+  const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey })
   checkShadowing(
     aliasTable,
     table.flatMap(({ paths }) => paths),
