@@ -1,7 +1,7 @@
 import t from 'tap'
 import { median, orderOfRound, summarise, type Sample } from './arithmetic.ts'
 import { alternate, compare, type Plan, type Result } from './harness.ts'
-import { compareServers } from './http.ts'
+import { compareServerLines, compareServers } from './http.ts'
 import { table } from './report.ts'
 
 const sample = (cpuMicros: number): Sample => ({ cpuMicros, wallMicros: 2 * cpuMicros })
@@ -166,4 +166,19 @@ t.test('says which server has ended, and waits for none of them', async t => {
   await t.rejects(ended('start'), { message: 'start ended with 3 before it listened' })
   await t.rejects(ended('load'), { message: 'load ended with 4' })
   await t.rejects(ended('last'), { message: 'last ended with 5' })
+})
+
+t.test('asks a process of one name by every line, and its control in a process of its own', async t => {
+  const module = new URL('./servers/failing.child.js', import.meta.url)
+  const line = (title: string, more: { process?: string }) => ({
+    ...{ title, peers: [], requests: 120 },
+    ours: { name: 'last', module, args: ['last'], request: () => ({ path: '/' }), ...more },
+  })
+  const plan = { ...silent, rounds: 1, warmups: 0, connections: 4 }
+  const run = (more: { process?: string }): Promise<readonly Result[]> =>
+    compareServerLines([line('one', more), line('two', more)], plan)
+  const titles = (await run({})).map(({ title }) => title)
+  t.same(titles, ['one', 'two'], 'four processes answer 120 each')
+  // It ends once it has answered 200, which is in the second line.
+  await t.rejects(run({ process: 'shared' }), { message: 'last ended with 5' })
 })

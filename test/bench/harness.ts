@@ -92,29 +92,38 @@ export async function compare(title: string, comparison: Comparison): Promise<Re
   })
 }
 
-/** The rounds behind `compare` and `compareServers`: takes turns, with whatever takes one sample of a side. */
+/** What a comparison of any kind names: its sides and the work of one sample. */
+export interface Compared<S extends Side> {
+  readonly ours: S & Ours
+  readonly peers: readonly (S & Peer)[]
+  readonly operations: number
+}
+
+/** The rounds behind `compare`: takes turns, with whatever takes one sample of a side. */
 export async function alternate<S extends Side>(
   title: string,
-  given: Plan & {
-    readonly ours: S & Ours
-    readonly peers: readonly (S & Peer)[]
-    readonly operations: number
-    /** Runs ahead of each round, unmeasured. */
-    readonly before?: (round: number) => Promise<void>
-    /** `index` counts ours, ours again and the peers. */
-    readonly sample: (side: S, index: number) => Promise<Sample>
-  },
+  given: Plan & Compared<S> & { readonly sample: (side: S) => Promise<Sample> },
 ): Promise<Result> {
-  const { ours, peers, operations, rounds = 10, warmups = 2, report = printAndSave } = given
+  const { ours, peers, rounds = 10, warmups = 2, report = printAndSave } = given
   const sides: readonly S[] = [ours, ours, ...peers]
   const measured: Sample[][] = []
   for (let round = -warmups; round < rounds; round++) {
     const samples: Sample[] = []
-    await given.before?.(round)
     for (const index of orderOfRound(round, sides.length))
-      samples[index] = await given.sample(sides[index] as S, index)
+      samples[index] = await given.sample(sides[index] as S)
     if (round >= 0) measured.push(samples)
   }
+  const result = resultOf(title, given, measured)
+  report(result)
+  return result
+}
+
+/** Makes a result of rounds that each hold a sample of ours, of ours again and of every peer. */
+export function resultOf<S extends Side>(
+  title: string,
+  { ours, peers, operations }: Compared<S>,
+  measured: readonly (readonly Sample[])[],
+): Result {
   const names = [ours.name, `${ours.name} (again)`, ...peers.map(peer => peer.name)]
   const [ourLine, control, ...peerLines] = summarise(names, measured) as [Line, Line, ...Line[]]
   const missed: string[] = []
@@ -131,7 +140,5 @@ export async function alternate<S extends Side>(
     return { ...line, atLeast }
   })
   const ourJudged = atMostMicros === undefined ? ourLine : { ...ourLine, atMostMicros }
-  const result = { title, operations, rounds, ours: ourJudged, control, peers: judged, missed }
-  report(result)
-  return result
+  return { title, operations, rounds: measured.length, ours: ourJudged, control, peers: judged, missed }
 }

@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { startChild } from '../harness/child.ts'
-import type { Sample } from './arithmetic.ts'
-import { alternate, type Ours, type Peer, type Plan, type Result, type Side } from './harness.ts'
+import { orderOfRound, type Sample } from './arithmetic.ts'
+import { resultOf, type Ours, type Peer, type Plan, type Result, type Side } from './harness.ts'
 import { load, type Request } from './load.ts'
+import { printAndSave } from './report.ts'
 
 /** A side that is a server in a process of its own. */
 export interface ServerSide extends Side {
@@ -15,17 +16,36 @@ export interface ServerSide extends Side {
   readonly period?: number
   /** The status every answer must have, so that nobody is fast by refusing. Default 200. */
   readonly status?: number
+  /** Which of the header fields that the server asked for its requests bring. Default: all. */
+  readonly own?: readonly string[]
+  /** Sides of one name share a process, whatever line they are of; a control shares with controls. Default: none is shared. */
+  readonly process?: string
+  /** Samples that are thrown away after a start. Default: what the plan says. */
+  readonly warmups?: number
 }
 
-/** A comparison of servers by their own CPU per request. */
-export interface ServerComparison extends Plan {
+/** Servers that are compared by one kind of request. */
+export interface ServerLine {
+  readonly title: string
   readonly ours: ServerSide & Ours
   readonly peers: readonly (ServerSide & Peer)[]
   /** Requests per sample. */
   readonly requests: number
+}
+
+/** How servers are compared. */
+export interface ServerPlan extends Plan {
   /** Keep-alive connections of the one client, each with one request at a time. Default 50. */
   readonly connections?: number
+  /**
+   * How many rounds the same processes serve. Default 3. The same server differs by some percent from one start to the next,
+   * by what its compiler saw first, so that a figure of one start would be luck.
+   */
+  readonly roundsPerStart?: number
 }
+
+/** A comparison of servers by their own CPU per request. */
+export interface ServerComparison extends ServerPlan, Omit<ServerLine, 'title'> {}
 
 interface Running {
   readonly child: ChildProcess
@@ -70,15 +90,16 @@ async function stopChild(child: ChildProcess): Promise<void> {
 
 async function sample(
   server: Running,
-  { name, request, period, status = 200 }: ServerSide,
-  { requests: count, connections = 50 }: ServerComparison,
+  { name, request, period, status = 200, own }: ServerSide,
+  { requests: count, connections }: { readonly requests: number; readonly connections: number },
 ): Promise<Sample> {
-  const { port, own, ended } = server
+  const { port, ended } = server
+  const added = Object.entries(server.own).filter(([field]) => own?.includes(field) ?? true)
   // Those that are under way when the last is answered are new ones too.
   const distinct = Math.min(count + connections, period ?? Infinity)
   const requests = Array.from({ length: distinct }, (_, index) => {
     const { headers, ...asked } = request(index)
-    return { ...asked, headers: { ...own, ...headers } }
+    return { ...asked, headers: { ...Object.fromEntries(added), ...headers } }
   })
   try {
     const cpuBefore = await cpuOf(server)
@@ -92,38 +113,77 @@ async function sample(
   }
 }
 
-/**
- * How many rounds the same processes serve. The same server differs by some percent from one start to the next,
- * by what its compiler saw first, so that a figure of one start would be luck.
- */
-const ROUNDS_PER_START = 3
+/** Every process of the lines: that of line 2, side 0 is `running[2][0]`. The processes are in `children` at once. */
+async function startAll(
+  sides: readonly (readonly ServerSide[])[],
+  children: ChildProcess[],
+): Promise<readonly (readonly Running[])[]> {
+  const shared = new Map<string, Promise<Running>>()
+  const running = (side: ServerSide, index: number): Promise<Running> => {
+    if (side.process === undefined) return start(side, children)
+    const name = `${side.process} ${index === 1 ? 'control' : ''}`
+    const found = shared.get(name) ?? start(side, children)
+    shared.set(name, found)
+    return found
+  }
+  return Promise.all(sides.map(line => Promise.all(line.map(running))))
+}
 
 /**
- * Compares servers, each in a process of its own; the control too. One client asks them in turn, and the figure is
- * the server's own CPU per request. They start anew every few rounds, then serve one sample that is thrown away.
- * Elapsed time includes the start of the client, some 20 ms. Reports as `compare` does.
+ * Compares servers by several kinds of requests, each server in a process of its own; the control too. One client asks them
+ * in turn, line by line in every round, and the figure is the server's own CPU per request. They start anew every few
+ * rounds, then serve samples that are thrown away. Elapsed time includes the start of the client, some 20 ms. Reports each
+ * line as `compare` does.
  */
-export async function compareServers(title: string, comparison: ServerComparison): Promise<Result> {
-  const { ours, peers, requests, rounds = 12, warmups = 1 } = comparison
-  const sides = [ours, ours, ...peers]
-  let running: readonly Running[] = []
+export async function compareServerLines(
+  lines: readonly ServerLine[],
+  { rounds = 12, warmups = 1, connections = 50, roundsPerStart = 3, report = printAndSave }: ServerPlan = {},
+): Promise<readonly Result[]> {
+  const sides = lines.map(({ ours, peers }): ServerSide[] => [ours, ours, ...peers])
+  const measured: Sample[][][] = lines.map(() => [])
+  let running: readonly (readonly Running[])[] = []
   const children: ChildProcess[] = []
   const stop = (): Promise<unknown> => Promise.all(children.splice(0).map(stopChild))
-  const one = (index: number): Promise<Sample> =>
-    sample(running[index] as Running, sides[index] as ServerSide, comparison)
+  const one = (line: number, index: number): Promise<Sample> => {
+    const { requests } = lines[line] as ServerLine
+    const side = sides[line]?.[index] as ServerSide
+    return sample(running[line]?.[index] as Running, side, { requests, connections })
+  }
+  const warm = async (): Promise<void> => {
+    for (const [line, of] of sides.entries()) {
+      for (const [index, side] of of.entries()) {
+        for (let again = 0; again < (side.warmups ?? warmups); again++) await one(line, index)
+      }
+    }
+  }
   try {
-    return await alternate<ServerSide>(title, {
-      ...comparison,
-      ...{ rounds, warmups: 0, operations: requests },
-      async before(round) {
-        if (round % ROUNDS_PER_START !== 0) return
+    for (let round = 0; round < rounds; round++) {
+      if (round % roundsPerStart === 0) {
         await stop()
-        running = await Promise.all(sides.map(side => start(side, children)))
-        for (let again = 0; again < warmups; again++) for (const index of sides.keys()) await one(index)
-      },
-      sample: (_, index) => one(index),
-    })
+        running = await startAll(sides, children)
+        await warm()
+      }
+      for (const [line, of] of sides.entries()) {
+        const samples: Sample[] = []
+        for (const index of orderOfRound(round, of.length)) samples[index] = await one(line, index)
+        measured[line]?.push(samples)
+      }
+    }
   } finally {
     await stop()
   }
+  return lines.map(({ title, ours, peers, requests }, line) => {
+    const result = resultOf(title, { ours, peers, operations: requests }, measured[line] as Sample[][])
+    report(result)
+    return result
+  })
+}
+
+/** Compares servers by one kind of request. */
+export async function compareServers(
+  title: string,
+  { ours, peers, requests, ...plan }: ServerComparison,
+): Promise<Result> {
+  const [result] = await compareServerLines([{ title, ours, peers, requests }], plan)
+  return result as Result
 }

@@ -7,7 +7,8 @@ import type { Ours, Peer, Result } from './harness.ts'
 /** Below this much CPU in one sample, the clock's own steps and the garbage collector blur the figure. */
 const SHORT_SAMPLE_MICROS = 50_000
 
-const digits = (value: number): string => value.toFixed(value < 100 ? 2 : 0)
+/** A figure with as many digits as mean something. */
+export const digits = (value: number): string => value.toFixed(value < 100 ? 2 : 0)
 
 function row(line: Line & Ours & Peer): string[] {
   const { median, low, high } = line.ratio
@@ -27,6 +28,19 @@ function row(line: Line & Ours & Peer): string[] {
   ]
 }
 
+/** Rows of cells as lines whose columns stand under each other; `names` are the columns that start at the left. */
+export function columns(rows: readonly (readonly string[])[], names: readonly number[]): string[] {
+  const count = Math.max(...rows.map(cells => cells.length))
+  const widths = Array.from({ length: count }, (_, column) =>
+    Math.max(...rows.map(cells => cells[column]?.length ?? 0)),
+  )
+  const align = (cell: string, column: number): string => {
+    const width = widths[column] as number
+    return names.includes(column) ? cell.padEnd(width) : cell.padStart(width)
+  }
+  return rows.map(cells => `  ${cells.map(align).join('  ')}`.trimEnd())
+}
+
 /** The result as text: one line per side, then what the control says, then the missed bars. */
 export function table(result: Result): string {
   const { title, operations, rounds, ours, control, peers, missed } = result
@@ -34,16 +48,13 @@ export function table(result: Result): string {
     ['', 'CPU µs', 'ratio', 'low .. high', 'wall µs', 'bar'],
     ...[ours, control, ...peers].map(row),
   ]
-  const widths = [0, 1, 2, 3, 4, 5].map(column => Math.max(...lines.map(cells => cells[column]?.length ?? 0)))
-  const align = (cell: string, column: number): string =>
-    column === 0 ? cell.padEnd(widths[column] ?? 0) : cell.padStart(widths[column] ?? 0)
   const { low, high } = control.ratio
   const notes = [`A/A spread ${digits(low)} .. ${digits(high)}: a ratio inside it is no difference`]
   if (ours.cpuMicros * operations < SHORT_SAMPLE_MICROS)
     notes.push('samples are short: raise the number of operations')
   return [
     `${title} (${rounds} rounds of ${operations}; ratio = CPU / ours, median of rounds)`,
-    ...lines.map(cells => `  ${cells.map(align).join('  ')}`.trimEnd()),
+    ...columns(lines, [0]),
     ...notes.map(note => `  ${note}`),
     ...missed.map(text => `  MISSED ${text}`),
     '',

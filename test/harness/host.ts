@@ -106,8 +106,10 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
       const from = { 'x-forwarded-for': clientAddress, ...options.headers }
       const answer = await request(host.url, path, { ...options, headers: from })
       const { method = options.body === undefined ? 'GET' : 'POST', headers = {} } = options
-      const wrapped = headers['x-open-responses'] !== undefined
-      if (!wrapped) await conformance.check(method, path, answer.status, answer.body)
+      const { status, body } = answer
+      const openResponses = ['1', 'true'].includes(headers['x-open-responses'] ?? '')
+      const mediaType = answer.headers.get('content-type')?.split(';')[0] ?? ''
+      await conformance.check(method, path, { status, mediaType, body, openResponses })
       const text = JSON.stringify(answer.body)
       if (answer.status < 400) leaks.handedOut(text)
       else leaks.said(text)

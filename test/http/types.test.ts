@@ -96,7 +96,7 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
     /Property 'body' is missing/,
   ],
   'a fetch binding that does not say who calls': [
-    `fetchGate(api, { body: 'stream', peer: 'none' })`,
+    `fetchGate(api, { body: 'stream' })`,
     /Property 'peer' is missing/,
   ],
   'a misspelt option': [`gate({ guard, scopes, erors: 'plain' })`, /'erors' does not exist|No overload/],

@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { startChild } from '../harness/child.ts'
 import { bearer, bootstrapUser, request, type Answer, type RequestOptions } from '../harness/host.ts'
+import { inlined } from '../harness/openapi.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-fuzz-'))
 Object.assign(process.env, { DATA_DIR: dataDir, PORT: '0', RATE_LIMITS: 'off' })
@@ -28,7 +29,8 @@ interface Described {
     content: { 'application/json': { schema: { properties?: Record<string, object> } } }
   }
 }
-const { body: description } = await request(url, '/openapi.json')
+const { body: published } = await request(url, '/openapi.json')
+const description = inlined(published, published)
 const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>)
   .filter(([path]) => path !== '/metrics')
   .flatMap(([path, item]) =>

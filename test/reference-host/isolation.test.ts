@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { inlined } from '../harness/openapi.ts'
 
 interface Described {
   readonly deprecated?: boolean
@@ -16,7 +17,8 @@ interface Described {
 }
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
-const description = (await host.send('/openapi.json')).body
+const published = (await host.send('/openapi.json')).body
+const description = inlined(published, published)
 const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>).flatMap(
   ([path, item]) =>
     Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),

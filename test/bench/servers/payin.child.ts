@@ -1,13 +1,10 @@
 // A host that makes pay-ins, on the stores of its environment; or the same rows by bare node-pg behind node:http.
 import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
-import { readConfig, startHost } from '@gatewright/reference-host'
 import pg from 'pg'
-import { bearer, bootstrapUser, request } from '../../harness/host.ts'
+import { bearer } from '../../harness/host.ts'
+import { startBenchHost } from '../bench-host.ts'
 import { listening, serve } from '../serve.ts'
 
 const [kind = '', env = '{}'] = process.argv.slice(2)
@@ -15,14 +12,8 @@ if (kind === 'bare') await bare(JSON.parse(env) as Record<string, string>)
 else await host(JSON.parse(env) as Record<string, string>)
 
 async function host(stores: Record<string, string>): Promise<void> {
-  const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
-  process.once('exit', () => rmSync(DATA_DIR, { recursive: true, force: true }))
-  const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...stores })
-  if (!config.ok) throw new Error(config.problems.join('; '))
-  const { url } = await startHost(config.value, { observe: () => {}, report: error => console.error(error) })
-  const send: Parameters<typeof bootstrapUser>[0] = (path, options) => request(url, path, options)
-  const { token } = await bootstrapUser(send, { sessionTtlSeconds: 86_400 })
-  listening(Number(new URL(url).port), bearer(token))
+  const { host, user } = await startBenchHost(stores)
+  listening(Number(new URL(host.url).port), bearer(user.token))
 }
 
 /** Claim, pay-in, history and answer in one transaction with prepared statements: what the host writes, and nothing else. */

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
+import { inlined } from '../../harness/openapi.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
 import {
   CapModel,
@@ -141,7 +142,8 @@ class Account {
 
 t.test('the steps below know every financial write of the host', async t => {
   const { body } = await host.send('/openapi.json')
-  const paths = Object.values(body['paths'] as Record<string, Record<string, object>>)
+  const described = inlined(body, body['paths'] as Record<string, Record<string, object>>)
+  const paths = Object.values(described)
   const writes = paths
     .flatMap(item => Object.values(item) as { operationId: string; deprecated?: boolean; parameters?: [] }[])
     .filter(({ parameters = [] }) => JSON.stringify(parameters).toLowerCase().includes('idempotency-key'))

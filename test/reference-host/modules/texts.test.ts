@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import type { Answer } from '../../harness/host.ts'
+import { inlined } from '../../harness/openapi.ts'
 import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
 import type { Place, Schema } from '../../harness/texts.ts'
 
@@ -19,7 +20,8 @@ interface Described {
     readonly content: { 'application/json': { schema: Schema; example?: Record<string, unknown> } }
   }
 }
-const description = (await host.send('/openapi.json')).body
+const published = (await host.send('/openapi.json')).body
+const description = inlined(published, published)
 const operations = Object.entries(description['paths'] as Record<string, Record<string, Described>>)
   .filter(([path]) => path !== '/metrics')
   .flatMap(([path, item]) =>

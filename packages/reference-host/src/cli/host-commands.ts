@@ -22,7 +22,8 @@ export const hostCommands: readonly Command[] = [
         () => {},
         () => false,
       )
-      const table = operations(services, { serviceName: services.serviceName, url: '/', aliases: aliasTable })
+      const { serviceName, directUserKey } = services
+      const table = operations(services, { serviceName, url: '/', aliases: aliasTable, directUserKey })
       const data = table.map(({ id, method, paths, surface, credential, scopes = [], ...rest }) => ({
         ...{ id, method, paths, surface, credential, scopes, idempotent: 'write' in rest },
       }))

@@ -151,8 +151,8 @@ function appOf(
   draining: () => boolean,
 ): ReturnType<typeof createApp> {
   const services = appServices(container, observe, draining)
-  const { publicUrl = '/', serviceName } = container.get(token.CONFIG)
-  const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable })
+  const { publicUrl = '/', serviceName, directUserKey } = container.get(token.CONFIG)
+  const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey })
   checkShadowing(
     aliasTable,
     table.flatMap(({ paths }) => paths),

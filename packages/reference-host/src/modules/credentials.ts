@@ -7,12 +7,18 @@ import { partnerScopes, userScopes } from '../product/scopes.ts'
 import { deny } from '../server/codes.ts'
 import type { CanonicalFacts } from '@gatewright/http'
 import { idText } from '../schemas/text.ts'
+import { grantedScopes, ignoredScopes, instant, text } from './shapes.ts'
 
 /** Lifetime of a session in seconds; the issuer's default is 900. */
-export const ttlSeconds: Type.TInteger = Type.Integer({ minimum: 60, maximum: 86_400 })
+export const ttlSeconds: Type.TInteger = Type.Integer({
+  ...{ minimum: 60, maximum: 86_400 },
+  description: 'How long the session works. Default: 900',
+})
 
 /** Scopes of a request. Which of them there are is for `grantable` to say. */
-export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText())
+export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
+  description: 'Names of scopes. Retired ones are ignored',
+})
 
 /**
  * Reads requested scopes: old names are translated, retired ones put aside, an unknown one is `invalid_request` naming it. Nothing
@@ -47,20 +53,20 @@ export function checkedPolicy(policy: unknown, field: string): Verdict<{ policy?
 
 /** The shape of `keyFields` with its legacy twins. */
 export const keyShape = {
-  userApiKey: Type.String(),
-  userKeyId: Type.String(),
-  consumerApiKey: Type.String(),
-  consumerKeyId: Type.String(),
-  keyPrefix: Type.String(),
+  userApiKey: text('The key: a secret that is shown this once'),
+  userKeyId: text('Names the key in this API'),
+  consumerApiKey: Type.String({ deprecated: true, description: 'The old name of `userApiKey`' }),
+  consumerKeyId: Type.String({ deprecated: true, description: 'The old name of `userKeyId`' }),
+  keyPrefix: text('How the key begins: for people to tell keys apart'),
 } as const
 
 /** The shape of `sessionFields`, with the retired scopes that were asked for in vain. */
 export const sessionShape = {
-  sessionToken: Type.String(),
-  sessionId: Type.String(),
-  expiresAt: Type.String({ format: 'date-time' }),
-  scopes: Type.Array(Type.String()),
-  ignoredScopes: Type.Optional(Type.Array(Type.String())),
+  sessionToken: text('The bearer token: a secret'),
+  sessionId: text('Names the session in this API'),
+  expiresAt: instant('When the token stops working'),
+  scopes: grantedScopes,
+  ignoredScopes,
 } as const
 
 /** A new key as answers show it. The only place where its text leaves the host. */

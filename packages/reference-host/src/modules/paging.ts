@@ -10,8 +10,12 @@ export interface Paging {
 
 /** The query parameters of a paged list. */
 export const pagingQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
-  cursor: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most items of a page' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$', description: '`nextCursor` of the page before' }),
+  ),
 })
 
 /** Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer). Denial: `invalid_request`. */

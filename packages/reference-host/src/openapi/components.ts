@@ -1,12 +1,12 @@
-const text = { type: 'string' } as const
-type Scheme = Readonly<Record<string, unknown>>
-const bearer = (description: string): Scheme => ({
+import type { Components, Json } from './named.ts'
+
+const bearer = (description: string): Json => ({
   type: 'http',
   scheme: 'bearer',
   bearerFormat: 'JWT',
   description,
 })
-const key = (name: string, description: string): Scheme => ({
+const key = (name: string, description: string): Json => ({
   type: 'apiKey',
   in: 'header',
   name,
@@ -14,39 +14,81 @@ const key = (name: string, description: string): Scheme => ({
 })
 
 /** How callers prove who they are, under current names. */
-export const securitySchemes: Readonly<Record<string, Scheme>> = {
-  UserSessionBearer: bearer('A session of the user surface.'),
-  PartnerSessionBearer: bearer('A session of the partner surface.'),
-  UserKey: key('X-User-Key', 'A user API key.'),
-  PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),
+export function securitySchemes({
+  directUserKey,
+}: {
+  readonly directUserKey: boolean
+}): Record<string, Json> {
+  const orKey = directUserKey ? ' This host also takes a user API key in its place.' : ''
+  return {
+    UserSessionBearer: bearer(`A session of the user surface.${orKey}`),
+    PartnerSessionBearer: bearer('A session of the partner surface.'),
+    UserKey: key('X-User-Key', 'A user API key.'),
+    PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),
+  }
 }
 
-const detail = {
-  type: 'object',
-  required: ['error', 'code', 'message'],
-  properties: { error: text, code: text, message: text, field: text },
+const text = { type: 'string' } as const
+
+/** Header fields of answers, by the name of their component. */
+const HEADERS = {
+  RequestId: ['X-Request-Id', { description: 'Names this request in logs', schema: text }],
+  RetryAfter: [
+    'Retry-After',
+    { description: 'Seconds to wait before the next try', schema: { type: 'integer', minimum: 1 } },
+  ],
+  Challenge: [
+    'WWW-Authenticate',
+    { description: 'The challenge of the `Bearer` scheme (RFC 6750)', schema: text },
+  ],
+  IdempotencyExpires: [
+    'Idempotency-Expires',
+    { description: 'Until when the same key gets this answer (an HTTP date)', schema: text },
+  ],
+  IdempotencyReplayed: [
+    'Idempotency-Replayed',
+    {
+      description: '`true` when the answer is the stored one of an earlier request',
+      schema: { type: 'string', enum: ['true'] },
+    },
+  ],
 } as const
 
-/** Shapes that several operations share. */
-export const schemas: Readonly<Record<string, object>> = {
-  Error: {
-    type: 'object',
-    required: ['error', 'message'],
-    properties: { error: text, message: text, field: text },
-  },
-  PartnerError: {
-    allOf: [
-      { $ref: '#/components/schemas/Error' },
-      {
-        type: 'object',
-        required: ['ok', 'data', 'summary', 'errors'],
-        properties: {
-          ok: { const: false },
-          data: { type: 'object', maxProperties: 0 },
-          summary: text,
-          errors: { type: 'array', items: detail, minItems: 1 },
-        },
-      },
-    ],
-  },
+/** References to the named header fields of an answer. */
+export function headersOf(components: Components, ...names: (keyof typeof HEADERS)[]): Json {
+  return Object.fromEntries(
+    names.map(name => {
+      const [field, described] = HEADERS[name]
+      return [field, components.shared('headers', name, () => described)]
+    }),
+  )
+}
+
+const field = (name: string, description: string, schema: Json, required = false): Json => ({
+  ...{ name, in: 'header', required, description },
+  schema,
+})
+
+const FIELDS = {
+  IdempotencyKey: field(
+    'idempotency-key',
+    'Chosen by the client, one for each intent. The same key with the same body gets the first answer again',
+    { type: 'string', minLength: 8, maxLength: 255 },
+    true,
+  ),
+  OpenResponses: field(
+    'X-Open-Responses',
+    'Asks for the answer as an Open Responses object: every answer of the operation, refusals too',
+    { type: 'string', enum: ['1', 'true'] },
+  ),
+  OpenResponsesCallId: field(
+    'X-Open-Responses-Call-Id',
+    'The `call_id` that the Open Responses object is to have. Default: a new one',
+    { type: 'string', pattern: '^[!-~]{1,200}$' },
+  ),
+} as const
+
+/** References to the named header fields of a request. */
+export function fieldsOf(components: Components, ...names: (keyof typeof FIELDS)[]): Json[] {
+  return names.map(name => components.shared('parameters', name, () => FIELDS[name]))
 }

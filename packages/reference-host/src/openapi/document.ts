@@ -4,7 +4,8 @@ import type { Operation } from '../server/operation.ts'
 import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
 import { examples } from './examples.ts'
 import { answers } from './answers.ts'
-import { schemas, securitySchemes } from './components.ts'
+import { fieldsOf, securitySchemes } from './components.ts'
+import { createComponents, type Components, type Json } from './named.ts'
 
 /** What the API description says about the host as a whole. */
 export interface DescribedHost {
@@ -12,20 +13,30 @@ export interface DescribedHost {
   /** Where clients reach it; `/` stands for where the description came from. */
   readonly url: string
   readonly aliases: AliasTable
+  /** Whether user operations take a user API key in the place of a session. */
+  readonly directUserKey: boolean
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 /** Version of the interface description (fixed by the contract). */
 const VERSION = '1.0.0'
 
-/** Writes the OpenAPI 3.1 description of a table. Legacy paths are entries of their own, marked deprecated. */
+/**
+ * Writes the OpenAPI 3.1 description of a table. Legacy paths are entries of their own, marked deprecated. What several
+ * entries share is a component: bodies and answers of an operation, refusals, and every schema that has a title.
+ */
 export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
   const paths: Record<string, Record<string, Json>> = {}
+  const components = createComponents()
   for (const operation of table) {
+    const described = describe(operation, host, components)
     for (const [index, [path, legacy]] of everyPath(operation, host.aliases).entries()) {
+      const { operationId, ...rest } = described
       const item = (paths[path] ??= {})
-      item[operation.method.toLowerCase()] = describe(operation, { index, legacy }, host.aliases)
+      item[operation.method.toLowerCase()] = {
+        operationId: operationId + (index === 0 ? '' : `_${index + 1}`),
+        ...(legacy ? { deprecated: true } : {}),
+        ...rest,
+      }
     }
   }
   return {
@@ -34,7 +45,10 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
     servers: [{ url: host.url }],
     tags: [...new Set(table.map(({ id }) => tagOf(id)))].map(name => ({ name })),
     paths,
-    components: { schemas, securitySchemes: withOldSchemes(securitySchemes, host.aliases) },
+    components: {
+      ...components.collected(),
+      securitySchemes: withOldSchemes(securitySchemes(host), host.aliases),
+    },
   }
 }
 
@@ -48,64 +62,57 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
   ])
 }
 
+/** One operation, whatever path it is reached by. */
 function describe(
   operation: Operation,
-  { index, legacy }: { index: number; legacy: boolean },
-  aliases: AliasTable,
-): Json {
+  host: DescribedHost,
+  components: Components,
+): Json & { readonly operationId: string } {
   const { id, title, body } = operation
+  const schemes = security(operation, host).flatMap(name => schemeNames(name, host.aliases))
   return {
-    operationId: id.replace('.', '_') + (index === 0 ? '' : `_${index + 1}`),
+    operationId: id.replace('.', '_'),
     tags: [tagOf(id)],
     summary: title,
-    ...(legacy ? { deprecated: true } : {}),
-    parameters: parameters(operation),
-    security: security(operation).flatMap(name => schemeNames(name, aliases).map(each => ({ [each]: [] }))),
-    ...(body ? { requestBody: requestBody(id, body, withOldFields(body, id, aliases)) } : {}),
-    responses: answers(operation),
+    parameters: parameters(operation, components),
+    security: schemes.map(name => ({ [name]: [] })),
+    ...(body ? { requestBody: requestBody(id, body, host, components) } : {}),
+    responses: answers(operation, components),
   }
 }
 
 const tagOf = (id: string): string => id.split('.')[0] as string
 
-function requestBody(id: string, body: TObject, schema: Json): Json {
+function requestBody(id: string, body: TObject, { aliases }: DescribedHost, components: Components): Json {
   const required = Array.isArray(body.required) && body.required.length > 0
   const example = examples[id]?.body
-  return { required, content: { 'application/json': { schema, ...(example ? { example } : {}) } } }
+  const schema = components.schema(withOldFields(body, id, aliases))
+  return components.shared('requestBodies', id.replace('.', '_'), () => ({
+    required,
+    content: { 'application/json': { schema, ...(example ? { example } : {}) } },
+  }))
 }
 
-function parameters(operation: Operation): Json[] {
+function parameters(operation: Operation, components: Components): Json[] {
   const path = [...operation.paths[0].matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true },
+    ...{ name, in: 'path', required: true, description: 'An id that an earlier answer gave' },
     schema: { type: 'string' },
   }))
-  const query = Object.entries(operation.query?.properties ?? {}).map(([name, schema]) => ({
-    ...{ name, in: 'query', required: false },
-    schema,
-  }))
-  const refs = ['OpenResponses', 'OpenResponsesCallId']
-  if ('write' in operation) refs.unshift('IdempotencyKey')
-  const headers = operation.surface === 'public' ? [] : refs.map(name => headerParameters[name] as Json)
-  return [...path, ...query, ...headers]
-}
-
-const header = (name: string, schema: Json, required = false): Json => ({
-  name,
-  in: 'header',
-  required,
-  schema,
-})
-const headerParameters: Readonly<Record<string, Json>> = {
-  IdempotencyKey: header('idempotency-key', { type: 'string', minLength: 8, maxLength: 255 }, true),
-  OpenResponses: header('X-Open-Responses', { type: 'string', enum: ['1', 'true'] }),
-  OpenResponsesCallId: header('X-Open-Responses-Call-Id', { type: 'string', maxLength: 200 }),
+  const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {
+    const { description, ...schema } = components.schema(given)
+    return { name, in: 'query', required: false, description, schema }
+  })
+  if (operation.surface === 'public') return query
+  const key = 'write' in operation ? (['IdempotencyKey'] as const) : []
+  return [...path, ...query, ...fieldsOf(components, ...key, 'OpenResponses', 'OpenResponsesCallId')]
 }
 
 /** The alternatives that prove the operation's credential. */
-function security({ credential, surface }: Operation): readonly string[] {
+function security({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
   if (credential === 'user-key') return ['UserKey']
   if (credential === 'user-key-or-session') return ['UserKey', 'UserSessionBearer']
   if (credential === 'partner-key') return ['PartnerKey']
-  return [surface === 'partner' ? 'PartnerSessionBearer' : 'UserSessionBearer']
+  if (surface === 'partner') return ['PartnerSessionBearer']
+  return directUserKey ? ['UserSessionBearer', 'UserKey'] : ['UserSessionBearer']
 }

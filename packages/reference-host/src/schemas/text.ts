@@ -20,6 +20,9 @@ export function nameText(minLength: number, maxLength: number): Type.TString {
 }
 
 /** The schema of an id that the host has given out, or that its operator has configured. */
-export function idText(maxLength = 120): Type.TString {
-  return Type.String({ pattern: `^[!-~]{1,${maxLength}}$` })
+export function idText(maxLength = 120, description?: string): Type.TString {
+  return Type.String({
+    pattern: `^[!-~]{1,${maxLength}}$`,
+    ...(description === undefined ? {} : { description }),
+  })
 }

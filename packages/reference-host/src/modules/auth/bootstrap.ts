@@ -8,28 +8,37 @@ import { nameText } from '../../schemas/text.ts'
 import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
 import { keyFields, keyShape, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
+import { named, Policy, text, textOrNull } from '../shapes.ts'
 
-const Body = Type.Object({
-  address: Type.Unknown(),
-  signature: Type.Unknown(),
-  nonce: Type.Unknown(),
-  issuedAt: Type.Unknown(),
-  expiresAt: Type.Unknown(),
-  connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
-  walletLabel: Type.Optional(nameText(0, 120)),
-  scopes: Type.Optional(requestedScopes),
-  sessionScopes: Type.Optional(requestedScopes),
-  sessionTtlSeconds: Type.Optional(ttlSeconds),
-  policy: Type.Optional(Type.Unknown()),
-  sessionPolicy: Type.Optional(Type.Unknown()),
-})
+// What the statement must be is the verifier's decision.
+const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
+const Body = Type.Object(
+  {
+    address: statement('The address of the wallet, as it stands in the signed text'),
+    signature: statement('The signature of the text, in hex'),
+    nonce: statement('The nonce of the text: good once'),
+    issuedAt: statement('When the text was made, as it stands there'),
+    expiresAt: statement('Until when the text is good, as it stands there'),
+    connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
+    walletLabel: Type.Optional(nameText(0, 120)),
+    scopes: Type.Optional(requestedScopes),
+    sessionScopes: Type.Optional(requestedScopes),
+    sessionTtlSeconds: Type.Optional(ttlSeconds),
+    policy: Type.Optional(Policy),
+    sessionPolicy: Type.Optional(Policy),
+  },
+  named('BootstrapRequest', 'A signed statement of a wallet, and what the key and the session are to be'),
+)
 
-const Answer = Type.Object({
-  ...keyShape,
-  ...sessionShape,
-  walletAddress: Type.String(),
-  userId: Type.Union([Type.String(), Type.Null()]),
-})
+const Answer = Type.Object(
+  {
+    ...keyShape,
+    ...sessionShape,
+    walletAddress: text('The wallet that signed, in lower case'),
+    userId: textOrNull('The user of the wallet'),
+  },
+  named('Bootstrapped', 'The first key of a wallet and a session. The key is shown this once'),
+)
 
 /** `POST /user/v1/bootstrap`: a wallet's signed statement becomes a user, a key and a session (contract section 3). */
 export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {

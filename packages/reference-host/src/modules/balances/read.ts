@@ -3,6 +3,19 @@ import * as Type from 'typebox/type'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { operation, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
+import { Currency, named } from '../shapes.ts'
+
+const Balance = Type.Object(
+  {
+    currency: Currency,
+    availableCents: Type.Integer({ minimum: 0, description: 'What can be spent now, in cents' }),
+  },
+  named('Balance', 'What the account can spend in one currency'),
+)
+const Answer = Type.Object(
+  { balances: Type.Array(Balance) },
+  named('BalanceList', 'The balances of the account'),
+)
 
 /** `GET /user/v1/balances`: what the account can spend. */
 export function readBalances({ db, ledger }: ModuleServices): Operation {
@@ -14,11 +27,7 @@ export function readBalances({ db, ledger }: ModuleServices): Operation {
     paths: ['/user/v1/balances'],
     credential: 'session',
     scopes: ['balances.read'],
-    answer: Type.Object({
-      balances: Type.Array(
-        Type.Object({ currency: Type.Enum(['USD']), availableCents: Type.Integer({ minimum: 0 }) }),
-      ),
-    }),
+    answer: Answer,
     async handle({ caller }) {
       const availableCents = await ledger.balance(db, ledgerAccounts.user(caller.session.accountId))
       return allow({

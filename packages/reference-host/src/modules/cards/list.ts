@@ -3,26 +3,30 @@ import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../server/operation.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
+import { instant, named, nextCursor, text } from '../shapes.ts'
 import { LIMIT_FREQUENCIES, type Card } from './store.ts'
 
-const Answer = Type.Object({
-  cards: Type.Array(
-    Type.Object({
-      cardId: Type.String(),
-      last4: Type.String(),
-      status: Type.Enum(['active', 'locked', 'canceled', 'not_activated']),
-      limit: Type.Union([
-        Type.Object({ amountCents: Type.Integer(), frequency: Type.Enum([...LIMIT_FREQUENCIES]) }),
-        Type.Null(),
-      ]),
-      expirationMonth: Type.Integer(),
-      expirationYear: Type.Integer(),
-      createdAt: Type.String({ format: 'date-time' }),
-      encryptedName: Type.Null(),
-    }),
-  ),
-  nextCursor: Type.Union([Type.String(), Type.Null()]),
-})
+const CardLimit = Type.Object(
+  {
+    amountCents: Type.Integer({ description: 'What may be spent in one period, in US cents' }),
+    frequency: Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit starts anew' }),
+  },
+  named('CardLimit', 'How much a card may spend, and how often'),
+)
+const CardShape = Type.Object(
+  {
+    cardId: text('Names the card in this API'),
+    last4: text('The last four digits of its number'),
+    status: Type.Enum(['active', 'locked', 'canceled', 'not_activated']),
+    limit: Type.Union([CardLimit, Type.Null()], { description: 'Null: no limit of its own' }),
+    expirationMonth: Type.Integer({ description: '1 to 12' }),
+    expirationYear: Type.Integer({ description: 'Four digits' }),
+    createdAt: instant('When it was issued'),
+    encryptedName: Type.Null({ description: 'Kept for clients that read it' }),
+  },
+  named('Card', 'A card of the session user. The full number is never answered'),
+)
+const Answer = Type.Object({ cards: Type.Array(CardShape), nextCursor }, named('CardList', 'A page of cards'))
 
 /** `GET /partner/v1/cards`: the session user's cards, a page at a time. */
 export function listCards({ cards }: ModuleServices): Operation {

@@ -3,6 +3,26 @@ import * as Type from 'typebox/type'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { ledgerWrite, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
+import { Currency, instant, named, text } from '../shapes.ts'
+
+const Body = Type.Object(
+  {
+    amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' }),
+    currency: Type.Optional(Currency),
+  },
+  named('DepositRequest', 'How much play money to credit'),
+)
+const Deposit = Type.Object(
+  {
+    id: text('Names the deposit'),
+    status: Type.Enum(['completed']),
+    amountCents: Type.Integer({ description: 'What was credited, in cents' }),
+    currency: Currency,
+    createdAt: instant('When it was credited'),
+  },
+  named('Deposit', 'Play money that was credited (sandbox only)'),
+)
+const Answer = Type.Object({ deposit: Deposit }, named('DepositAnswer', 'The deposit that was made'))
 
 /**
  * `POST /user/v1/deposits` of a sandbox: play money, credited at once. A live host does not serve it: there money comes by
@@ -17,19 +37,8 @@ export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
     paths: ['/user/v1/deposits'],
     credential: 'session',
     scopes: ['deposits.write'],
-    body: Type.Object({
-      amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
-      currency: Type.Optional(Type.Enum(['USD'])),
-    }),
-    answer: Type.Object({
-      deposit: Type.Object({
-        id: Type.String(),
-        status: Type.Enum(['completed']),
-        amountCents: Type.Integer(),
-        currency: Type.Enum(['USD']),
-        createdAt: Type.String({ format: 'date-time' }),
-      }),
-    }),
+    body: Body,
+    answer: Answer,
     // Money comes in: no cap on spending is about it.
     spends: false,
     async write({ caller, body: { amountCents } }, { tx, effectId }) {

@@ -1,27 +1,36 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
+import type { TObject, TSchema } from 'typebox/type'
+import { grantedScopes, instantOrNull, named, text, textOrNull } from '../shapes.ts'
 
-const instant = Type.Union([Type.String({ format: 'date-time' }), Type.Null()])
-
-const maker = Type.Union([
-  Type.Object({ keyId: Type.String(), sessionId: Type.Union([Type.String(), Type.Null()]) }),
-  Type.Null(),
-])
+const Maker = Type.Object(
+  {
+    keyId: text('The key that asked for it'),
+    sessionId: textOrNull('The session of that key, where one asked'),
+  },
+  named('KeyMaker', 'Who made or rotated a key'),
+)
+const maker = (description: string): TSchema => Type.Union([Maker, Type.Null()], { description })
 
 /** A key as lists and changes show it. */
-export const keyItemShape = {
-  id: Type.String(),
-  keyPrefix: Type.String(),
-  scopes: Type.Array(Type.String()),
-  policy: Type.Unknown(),
-  createdBy: maker,
-  rotatedBy: maker,
-  createdAt: instant,
-  lastUsedAt: instant,
-  expiresAt: instant,
-  revokedAt: instant,
-} as const
+export const KeyShape: TObject = Type.Object(
+  {
+    id: text('Names the key in this API'),
+    keyPrefix: text('How the text of the key begins'),
+    scopes: grantedScopes,
+    policy: Type.Unknown({
+      description: 'Its own policy: an object, a list where it has several, null where it has none',
+    }),
+    createdBy: maker('Null for a key that a wallet or the operator made'),
+    rotatedBy: maker('Who replaced it by a successor; null while nobody did'),
+    createdAt: instantOrNull('When it was made'),
+    lastUsedAt: instantOrNull('About when it was last used; null: never'),
+    expiresAt: instantOrNull('When it stops working by itself; null: never'),
+    revokedAt: instantOrNull('When it was revoked; null while it works'),
+  },
+  named('ApiKey', 'An API key, without its text'),
+)
 
 /** Paths of an operation on keys: they live under both prefixes (contract section 1). */
 export function keyPaths(tail: string): readonly [string, string] {

@@ -5,20 +5,47 @@ import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../server/operation.ts'
 import { checkedPolicy, grantable, keyFields, keyShape, requestedScopes } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
-import { keyItem, keyItemShape, keyPaths } from './fields.ts'
+import { grantedScopes, ignoredScopes, named, Policy, textOrNull } from '../shapes.ts'
+import { keyItem, keyPaths, KeyShape } from './fields.ts'
 
-const Item = Type.Object(keyItemShape)
-const NewKey = Type.Object({
-  ...keyShape,
-  walletAddress: Type.Union([Type.String(), Type.Null()]),
-  userId: Type.Union([Type.String(), Type.Null()]),
-  scopes: Type.Array(Type.String()),
-  ignoredScopes: Type.Optional(Type.Array(Type.String())),
-})
+const NewKey = Type.Object(
+  {
+    ...keyShape,
+    walletAddress: textOrNull('The wallet of the account, where it has one'),
+    userId: textOrNull('The user that the key acts for'),
+    scopes: grantedScopes,
+    ignoredScopes,
+  },
+  named('NewApiKey', 'A new API key with its text, which is shown this once'),
+)
+const KeyList = Type.Object(
+  { keys: Type.Array(KeyShape) },
+  named('ApiKeyList', 'API keys, without their texts'),
+)
 const Rights = {
   scopes: Type.Optional(requestedScopes),
-  policy: Type.Optional(Type.Unknown()),
+  policy: Type.Optional(Policy),
 }
+const CreateBody = Type.Object(
+  Rights,
+  named('CreateKeyRequest', 'What a new key may do; by default what the caller may'),
+)
+const ChangeBody = Type.Object(
+  { ...Rights, revoke: Type.Optional(Type.Boolean({ description: '`true` revokes the key' })) },
+  named('ChangeKeyRequest', 'What to change of a key: at least one member'),
+)
+const RotateBody = Type.Object(
+  {
+    overlapSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 604_800,
+        description: 'How long the old key works beside the new one',
+      }),
+    ),
+  },
+  named('RotateKeyRequest', 'How a key is replaced'),
+)
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
 /** Operations on API keys (contract section 4). What a caller may do to which key is the issuer's decision. */
@@ -40,7 +67,7 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
     method: 'POST',
     paths: keyPaths(''),
     scopes: ['keys.write'],
-    body: Type.Object(Rights),
+    body: CreateBody,
     answer: NewKey,
     async handle({ caller: proven, body, facts }) {
       const caller = callerOf(proven)
@@ -64,7 +91,7 @@ function listKeys({ issuer }: ModuleServices): Operation {
     method: 'GET',
     paths: keyPaths(''),
     scopes: ['keys.read'],
-    answer: Type.Object({ keys: Type.Array(Item) }),
+    answer: KeyList,
     async handle({ caller }) {
       const found = await issuer.listKeys(callerOf(caller))
       if (!found.ok) return found
@@ -83,8 +110,8 @@ function changeKey(services: ModuleServices): Operation {
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
-    body: Type.Object({ ...Rights, revoke: Type.Optional(Type.Boolean()) }),
-    answer: Item,
+    body: ChangeBody,
+    answer: KeyShape,
     refuses: [404],
     async handle({ caller: proven, body, facts, params }) {
       const caller = callerOf(proven)
@@ -113,7 +140,7 @@ function rotateKey({ issuer }: ModuleServices): Operation {
     credential: 'user-key-or-session',
     limit: 'mint',
     scopes: ['keys.write'],
-    body: Type.Object({ overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 604_800 })) }),
+    body: RotateBody,
     answer: NewKey,
     refuses: [404],
     async handle({ caller, body, params }) {
@@ -131,7 +158,7 @@ function revokeKey(services: ModuleServices): Operation {
     method: 'DELETE',
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
-    answer: Item,
+    answer: KeyShape,
     refuses: [404],
     handle: async ({ caller, params }) =>
       shown(services, await services.issuer.revokeKey(callerOf(caller), params['keyId'] as string)),

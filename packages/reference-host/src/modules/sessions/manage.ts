@@ -3,16 +3,29 @@ import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
+import { grantedScopes, instant, named, text, textOrNull } from '../shapes.ts'
 
-const Item = Type.Object({
-  sessionId: Type.String(),
-  keyId: Type.String(),
-  scopes: Type.Array(Type.String()),
-  label: Type.Union([Type.String(), Type.Null()]),
-  createdAt: Type.String({ format: 'date-time' }),
-  expiresAt: Type.String({ format: 'date-time' }),
-  current: Type.Boolean(),
-})
+const SessionShape = Type.Object(
+  {
+    sessionId: text('Names the session in this API'),
+    keyId: text('The key that it was minted from'),
+    scopes: grantedScopes,
+    label: textOrNull('What its maker called it'),
+    createdAt: instant('When it was minted'),
+    expiresAt: instant('When its token stops working'),
+    current: Type.Boolean({ description: 'Whether it is the calling one' }),
+  },
+  named('Session', 'A live session, without its token'),
+)
+const SessionList = Type.Object({ sessions: Type.Array(SessionShape) }, named('SessionList', 'Live sessions'))
+const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
+const EndedSessions = Type.Object(
+  {
+    ended: count('How many sessions have ended'),
+    revokedKeys: Type.Optional(count('How many keys are revoked, where `keys=revoke` asked for it')),
+  },
+  named('EndedSessions', 'What the end of a session took along'),
+)
 const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
 
 /** `GET` and `DELETE /user/v1/sessions`: the caller's live sessions, and ending one (contract section 4). */
@@ -23,7 +36,7 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
     title: 'List the live sessions of the keys that the caller may see',
     method: 'GET',
     paths: ['/user/v1/sessions'],
-    answer: Type.Object({ sessions: Type.Array(Item) }),
+    answer: SessionList,
     async handle({ caller }) {
       const found = await issuer.listSessions(callerOf(caller))
       if (!found.ok) return found
@@ -43,11 +56,12 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
       'End a session and those minted from it; "current" is the calling one; keys=revoke ends the keys they made',
     method: 'DELETE',
     paths: ['/user/v1/sessions/{sessionId}'],
-    query: Type.Object({ keys: Type.Optional(Type.Literal('revoke')) }),
-    answer: Type.Object({
-      ended: Type.Integer({ minimum: 0 }),
-      revokedKeys: Type.Optional(Type.Integer({ minimum: 0 })),
+    query: Type.Object({
+      keys: Type.Optional(
+        Type.Literal('revoke', { description: 'Revokes the keys that were made by what ends, too' }),
+      ),
     }),
+    answer: EndedSessions,
     refuses: [404],
     async handle({ caller: proven, params, facts }) {
       const [caller, sessionId] = [callerOf(proven), params['sessionId'] as string]

@@ -4,14 +4,22 @@ import { operation, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../schemas/text.ts'
 import { grantable, requestedScopes, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
+import { named, text } from '../shapes.ts'
 import { partnerUser, partnerUserFields } from '../users/fields.ts'
 
-const Body = Type.Object({
-  ...partnerUserFields,
-  scopes: requestedScopes,
-  ttlSeconds: Type.Optional(ttlSeconds),
-  sessionLabel: Type.Optional(nameText(0, 120)),
-})
+const Body = Type.Object(
+  {
+    ...partnerUserFields,
+    scopes: requestedScopes,
+    ttlSeconds: Type.Optional(ttlSeconds),
+    sessionLabel: Type.Optional(nameText(0, 120)),
+  },
+  named('CreatePartnerSessionRequest', 'For whom the session is, and what it may do'),
+)
+const Answer = Type.Object(
+  { ...sessionShape, userId: text('The user, as the partner names them') },
+  named('NewPartnerSession', "A new session of one of the partner's users, with its token"),
+)
 
 /** `POST /partner/v1/sessions`: a session for one user of the partner (contract section 4). */
 export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
@@ -24,7 +32,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     credential: 'partner-key',
     limit: 'mint',
     body: Body,
-    answer: Type.Object({ ...sessionShape, userId: Type.String() }),
+    answer: Answer,
     refuses: [404, 409],
     async handle({ caller, body, facts }) {
       const scopes = grantable('partner', body.scopes, 'scopes', { aliases, facts })

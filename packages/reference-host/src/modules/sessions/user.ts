@@ -4,12 +4,17 @@ import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
 import { sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
+import { named, Policy } from '../shapes.ts'
 
-const Body = Type.Object({
-  scopes: Type.Optional(requestedScopes),
-  policy: Type.Optional(Type.Unknown()),
-  ttlSeconds: Type.Optional(ttlSeconds),
-})
+const Body = Type.Object(
+  {
+    scopes: Type.Optional(requestedScopes),
+    policy: Type.Optional(Policy),
+    ttlSeconds: Type.Optional(ttlSeconds),
+  },
+  named('CreateSessionRequest', 'What the session may do; by default what its parent may'),
+)
+const NewSession = Type.Object(sessionShape, named('NewSession', 'A new session with its token'))
 
 /** `POST /user/v1/sessions`: a user key, or a session, becomes a session that holds no more (contract section 4). */
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
@@ -24,7 +29,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     limit: 'mint',
     topLevel: true,
     body: Body,
-    answer: Type.Object(sessionShape),
+    answer: NewSession,
     async handle({ caller: proven, body, facts }) {
       const caller = callerOf(proven)
       const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })

@@ -5,12 +5,18 @@ import { deny, type HostDenial } from '../../server/codes.ts'
 import { ledgerWrite, type Operation, type Success } from '../../server/operation.ts'
 import { idText } from '../../schemas/text.ts'
 import type { ModuleServices } from '../services.ts'
+import { named } from '../shapes.ts'
 import type { Payin } from './payin.ts'
 import { isOpen } from './states.ts'
-import { PayinShape, wirePayin } from './wire.ts'
+import { PayinAnswer, wirePayin } from './wire.ts'
 
 /** The pay-in that a request names. */
-export const PayinId: Type.TString = idText()
+export const PayinId: Type.TString = idText(120, 'The pay-in, by its id')
+
+const Body = Type.Object(
+  { payinId: PayinId },
+  named('PayFromBalanceRequest', 'Which pay-in the balance is to pay'),
+)
 
 /** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */
 export function confirmBalance({ clock, payins, endings }: ModuleServices): Operation {
@@ -22,8 +28,8 @@ export function confirmBalance({ clock, payins, endings }: ModuleServices): Oper
     paths: ['/user/v1/subscriptions/payin/confirm-balance'],
     credential: 'session',
     scopes: ['subscriptions.write'],
-    body: Type.Object({ payinId: PayinId }),
-    answer: Type.Object({ payin: PayinShape }),
+    body: Body,
+    answer: PayinAnswer,
     refuses: [404],
     spends: true,
     async write({ caller, body }, { tx, reserve }) {

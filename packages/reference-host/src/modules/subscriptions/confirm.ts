@@ -2,15 +2,19 @@ import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { ledgerWrite, type Call, type Operation } from '../../server/operation.ts'
 import type { ModuleServices } from '../services.ts'
+import { named } from '../shapes.ts'
 import { answered, lockedPayin, PayinId, refused } from './confirm-balance.ts'
 import { isOpen } from './states.ts'
 import { applySighting, type ChainView } from './sightings.ts'
-import { PayinShape } from './wire.ts'
+import { PayinAnswer } from './wire.ts'
 
-const Body = Type.Object({
-  payinId: PayinId,
-  txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$' }),
-})
+const Body = Type.Object(
+  {
+    payinId: PayinId,
+    txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The hash of the transaction' }),
+  },
+  named('ConfirmPayinRequest', 'Which transaction pays which pay-in'),
+)
 
 /** Moves after which no further transaction is taken, so that a history stays readable. */
 const MAX_MOVES = 30
@@ -27,7 +31,7 @@ export function confirmPayin(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: Body,
-    answer: Type.Object({ payin: PayinShape }),
+    answer: PayinAnswer,
     refuses: [404],
     // Nothing leaves an account here: a payment on a chain comes from outside.
     spends: false,

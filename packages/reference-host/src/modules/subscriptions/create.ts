@@ -6,17 +6,34 @@ import { deny, type HostDenial } from '../../server/codes.ts'
 import { ledgerWrite, type Operation } from '../../server/operation.ts'
 import { idText } from '../../schemas/text.ts'
 import type { ModuleServices } from '../services.ts'
+import { named } from '../shapes.ts'
 import { payinTerms, requestPayin, type Purchase } from './request.ts'
-import { PayinShape, SubscriptionShape, wirePayin, wireSubscription } from './wire.ts'
+import { PayinAnswer, PayinShape, SubscriptionShape, wirePayin, wireSubscription } from './wire.ts'
 
-const Name = idText()
-const PayinBody = Type.Object({
-  subscriptionId: Type.Optional(Name),
-  plan: Type.Optional(Name),
-  amountCents: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000_000 })),
-  ...payinTerms,
-})
-const CheckoutBody = Type.Object({ plan: Name, ...payinTerms })
+const Plan = idText(120, 'A plan, by its id')
+const PayinBody = Type.Object(
+  {
+    subscriptionId: Type.Optional(idText(120, 'A subscription of the account')),
+    plan: Type.Optional(Plan),
+    amountCents: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000_000,
+        description: 'US cents, where no plan has the price',
+      }),
+    ),
+    ...payinTerms,
+  },
+  named('PayinRequest', 'What to pay for (a subscription, a plan or an amount into the balance), and how'),
+)
+const CheckoutBody = Type.Object(
+  { plan: Plan, ...payinTerms },
+  named('CheckoutRequest', 'Which plan to subscribe to, and how the first period is to be paid'),
+)
+const CheckoutAnswer = Type.Object(
+  { subscription: SubscriptionShape, payin: PayinShape },
+  named('CheckoutAnswer', 'The new subscription and the pay-in of its first period'),
+)
 
 /** `POST /user/v1/subscriptions/payin`: asks for a payment (contract section 9). */
 export function createPayin(services: ModuleServices): Operation {
@@ -29,7 +46,7 @@ export function createPayin(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: PayinBody,
-    answer: Type.Object({ payin: PayinShape }),
+    answer: PayinAnswer,
     refuses: [404],
     spends: true,
     async write(call, effect) {
@@ -54,7 +71,7 @@ export function checkout(services: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.write'],
     body: CheckoutBody,
-    answer: Type.Object({ subscription: SubscriptionShape, payin: PayinShape }),
+    answer: CheckoutAnswer,
     spends: true,
     async write(call, effect) {
       const plan = plans.find(({ id }) => id === call.body.plan)

@@ -5,6 +5,7 @@ import { deny } from '../../server/codes.ts'
 import { operation, type Operation } from '../../server/operation.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
+import { named, nextCursor } from '../shapes.ts'
 import {
   PayinDetailShape,
   PayinShape,
@@ -27,21 +28,29 @@ interface ListRule<T extends Placed> {
   readonly path: string
   /** The list's name in the answer. */
   readonly name: string
+  /** Names the answer in the API description. */
+  readonly listName: string
   readonly item: TObject
   page(accountId: string, position: number, limit: number): Promise<readonly T[]>
   wire(item: T): Record<string, unknown>
 }
 
 /** A list of the caller's, a page at a time. */
-function list<T extends Placed>({ id, title, path, name, item, page, wire }: ListRule<T>): Operation {
+function list<T extends Placed>({
+  id,
+  title,
+  path,
+  name,
+  listName,
+  item,
+  page,
+  wire,
+}: ListRule<T>): Operation {
   return operation({
     ...{ id, title, surface: 'user', method: 'GET', paths: [path], credential: 'session' },
     scopes: ['subscriptions.read'],
     query: pagingQuery,
-    answer: Type.Object({
-      [name]: Type.Array(item),
-      nextCursor: Type.Union([Type.String(), Type.Null()]),
-    }),
+    answer: Type.Object({ [name]: Type.Array(item), nextCursor }, named(listName, `A page of ${name}`)),
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
@@ -66,7 +75,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.list',
       title: 'List the subscriptions, newest first',
       path: '/user/v1/subscriptions',
-      name: 'subscriptions',
+      ...{ name: 'subscriptions', listName: 'SubscriptionList' },
       item: SubscriptionShape,
       page: (accountId, position, limit) => subscriptions.page(db, accountId, position, limit),
       wire: subscription => wireSubscription(subscription, clock.now()),
@@ -75,7 +84,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.plans',
       title: 'List the plans',
       path: '/user/v1/subscriptions/plans',
-      name: 'plans',
+      ...{ name: 'plans', listName: 'PlanList' },
       item: PlanShape,
       page: async (_accountId, position, limit) => numbered.slice(position, position + limit),
       wire: ({ plan }) => wirePlan(plan),
@@ -84,7 +93,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.payins',
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
-      name: 'payins',
+      ...{ name: 'payins', listName: 'PayinList' },
       item: PayinShape,
       page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
       wire: wirePayin,
@@ -92,6 +101,11 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
     readPayin(services),
   ]
 }
+
+const PayinDetailAnswer = Type.Object(
+  { payin: PayinDetailShape },
+  named('PayinDetailAnswer', 'A pay-in with its history'),
+)
 
 /** `GET /user/v1/subscriptions/payins/{id}`: one pay-in with its history. */
 function readPayin({ db, payins }: ModuleServices): Operation {
@@ -103,7 +117,7 @@ function readPayin({ db, payins }: ModuleServices): Operation {
     paths: ['/user/v1/subscriptions/payins/{id}'],
     credential: 'session',
     scopes: ['subscriptions.read'],
-    answer: Type.Object({ payin: PayinDetailShape }),
+    answer: PayinDetailAnswer,
     refuses: [404],
     async handle({ caller, params }) {
       const id = params['id'] as string

@@ -8,20 +8,28 @@ import { deny, type HostDenial } from '../../server/codes.ts'
 import type { Call, Effect } from '../../server/operation.ts'
 import { idText } from '../../schemas/text.ts'
 import type { ModuleServices } from '../services.ts'
+import { Currency } from '../shapes.ts'
 import type { AddressRequest } from './own-address.ts'
 import type { Payin, PayTo } from './payin.ts'
 
 /** How a pay-in is to be paid: what every request that makes one may say. */
 export const payinTerms = {
-  currency: Type.Optional(Type.Enum(['USD'])),
-  method: Type.Optional(Type.Enum(['onchain', 'balance'])),
-  asset: Type.Optional(idText(40)),
-  chainId: Type.Optional(
-    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })]),
+  currency: Type.Optional(Currency),
+  method: Type.Optional(
+    Type.Enum(['onchain', 'balance'], { description: 'How it is to be paid. Default: onchain' }),
   ),
-  /** `anywhere` asks for an address of its own, to which anybody may send. */
-  payFrom: Type.Optional(Type.Enum(['wallet', 'anywhere'])),
-  metadata: Type.Optional(Type.Object({})),
+  asset: Type.Optional(idText(40, 'The token to pay with. Default: the first of the chain')),
+  chainId: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
+      description: 'The chain to pay on. Default: the first that is configured',
+    }),
+  ),
+  payFrom: Type.Optional(
+    Type.Enum(['wallet', 'anywhere'], {
+      description: '`anywhere` asks for an address of its own, to which anybody may send. Default: wallet',
+    }),
+  ),
+  metadata: Type.Optional(Type.Object({}, { description: 'Kept with the pay-in as it is' })),
 }
 const Terms = Type.Object(payinTerms)
 type Terms = Static<typeof Terms>

@@ -6,6 +6,7 @@ import type { Metrics } from '../../observability/metrics.ts'
 import type { CanonicalFacts } from '@gatewright/http'
 import { operation, type Document, type Operation } from '../../server/operation.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
+import { named, text } from '../shapes.ts'
 import { conditional, type Published } from './published.ts'
 import { shared } from './shared.ts'
 
@@ -45,15 +46,23 @@ export function systemOperations({
     return draining() ? notReady(state) : state
   }
   return [
-    document('jwks', 'The keys that verify session tokens', '/.well-known/jwks.json', Jwks, async () => {
-      const { keys, headers } = await issuer.jwks()
-      return { document: { keys }, headers }
-    }),
+    document(
+      'jwks',
+      'The keys that verify session tokens',
+      '/.well-known/jwks.json',
+      Jwks,
+      async () => {
+        const { keys, headers } = await issuer.jwks()
+        return { document: { keys }, headers }
+      },
+      // The issuer's header fields say so (RFC 7517 section 8.5).
+      { mediaType: 'application/jwk-set+json' },
+    ),
     document(
       'openapi',
       'This description',
       '/openapi.json',
-      Type.Object({ openapi: Type.String() }),
+      Description,
       async ({ header }) => conditional(description(), header('if-none-match')),
       { documentStatuses: [304] },
     ),
@@ -83,12 +92,20 @@ export function systemOperations({
   ]
 }
 
-const Jwks = Type.Object({ keys: Type.Array(Type.Object({ kid: Type.String(), kty: Type.String() })) })
-const Health = Type.Object({ status: Type.Enum(['ok']) })
-const Readiness = Type.Object({
-  status: Type.Enum(['ready', 'not_ready']),
-  dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
-})
+const Jwk = Type.Object(
+  { kid: text('Names the key in the header of a token'), kty: text('The family of its algorithm') },
+  named('Jwk', 'A public key (RFC 7517), with the members of its family'),
+)
+const Jwks = Type.Object({ keys: Type.Array(Jwk) }, named('JwkSet', 'The keys that verify session tokens'))
+const Description = Type.Object({ openapi: text('3.1.0') }, named('Description', 'An OpenAPI document'))
+const Health = Type.Object({ status: Type.Enum(['ok']) }, named('Health', 'The process answers'))
+const Readiness = Type.Object(
+  {
+    status: Type.Enum(['ready', 'not_ready']),
+    dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
+  },
+  named('Readiness', 'Whether each dependency answers'),
+)
 
 function document(
   verb: string,

@@ -3,13 +3,21 @@ import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../server/codes.ts'
 import { nameText } from '../../schemas/text.ts'
+import { named } from '../shapes.ts'
 
 /** How a partner names a user (contract section 4). `wallet` holds an old name of `walletAddress`, which the alias table reads. */
 export const partnerUserFields = {
   userId: Type.Optional(nameText(1, 120)),
-  walletAddress: Type.Optional(Type.Union([Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), Type.Null()])),
+  walletAddress: Type.Optional(
+    Type.Union([Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), Type.Null()], {
+      description: 'The wallet of the user; must be the one that the user is known by',
+    }),
+  ),
   wallet: Type.Optional(
-    Type.Object({ chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) }),
+    Type.Object(
+      { chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) },
+      named('Wallet', 'A wallet as older clients send it: use `walletAddress`'),
+    ),
   ),
 } as const
 

@@ -4,19 +4,23 @@ import { operation, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../schemas/text.ts'
 import { sandboxCards } from '../cards/sandbox.ts'
 import type { ModuleServices } from '../services.ts'
+import { instant, named, text, textOrNull } from '../shapes.ts'
 import { partnerUser, partnerUserFields } from './fields.ts'
 
-const Body = Type.Object({
-  ...partnerUserFields,
-  walletLabel: Type.Optional(nameText(0, 120)),
-})
+const Body = Type.Object(
+  { ...partnerUserFields, walletLabel: Type.Optional(nameText(0, 120)) },
+  named('ResolveUserRequest', 'Which user: the one that the partner knows by this id'),
+)
 
-const Answer = Type.Object({
-  userId: Type.String(),
-  walletAddress: Type.Union([Type.String(), Type.Null()]),
-  kycStatus: Type.String(),
-  createdAt: Type.String({ format: 'date-time' }),
-})
+const Answer = Type.Object(
+  {
+    userId: text('The user, as the partner names them'),
+    walletAddress: textOrNull('The wallet that the user is known by'),
+    kycStatus: text("How far the check of the user's identity is"),
+    createdAt: instant('When the user was first named'),
+  },
+  named('User', 'A user of the partner'),
+)
 
 /** `POST /partner/v1/users/resolve`: the partner's user, made on first sight (contract section 4). */
 export function resolveUser({ users, cards, clock }: ModuleServices): Operation {

@@ -1,0 +1,118 @@
+import * as Type from 'typebox/type'
+
+const named = <T extends string>(title: T, description: string): { title: T; description: string } => ({
+  title,
+  description,
+})
+
+const refusal = {
+  error: Type.String({ description: 'The code, for programs. It does not change' }),
+  message: Type.String({ description: 'What was wrong, for people. It may change' }),
+  field: Type.Optional(
+    Type.String({ description: 'The member, parameter or header field that was refused' }),
+  ),
+}
+
+/** Every refusal. Some codes add members of their own, such as `scope` or `limit`. */
+export const ErrorShape = Type.Object(
+  refusal,
+  named('Error', 'Why a request was refused. Some codes add members, such as `scope` or `limit`'),
+)
+
+const ErrorItem = Type.Object(
+  { ...refusal, code: Type.String({ description: 'The same as `error`' }) },
+  named('ErrorItem', 'One reason of a refusal, as the envelope lists it'),
+)
+
+/** A refusal with the envelope that partners read. */
+export const PartnerErrorShape = Type.Object(
+  {
+    ...refusal,
+    ok: Type.Literal(false),
+    data: Type.Object({}, { maxProperties: 0 }),
+    summary: Type.String({ description: 'The same as `message`' }),
+    errors: Type.Array(ErrorItem, { minItems: 1 }),
+  },
+  named('PartnerError', 'Why a request of the partner surface was refused, in the envelope of all answers'),
+)
+
+/** The envelope of every success, but for its `data`. */
+export const SuccessShape = Type.Object(
+  {
+    ok: Type.Literal(true),
+    data: Type.Object({}, { description: 'What the operation answers' }),
+    summary: Type.String({ description: 'What happened, in a sentence for people' }),
+    errors: Type.Array(Type.Unknown(), { maxItems: 0 }),
+    next: Type.Optional(Type.String({ description: 'What a client usually does next' })),
+  },
+  named('Success', 'The envelope of every success'),
+)
+
+const OutputMessage = Type.Object(
+  {
+    type: Type.Literal('message'),
+    id: Type.String(),
+    status: Type.Literal('completed'),
+    role: Type.Literal('assistant'),
+    content: Type.Array(
+      Type.Object({
+        type: Type.Literal('output_text'),
+        text: Type.String({ description: 'The summary of a success, the message of a refusal' }),
+        annotations: Type.Array(Type.Unknown(), { maxItems: 0 }),
+        logprobs: Type.Array(Type.Unknown(), { maxItems: 0 }),
+      }),
+      { minItems: 1, maxItems: 1 },
+    ),
+  },
+  named('OpenResponseMessage', 'The answer in a sentence'),
+)
+
+const CallOutput = Type.Object(
+  {
+    type: Type.Literal('function_call_output'),
+    id: Type.String(),
+    call_id: Type.String({ description: 'What `X-Open-Responses-Call-Id` said, else a new id' }),
+    status: Type.Literal('completed'),
+    output: Type.String({ description: 'The whole answer as it is without the header field, as JSON text' }),
+  },
+  named('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
+)
+
+/** Members about a language model, with the values that say that there was none. */
+const noModel = {
+  ...{ incomplete_details: Type.Null(), previous_response_id: Type.Null(), instructions: Type.Null() },
+  tools: Type.Array(Type.Unknown(), { maxItems: 0 }),
+  ...{ tool_choice: Type.Literal('none'), truncation: Type.Literal('disabled') },
+  parallel_tool_calls: Type.Literal(false),
+  text: Type.Object({ format: Type.Object({ type: Type.Literal('text') }) }),
+  ...{ top_p: Type.Literal(1), presence_penalty: Type.Literal(0), frequency_penalty: Type.Literal(0) },
+  ...{ top_logprobs: Type.Literal(0), temperature: Type.Literal(0) },
+  ...{ reasoning: Type.Null(), user: Type.Null(), usage: Type.Null() },
+  ...{ max_output_tokens: Type.Null(), max_tool_calls: Type.Null() },
+  ...{ store: Type.Literal(false), background: Type.Literal(false) },
+  ...{ service_tier: Type.Literal('default'), metadata: Type.Object({}, { maxProperties: 0 }) },
+  ...{ safety_identifier: Type.Null(), prompt_cache_key: Type.Null() },
+}
+
+/** What `openResponses` makes of any answer. */
+export const OpenResponseShape = Type.Object(
+  {
+    id: Type.String(),
+    object: Type.Literal('response'),
+    created_at: Type.Integer({ description: 'Unix seconds' }),
+    completed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Null for a refusal' }),
+    status: Type.Enum(['completed', 'failed']),
+    model: Type.String({ description: 'The name of the service and the surface' }),
+    output: Type.Array(Type.Union([OutputMessage, CallOutput]), {
+      ...{ minItems: 2, maxItems: 2 },
+      description: 'The answer twice: as a message, then as the output of a function call',
+    }),
+    error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
+    ...noModel,
+  },
+  named(
+    'OpenResponse',
+    'Any answer as an Open Responses object (openresponses.org, version 2026-04-24): what is sent when ' +
+      '`X-Open-Responses` asks for it. Members about a language model have the value that says "none"',
+  ),
+)

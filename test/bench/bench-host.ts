@@ -1,0 +1,25 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig, startHost, type RunningHost } from '@gatewright/reference-host'
+import { bootstrapUser, request, type WalletUser } from '../harness/host.ts'
+
+/** A host of this process that benches ask, and a user whose session outlives them. */
+export interface BenchHost {
+  readonly host: RunningHost
+  readonly user: WalletUser
+}
+
+/**
+ * Starts a sandbox on a data folder that goes with the process. Its decision events go nowhere: what a log costs is up to
+ * where it is written.
+ */
+export async function startBenchHost(env: Readonly<Record<string, string>>): Promise<BenchHost> {
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
+  process.once('exit', () => rmSync(DATA_DIR, { recursive: true, force: true }))
+  const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...env })
+  if (!config.ok) throw new Error(config.problems.join('; '))
+  const host = await startHost(config.value, { observe: () => {}, report: error => console.error(error) })
+  const send: Parameters<typeof bootstrapUser>[0] = (path, options) => request(host.url, path, options)
+  return { host, user: await bootstrapUser(send, { sessionTtlSeconds: 86_400 }) }
+}

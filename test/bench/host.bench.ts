@@ -1,0 +1,106 @@
+// CPU per request of the whole reference host, against Koa and @koa/router that answer the same bytes with the same fields.
+import { request } from '../harness/host.ts'
+import { checkBareKoa, record, type Recorded } from './bare-koa.ts'
+import { startBenchHost, type BenchHost } from './bench-host.ts'
+import type { Result } from './harness.ts'
+import {
+  BALANCES,
+  FIELD_OF,
+  GUARDED_READ,
+  hostLines,
+  LEGACY_BALANCES,
+  prepare,
+  proofs,
+  RATE_LIMITS,
+  requestOf,
+  type HostLine,
+} from './host-lines.ts'
+import { compareServerLines, type ServerLine, type ServerSide } from './http.ts'
+import { columns, digits } from './report.ts'
+
+const TWIN = 'ours by its current path'
+const EVERY_ROUTE = "bare with the host's other routes"
+
+const server = (name: string): URL => new URL(`./servers/${name}.child.js`, import.meta.url)
+
+/** What a line asks of any server. */
+function asks({
+  credential,
+  period = 1,
+  status = 200,
+  ...line
+}: HostLine): Omit<ServerSide, 'name' | 'module'> {
+  const field = FIELD_OF[credential]
+  const own = field === undefined ? [] : [field]
+  return { request: index => requestOf(line, index), period, status, own }
+}
+
+/** The host as it answers a line; one process answers all lines. */
+function hostSide(name: string, line: HostLine): ServerSide {
+  return { name, module: server('host'), process: 'host', ...asks(line) }
+}
+
+/** Koa with the answer of one line. Its requests bring the same fields as those to the host. */
+function bareSide(name: string, line: HostLine, answers: Recorded, { user }: BenchHost): ServerSide {
+  const args = [JSON.stringify(answers), JSON.stringify(proofs(user))]
+  // A server is warm after some thousand requests; a line has fewer.
+  const warmups = Math.ceil(5000 / line.requests)
+  return { name, module: server('bare-koa'), args, warmups, ...asks(line) }
+}
+
+/** What the host answers to a line, on the wire. */
+async function recorded(line: HostLine, { host, user }: BenchHost): Promise<Recorded> {
+  const port = Number(new URL(host.url).port)
+  const { headers, ...asked } = requestOf(line, 0)
+  const field = FIELD_OF[line.credential]
+  const proof = field === undefined ? {} : { [field]: proofs(user)[field] as string }
+  const proven = { ...asked, headers: { ...proof, ...headers } }
+  const answer = await record(port, proven)
+  const pattern = line.status === 404 ? undefined : line.path
+  const found: Recorded = { method: asked.method ?? 'GET', pattern, others: [], answer }
+  await checkBareKoa(found, proven)
+  return found
+}
+
+/** Every path of a host as @koa/router has it. */
+async function routesOf({ host }: BenchHost): Promise<string[]> {
+  const { body } = await request(host.url, '/openapi.json')
+  return Object.keys(body['paths'] as object).map(path => path.replaceAll(/\{(\w+)\}/g, ':$1'))
+}
+
+/** The lines with what they are compared with. The host that is recorded is not measured: it ends before anything is. */
+async function comparedLines(): Promise<ServerLine[]> {
+  const running = await startBenchHost({ RATE_LIMITS })
+  await prepare(running)
+  const routes = await routesOf(running)
+  const compared: ServerLine[] = []
+  for (const line of hostLines) {
+    const answers = await recorded(line, running)
+    const peers = [bareSide('bare', line, answers, running)]
+    if (line.path === GUARDED_READ) {
+      const others = routes.filter(path => path !== line.path)
+      peers.push(bareSide(EVERY_ROUTE, line, { ...answers, others }, running))
+    }
+    if (line.path === LEGACY_BALANCES) peers.push(hostSide(TWIN, { ...line, path: BALANCES }))
+    const { name, requests } = line
+    compared.push({ title: `host: ${name}`, ours: hostSide('ours', line), peers, requests })
+  }
+  await running.host.close()
+  return compared
+}
+
+/** One row of the summary for every peer: CPU of both and how many times the peer's CPU ours is. */
+function rows({ title, ours, control, peers }: Result): string[][] {
+  return peers.map(({ name, cpuMicros, ratio }) => [
+    ...[title, digits(ours.cpuMicros), name, digits(cpuMicros), `${digits(1 / ratio.median)} x`],
+    `${digits(1 / ratio.high)} .. ${digits(1 / ratio.low)}`,
+    `${digits(control.ratio.low)} .. ${digits(control.ratio.high)}`,
+  ])
+}
+
+const plan = { rounds: 9, roundsPerStart: 5, connections: 16 }
+const results = await compareServerLines(await comparedLines(), plan)
+const head = ['', 'CPU µs', 'against', 'CPU µs', 'ours / it', 'low .. high', 'A/A spread']
+console.log(
+  ['Every line, CPU per request', ...columns([head, ...results.flatMap(rows)], [0, 2]), ''].join('\n'),
+)
