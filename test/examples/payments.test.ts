@@ -29,12 +29,8 @@ t.test(
     )
 
     const lines: string[] = []
-    const { log } = console
-    t.teardown(() => {
-      console.log = log
-    })
-    console.log = (...words: unknown[]) => void lines.push(words.join(' '))
-    const server = payments(db, issuer, 'partner-key-of-acme').listen(0, '127.0.0.1')
+    const print = (...words: unknown[]): unknown => lines.push(words.join(' '))
+    const server = payments(db, issuer, 'partner-key-of-acme', print).listen(0, '127.0.0.1')
     await new Promise(resolve => server.once('listening', resolve))
     t.teardown(() => server.close())
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -70,7 +66,6 @@ t.test(
     )
     const totals = await fetch(`${url}/totals`, { headers: { 'x-partner-key': 'partner-key-of-acme' } })
     t.same(await totals.json(), { payments: 1 })
-    console.log = log
     t.same(lines, [
       'payments.create 201 ok first',
       'payments.create 201 ok replayed',

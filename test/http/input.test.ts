@@ -88,7 +88,7 @@ t.test('old field names are translated before the check, and the answer tells of
     requestFields: [
       { operation: 'cards.create', from: 'amount', to: 'amountCents', mode: { deprecatedSince } },
     ],
-  } as never)
+  })
   const { api, handle, post } = await setUp(aliases)
   const body = z.strictObject({ amountCents: z.number() })
   const serve = handle(api.guarded(rule, { body }), ({ input, json }) => ({

@@ -40,13 +40,13 @@ async function setUp(t: { teardown(end: () => void): void }) {
     async ({ json }, { tx, effectId, reserve, prepared }): Promise<HandlerAnswer> => {
       const body = json()
       if (!body.ok) return body
-      const { amountCents, then } = body.value
+      const { amountCents, ending } = body.value
       const held = await reserve({ amountCents: amountCents as number, currency: 'USD' })
       if (!held.ok) return held
       await tx.query('insert into payments (id, cents) values ($1, $2)', [effectId, Number(amountCents)])
-      if (then === 'throw') throw new Error('broken')
-      if (then === 'refuse') return { ok: false, code: 'declined', status: 422, message: 'declined' }
-      if (then === 'conflict')
+      if (ending === 'throw') throw new Error('broken')
+      if (ending === 'refuse') return { ok: false, code: 'declined', status: 422, message: 'declined' }
+      if (ending === 'conflict')
         return { ok: false, code: 'conflict', status: 409, message: 'there is one', details: { at: 1 } }
       return { status: 201, body: { amountCents, prepared } }
     },
@@ -98,11 +98,14 @@ t.test('record, spend, rows and answer commit together, and a repeat gets the ke
 t.test('a refusal and an error take back rows and spend, and free the key', async t => {
   const { pay, paid } = await setUp(t)
   for (let round = 0; round < 3; round++) {
-    t.match(await pay({ amountCents: 6, then: 'refuse' }, 'payment-0002'), {
+    t.match(await pay({ amountCents: 6, ending: 'refuse' }, 'payment-0002'), {
       status: 422,
       body: { error: 'declined' },
     })
-    t.match(await pay({ amountCents: 6, then: 'throw' }), { status: 500, body: { error: 'internal_error' } })
+    t.match(await pay({ amountCents: 6, ending: 'throw' }), {
+      status: 500,
+      body: { error: 'internal_error' },
+    })
   }
   t.equal(await paid(), 0)
   t.match(await pay({ amountCents: 6 }), { status: 201 }, 'the cap of a day is whole')
@@ -110,9 +113,9 @@ t.test('a refusal and an error take back rows and spend, and free the key', asyn
 
 t.test('a kept refusal is given again as it was', async t => {
   const { pay } = await setUp(t)
-  const first = await pay({ amountCents: 1, then: 'conflict' }, 'payment-0003')
+  const first = await pay({ amountCents: 1, ending: 'conflict' }, 'payment-0003')
   t.match(first, { status: 409, body: { error: 'conflict', message: 'there is one', at: 1 } })
-  const again = await pay({ amountCents: 1, then: 'conflict' }, 'payment-0003')
+  const again = await pay({ amountCents: 1, ending: 'conflict' }, 'payment-0003')
   t.same([again.status, again.body], [first.status, first.body])
   t.equal(again.headers.get('idempotency-replayed'), 'true')
 })

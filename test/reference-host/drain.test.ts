@@ -26,19 +26,19 @@ t.test('no request over a kept connection is cut while hosts are stopped in turn
   const agent = new Agent({ keepAlive: true, maxSockets: CLIENTS })
   t.teardown(() => agent.destroy())
   const hosts: TestHost[] = [stopping, staying]
-  let running = true
+  const end = new AbortController()
   const seen = { served: 0, closing: 0, failed: [] as unknown[] }
 
   // A balancer: it asks each host whether it is ready, and sends to those that are.
   const balancer = async (): Promise<void> => {
-    while (running) {
+    while (!end.signal.aborted) {
       const { status } = await ask(agent, `${stopping.url}/readyz`).catch(() => ({ status: 0 }))
       if (status !== 200 && hosts.length > 1) hosts.shift()
       await setImmediate()
     }
   }
   const client = async (): Promise<void> => {
-    for (let n = 0; running; n++) {
+    for (let n = 0; !end.signal.aborted; n++) {
       const { url } = hosts[n % hosts.length] as TestHost
       try {
         const { status, connection } = await ask(agent, `${url}/healthz`)
@@ -56,7 +56,7 @@ t.test('no request over a kept connection is cut while hosts are stopped in turn
   await stopping.close()
   const after = seen.served
   while (seen.served < after + 200) await setImmediate()
-  running = false
+  end.abort()
   await all
   t.same(seen.failed, [])
   t.ok(after > before, 'requests were served while the host was stopping')

@@ -54,6 +54,13 @@ export function captureNode(
     const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown
     end(body, callback)
   }
+  // The last resort, so that no error of sending ends the process.
+  const abandon = (): void => {
+    restore()
+    if (!response.headersSent) response.statusCode = 500
+    const end = response.end.bind(response) as () => unknown
+    end()
+  }
   const keep = (args: ChunkArguments): Callback | undefined => {
     const bytes = bytesOf(args)
     length += bytes.length
@@ -63,19 +70,19 @@ export function captureNode(
 
   response.on('pipe', (source: { unpipe(target: unknown): void }) => {
     source.unpipe(response)
-    void refuse(streamRefusal(operation, source))
+    refuse(streamRefusal(operation, source)).catch(abandon)
   })
   Object.assign(response, {
     write(...args: ChunkArguments) {
       if (ended) return true
       keep(args)?.()
-      if (length > limitBytes) void refuse(longAnswer(operation, limitBytes))
+      if (length > limitBytes) refuse(longAnswer(operation, limitBytes)).catch(abandon)
       return true
     },
     end(...args: ChunkArguments) {
       if (ended) return response
       ended = true
-      void conclude(keep(args))
+      conclude(keep(args)).catch(abandon)
       return response
     },
     writeHead(status: number, ...rest: unknown[]) {

@@ -56,6 +56,8 @@ export interface Notes {
   guardMs: number
   handlerMs: number
   storeMs: number
+  /** Its event has been made. */
+  told: boolean
 }
 
 const NOBODY: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined, sessionId: undefined })
@@ -64,7 +66,7 @@ const NOBODY: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined
 export function newNotes(): Notes {
   return {
     ...{ operation: undefined, credential: undefined, ids: NOBODY, replayed: false },
-    ...{ guardMs: 0, handlerMs: 0, storeMs: 0 },
+    ...{ guardMs: 0, handlerMs: 0, storeMs: 0, told: false },
   }
 }
 

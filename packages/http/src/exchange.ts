@@ -84,7 +84,10 @@ function exchangeOf(
   }
 }
 
-/** Ends a request that the gate answers: renders the outcome, reports a failure and tells what was decided. */
+/**
+ * Ends a request that the gate answers: renders the outcome, reports a failure and tells what was decided. Never throws: what
+ * cannot be rendered is a failure with a plain 500.
+ */
 export function conclude(
   { settings }: Works,
   exchange: Exchange,
@@ -93,18 +96,21 @@ export function conclude(
 ): WireAnswer {
   const { facts, requestId, notes } = exchange
   const { operation } = notes
-  if (outcome.kind === 'failure')
-    settings.report({ operation: operation ?? `${facts.method} ${facts.path}`, error: outcome.error })
-  let rendered
+  const report = (error: unknown): void =>
+    settings.report({ operation: operation ?? `${facts.method} ${facts.path}`, error })
+  let said = outcome
+  let answer: WireAnswer
+  if (outcome.kind === 'failure') report(outcome.error)
   try {
-    rendered = settings.render(outcome, { facts, operation, requestId })
+    answer = wire(settings.render(outcome, { facts, operation, requestId }))
   } catch (error) {
-    settings.report({ operation: operation ?? 'render', error })
-    rendered = errorAnswer('plain')
+    report(error)
+    said = { kind: 'failure', error }
+    answer = wire(errorAnswer('plain'))
   }
-  const answer = withFields(wire(rendered), [...exchange.fields(), ...fields])
-  tell(settings, exchange, answer, outcome)
-  return answer
+  const sent = withFields(answer, [...exchange.fields(), ...fields])
+  tell(settings, exchange, sent, said)
+  return sent
 }
 
 /** Ends a request whose answer is the server's own: nothing is rendered. */
@@ -116,12 +122,15 @@ export function concludeAs(
   tell(settings, exchange, answer, { kind: 'answer', answer: { body: undefined, ...answer } })
 }
 
+/** Once per request: a server may end one in more than one way. */
 function tell(
   { observe }: Settings,
   { facts, requestId, startedAtMs, notes }: Exchange,
   { status, headers }: Pick<WireAnswer, 'status' | 'headers'>,
   outcome: Outcome,
 ): void {
+  if (notes.told) return
+  notes.told = true
   if (!observe) return
   const { operation, credential, ids, guardMs, handlerMs, storeMs } = notes
   const decision = {

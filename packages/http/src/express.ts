@@ -100,7 +100,9 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
       const run = runOf(route, handler)
       return (request, response) => {
         const seen = incoming(request, response, () => read.bytes(request))
-        void perform(gate, route, seen, run).then(answer => sendWire(response, answer))
+        perform(gate, route, seen, run)
+          .then(answer => sendWire(response, answer))
+          .catch((error: unknown) => abandon(gate, route.operation, response, error))
       }
     },
 
@@ -109,10 +111,10 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
       return (request, response, next) => {
         const readBody = route.idempotent ? () => read.forHandler(request) : noBody
         const seen = incoming(request, response, readBody)
-        void pass(gate, route, seen, { request, response }, call => {
+        pass(gate, route, seen, { request, response }, call => {
           calls.set(request, { route, call })
           next()
-        })
+        }).catch((error: unknown) => abandon(gate, route.operation, response, error))
       }
     },
 
@@ -140,7 +142,10 @@ async function pass<C extends OpenCall>(
   if (!admitted.ok) return sendWire(response, admitted.answer)
   const { call, fields, ...ending } = admitted.value
   setFields(response, fields)
-  if (!route.idempotent) response.on('close', () => ending.sent(response.statusCode))
+  const tell = (): void => ending.sent(response.statusCode)
+  // A client that went away before has closed it already.
+  if (!route.idempotent && incoming.signal.aborted) tell()
+  else if (!route.idempotent) response.on('close', tell)
   const refuse = route.idempotent
     ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes, watchErrors(request))
     : async (error: unknown) => sendWire(response, await ending.fail(error))
@@ -149,4 +154,13 @@ async function pass<C extends OpenCall>(
   } catch (error) {
     await refuse(error)
   }
+}
+
+/** The last resort, so that no error of sending ends the process: a bare 500 where nothing has been sent. */
+function abandon({ settings }: OpenGate, operation: string, response: NodeResponse, error: unknown): void {
+  settings.report({ operation, error })
+  if (response.headersSent) return
+  response.statusCode = 500
+  const end = response.end.bind(response) as () => unknown
+  end()
 }

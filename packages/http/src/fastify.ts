@@ -116,8 +116,12 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: FastifyBod
         if (held) held.failed = true
       },
       async onSend({ raw }, reply, payload) {
-        const { admitted, failed } = progress.get(raw) ?? {}
-        if (!admitted) return payload
+        const { admitted, authorised, failed } = progress.get(raw) ?? {}
+        if (!admitted) {
+          // A body parser has failed.
+          if (authorised) gate.sent(authorised.exchange, reply.statusCode)
+          return payload
+        }
         if (!route.idempotent) {
           admitted.sent(reply.statusCode)
           return payload

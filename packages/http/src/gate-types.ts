@@ -106,6 +106,8 @@ export interface OpenGate {
   enter(request: object, facts: () => RequestFacts): Stage<Exchange>
   /** For bindings: ends a request that no route answers, and gives what to send. */
   conclude(exchange: Exchange, outcome: Outcome): WireAnswer
+  /** For bindings: the server has answered a request by itself. */
+  sent(exchange: Exchange, status: number): void
   /** For bindings: `copy` is the same request as `original`, which has been entered. */
   adopt(copy: object, original: object): void
 }

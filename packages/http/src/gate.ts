@@ -1,6 +1,6 @@
 import { checkRule, knownOptions, type ScopeCatalogue } from '@gatewright/kernel'
 import { authenticator, sessionCredential } from './credentials.ts'
-import { conclude, enter, type Exchange, type Stage, type Works } from './exchange.ts'
+import { conclude, concludeAs, enter, type Exchange, type Stage, type Works } from './exchange.ts'
 import type {
   ByCredential,
   Credentials,
@@ -74,6 +74,7 @@ function gateOf(options: Options): AnyGate {
     ...declarations(works, checkedParts(options)),
     settings: works.settings,
     conclude: (exchange, outcome) => conclude(works, exchange, outcome),
+    sent: (exchange, status) => concludeAs(works, exchange, { status, headers: [] }),
     drain() {
       works.draining = true
     },
@@ -170,7 +171,13 @@ function declarations(works: Works, parts: Parts): Verbs {
       if (!transactions) throw new TypeError(`${operation}: a transactional operation needs transactions`)
       if (typeof handler !== 'function') throw new TypeError(`${operation}: transactional needs its handler`)
       const run = {
-        ...{ ...about(rule), transactions, spendStorage, prepare: options.prepare },
+        ...{
+          ...about(rule),
+          rendersValues: settings.rendersValues,
+          transactions,
+          spendStorage,
+          prepare: options.prepare,
+        },
         handler: handler as TransactionalParts['handler'],
       }
       const route = makeRoute<C>(operation, guarded(rule, options))

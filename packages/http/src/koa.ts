@@ -138,14 +138,17 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
       checkGuarding(route)
       return async (ctx, next) => {
         const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
-        const admitted = await admit(gate, route, incoming(ctx, readBody), true)
+        const seen = incoming(ctx, readBody)
+        const admitted = await admit(gate, route, seen, true)
         if (!admitted.ok) return sendText(ctx, admitted.answer)
         const { call, fields, sent } = admitted.value
         for (const [name, value] of fields) ctx.set(name, value)
         calls.set(ctx.req, { route, call })
         if (route.idempotent)
           return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
-        ctx.res.on('close', () => sent(ctx.res.statusCode))
+        const tell = (): void => sent(ctx.res.statusCode)
+        if (seen.signal.aborted) tell()
+        else ctx.res.on('close', tell)
         await next()
       }
     },

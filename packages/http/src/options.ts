@@ -84,6 +84,8 @@ export interface Settings {
   readonly exposeHeaders: boolean
   readonly report: (failure: Failure) => void
   readonly render: Render
+  /** Whether the renderer is the team's own. */
+  readonly rendersValues: boolean
   readonly observe: Observe | undefined
 }
 
@@ -104,13 +106,16 @@ export function byAccept(usual: ErrorShape): (facts: RequestFacts) => ErrorShape
   return facts => (facts.header('accept')?.includes('application/problem+json') ? 'problem' : usual)
 }
 
-/** A team's function that throws must not decide an answer: its failure is warned of, and `otherwise` taken. */
+/** A team's function that throws, or whose promise rejects, must not decide an answer: it is warned of, and `otherwise` taken. */
 function orElse<F, T>(call: (facts: F) => T, otherwise: T): (facts: F) => T {
+  const warn = (error: unknown): void => process.emitWarning(error instanceof Error ? error : String(error))
   return facts => {
     try {
-      return call(facts)
+      const given = call(facts)
+      if (given instanceof Promise) given.catch(warn)
+      return given
     } catch (error) {
-      process.emitWarning(error instanceof Error ? error : String(error))
+      warn(error)
       return otherwise
     }
   }
@@ -138,6 +143,7 @@ export function checkedOptions(options: CommonOptions): Settings {
   return {
     shapeOf,
     render: options.render ?? plainRender(shapeOf),
+    rendersValues: options.render !== undefined,
     observe: options.observe && orElse(options.observe, undefined),
     trusted: trustedProxies(options.trustProxy ?? []),
     proxied: (options.trustProxy ?? []).length > 0,

@@ -47,27 +47,43 @@ export function plainRender(shapeOf: (facts: RequestFacts) => ErrorShape): Rende
   }
 }
 
-/** What is kept of an outcome: not rendered, refusals in their plain shape. */
+// How a kept answer says what it was: a parameter of its media type, which is taken off again.
+const REFUSAL = '; gatewright=refusal'
+const VALUE = '; gatewright=value'
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** What is kept of an outcome: not rendered, refusals in their plain shape. Throws for a body that JSON cannot write. */
 export function keptForm(outcome: Outcome): WireAnswer {
-  if (outcome.kind === 'answer') return wire(outcome.answer)
-  if (outcome.kind === 'denial') return wire(denialAnswer(outcome.denial, 'plain'))
-  return wire(failureAnswer(outcome.error, 'plain'))
+  if (outcome.kind === 'failure') return wire(failureAnswer(outcome.error, 'plain'))
+  if (outcome.kind === 'denial') return marked(wire(denialAnswer(outcome.denial, 'plain')), REFUSAL)
+  const { answer } = outcome
+  const kept = wire(answer)
+  return answer.body === undefined || typeof answer.body === 'string' ? kept : marked(kept, VALUE)
 }
 
-/** The outcome that was kept. A plain refusal is one again, so that whoever asks gets it in their own shape. */
-export function keptOutcome({ status, headers, body }: WireAnswer): Outcome {
-  const value = isJson(headers) ? parsed(body) : undefined
-  if (value === undefined)
-    return { kind: 'answer', answer: { status, headers, body: body === '' ? undefined : body } }
-  const rest = headers.filter(([name]) => name.toLowerCase() !== 'content-type')
-  if (status < 400 || !isPlainError(value))
-    return { kind: 'answer', answer: { status, headers: rest, body: value } }
-  const { error, message, field, ...details } = value
-  const named = field === undefined ? {} : { field }
-  return {
-    kind: 'denial',
-    denial: { ok: false, code: error, status, message, ...named, details, headers: rest },
+/**
+ * The outcome that was kept. A refusal is one again, so that whoever asks gets it in their own shape. With `parse`, for a
+ * renderer, a body that was a value is one again; without it the text stays as it is.
+ */
+export function keptOutcome(kept: WireAnswer, parse: boolean): Outcome {
+  const { status, body } = kept
+  const refusal = unmarked(kept, REFUSAL)
+  if (refusal) {
+    const { error, message, field, ...details } = JSON.parse(body) as PlainError
+    const named = field === undefined ? {} : { field }
+    const denial = { ok: false, code: error, status, message, ...named, details, headers: refusal } as const
+    return { kind: 'denial', denial }
   }
+  const value = unmarked(kept, VALUE)
+  if (value)
+    return { kind: 'answer', answer: { status, headers: value, body: parse ? JSON.parse(body) : body } }
+  return { kind: 'answer', answer: { status, headers: kept.headers, body: body === '' ? undefined : body } }
+}
+
+/** What was kept, without the parameter that says what it was. */
+export function asWritten(kept: WireAnswer): WireAnswer {
+  const headers = unmarked(kept, REFUSAL) ?? unmarked(kept, VALUE)
+  return headers ? wire({ ...kept, headers }) : kept
 }
 
 interface PlainError {
@@ -76,22 +92,20 @@ interface PlainError {
   readonly field?: string
 }
 
-function isPlainError(value: unknown): value is PlainError {
-  const { error, message, field } = (value ?? {}) as Record<string, unknown>
-  const named = field === undefined || typeof field === 'string'
-  return typeof error === 'string' && typeof message === 'string' && named
-}
-
-function isJson(headers: readonly HeaderField[]): boolean {
-  return headers.some(
-    ([name, value]) => name.toLowerCase() === 'content-type' && value.startsWith('application/json'),
+function marked(answer: WireAnswer, mark: string): WireAnswer {
+  const headers = answer.headers.map(
+    ([name, value]): HeaderField => [name, isType(name) ? value + mark : value],
   )
+  return { ...answer, headers }
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+/** The header fields without the mark; undefined where it is not there. */
+function unmarked({ headers }: WireAnswer, mark: string): readonly HeaderField[] | undefined {
+  if (!headers.some(([name, value]) => isType(name) && value.endsWith(mark))) return undefined
+  return headers.flatMap(([name, value]): HeaderField[] => {
+    const own = isType(name) ? value.slice(0, -mark.length) : value
+    return isType(name) && own === JSON_TYPE ? [] : [[name, own]]
+  })
 }
+
+const isType = (name: string): boolean => name.toLowerCase() === 'content-type'

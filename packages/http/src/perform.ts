@@ -1,5 +1,6 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import type { Answer, HeaderField } from './answer.ts'
 import type { Stage } from './exchange.ts'
 import type { RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
@@ -59,8 +60,12 @@ export async function admit<C extends OpenCall>(
 export function outcomeOf(operation: string, given: HandlerAnswer): Outcome {
   const returned: unknown = given
   if (typeof returned === 'object' && returned !== null) {
+    const fields = (given as { headers?: readonly HeaderField[] }).headers
+    const body = 'ok' in given ? {} : given.body
+    if (Number.isInteger(given.status))
+      checkSendable(operation, { status: given.status, headers: fields ?? [], body })
     if ('ok' in given) return { kind: 'denial', denial: given }
-    const { status, headers = [], body } = given
+    const { status, headers = [] } = given
     if (Number.isInteger(status)) return { kind: 'answer', answer: { status, headers, body } }
   }
   const kind = returned === null ? 'null' : typeof returned
@@ -68,6 +73,21 @@ export function outcomeOf(operation: string, given: HandlerAnswer): Outcome {
   throw new TypeError(
     `${operation}: the handler must return { status, headers?, body? } or a denial, not ${what}`,
   )
+}
+
+/** Statuses whose answers have no body (RFC 9110 section 6.4.1). */
+const BODILESS = [204, 205, 304]
+
+/** What no server would send is a failure of the handler, found before its run ends. Throws a `TypeError`. */
+function checkSendable(operation: string, { status, headers, body }: Answer): void {
+  if (status < 200 || status > 599)
+    throw new TypeError(`${operation}: the handler's status must be from 200 to 599, not ${status}`)
+  if (BODILESS.includes(status) && body !== undefined && body !== '')
+    throw new TypeError(`${operation}: an answer with status ${status} has no body`)
+  for (const [name, value] of headers) {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  }
 }
 
 /** Runs a handler that returns its answer, and ends the run by it. */

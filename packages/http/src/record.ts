@@ -167,8 +167,19 @@ function endingOf(
   return {
     settle,
     async end(outcome) {
-      const { instead, fields } = await settle(keptForm(outcome))
-      return { outcome: instead ?? outcome, fields }
+      const { ended, kept } = keepable(outcome)
+      const { instead, fields } = await settle(kept)
+      return { outcome: instead ?? ended, fields }
     },
+  }
+}
+
+/** What is kept of an outcome. An answer that JSON cannot write is a failure, before the run ends by it. */
+function keepable(outcome: Outcome): { readonly ended: Outcome; readonly kept: WireAnswer } {
+  try {
+    return { ended: outcome, kept: keptForm(outcome) }
+  } catch (error) {
+    const ended: Outcome = { kind: 'failure', error }
+    return { ended, kept: keptForm(ended) }
   }
 }

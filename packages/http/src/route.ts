@@ -3,7 +3,7 @@ import type { HeaderField } from './answer.ts'
 import { nobody, type Authenticate, type Proven } from './credentials.ts'
 import { conclude, concludeAs, type Exchange, type Stage, type Works } from './exchange.ts'
 import { jsonReader, readInput, type InputSchemas } from './input.ts'
-import { keptOutcome, type Outcome } from './outcome.ts'
+import { asWritten, keptOutcome, type Outcome } from './outcome.ts'
 import type { AccessLike, WireAnswer } from './parts.ts'
 import { startRun, type Ending, type Recording, type Started } from './record.ts'
 import type { Admitted, Authorised, GuardedCall, OpenCall, Route, RouteOptions, Source } from './stages.ts'
@@ -41,7 +41,7 @@ export function makeRoute<C extends OpenCall>(operation: string, parts: RoutePar
         if (ids) notes.ids = ids
         const admitted = admit ? await admit({ facts, params, caller }) : allow([])
         notes.guardMs = performance.now() - startedAt
-        if (!admitted.ok) return refused(works, exchange, { kind: 'denial', denial: admitted })
+        if (!admitted.ok) return refused(works, exchange, { kind: 'denial', denial: admitted }, headers)
         const fields = joined(headers, admitted.value)
         return { ok: true, value: { exchange, proven: proven.value, fields } }
       } catch (error) {
@@ -110,8 +110,10 @@ async function start(
   if ('call' in run) return run
   if ('ok' in run) return denied(run)
   const { replayed, fields } = run
-  const outcome = keptOutcome(replayed)
-  return source.written ? { refused: outcome, fields, written: replayed } : { refused: outcome, fields }
+  const outcome = keptOutcome(replayed, works.settings.rendersValues)
+  return source.written
+    ? { refused: outcome, fields, written: asWritten(replayed) }
+    : { refused: outcome, fields }
 }
 
 const denied = (denial: Denial): Ended => ({ refused: { kind: 'denial', denial } })

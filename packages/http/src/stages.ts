@@ -5,7 +5,7 @@ import type { Proven } from './credentials.ts'
 import type { Exchange, Stage } from './exchange.ts'
 import type { CanonicalFacts } from './facts.ts'
 import type { Input, InputSchemas, InputSource } from './input.ts'
-import type { Outcome } from './outcome.ts'
+import type { Outcome, Refusal } from './outcome.ts'
 import type { AccessLike, SpendLike, SpentLike, WireAnswer } from './parts.ts'
 
 /** A request as a handler gets it. */
@@ -89,7 +89,7 @@ export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown
    * Runs after the credential and before the body is read: a limit of the route's own, say. Gives header fields for the answer;
    * `RateLimit` fields are joined to the guard's.
    */
-  admit?(entry: Entry<T>): Promise<Verdict<readonly HeaderField[]>>
+  admit?(entry: Entry<T>): Promise<Verdict<readonly HeaderField[], Refusal>>
 }
 
 /** A request whose credential is proven. */

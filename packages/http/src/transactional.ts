@@ -11,6 +11,8 @@ type Call = GuardedCall<AccessLike>
 /** What a transactional write works with. */
 export interface TransactionalParts {
   readonly operation: string
+  /** Whether a renderer takes values, not texts. */
+  readonly rendersValues: boolean
   readonly transactions: TransactionPart<unknown>
   readonly accountOf: (access: AccessLike) => string
   /** The guard, where it counts spends. */
@@ -65,7 +67,8 @@ export async function runTransaction(parts: TransactionalParts, call: Call): Pro
     const { answer, replayed, expiresAt } = run.value
     const forbidden = replayed && (await replayForbidden(operation, spending, access, answer))
     if (forbidden) return { kind: 'denial', denial: forbidden }
-    return withRecord(replayed || !made ? keptOutcome(answer) : made, recordFields(replayed, expiresAt))
+    const outcome = replayed || !made ? keptOutcome(answer, parts.rendersValues) : made
+    return withRecord(outcome, recordFields(replayed, expiresAt))
   } catch (error) {
     if (error instanceof PrepareRefused) return { kind: 'denial', denial: error.denial }
     throw error

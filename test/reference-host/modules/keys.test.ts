@@ -198,6 +198,11 @@ t.test('takes a user key in the place of a session only when DIRECT_USER_KEY is 
   const differ = await direct.send('/user/v1/keys', { headers: { 'x-user-key': key, ...bearer(`${key}x`) } })
   t.match(differ, { status: 400, body: { field: 'x-user-key' } })
 
+  // What mints by a key reads it in its own field only: there the limit counts by lineage.
+  for (const path of ['/user/v1/sessions', `/user/v1/keys/${key.split('_')[3]?.slice(0, 16)}/rotate`]) {
+    t.equal((await direct.send(path, { body: {}, headers: bearer(key) })).status, 401, path)
+  }
+
   const user = await bootstrapUser(host.send)
   for (const headers of [{ 'x-user-key': user.key }, bearer(user.key)]) {
     t.equal((await host.send('/user/v1/keys', { headers })).status, 401)

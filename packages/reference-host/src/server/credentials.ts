@@ -22,7 +22,10 @@ export interface CredentialServices {
 
 /** The credentials of the host, by the names that operations use. */
 export type HostCredentials = {
+  /** A session; where `DIRECT_USER_KEY` is on, also a user key in its place. */
   readonly session: CredentialPart<Access>
+  /** A session, for operations that read a user key by themselves. */
+  readonly 'session-alone': CredentialPart<Access>
   readonly 'user-key': CredentialPart<ApiKey>
   readonly 'partner-key': CredentialPart<ApiKey>
 }
@@ -42,12 +45,16 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
       : guard.check(guardFacts(facts), rule)
   const user = byKey(services, 'user')
   const partner = byKey(services, 'partner')
+  const ofSession: Pick<CredentialPart<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
+    prepare: rule => guard.prepare(rule),
+    headersOf: ({ headers }) => headers,
+    idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
+  }
   return {
-    session: {
-      check: overHttps(bySession),
-      prepare: rule => guard.prepare(rule),
-      headersOf: ({ headers }) => headers,
-      idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
+    session: { ...ofSession, check: overHttps(bySession) },
+    'session-alone': {
+      ...ofSession,
+      check: overHttps((facts, rule) => guard.check(guardFacts(facts), rule)),
     },
     'user-key': { ...user, check: overHttps(user.check) },
     'partner-key': { ...partner, check: overHttps(validatedOnly(partner.check, services)) },

@@ -6,6 +6,7 @@ import {
   type HandlerAnswer,
   type HeaderField,
   type Observe,
+  type Refusal,
 } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
 import { allow, type Verdict } from '@gatewright/kernel'
@@ -94,7 +95,7 @@ const NAMES: Readonly<
   session: ['session'],
   'user-key': ['user-key'],
   'partner-key': ['partner-key'],
-  'user-key-or-session': ['user-key', 'session'],
+  'user-key-or-session': ['user-key', 'session-alone'],
 }
 
 function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): GuardedRule<never> {
@@ -154,7 +155,7 @@ async function admit(
   operation: Operation,
   { facts, params, caller }: Entry<Callers[keyof Callers]>,
   { limits, requireHttps }: MountServices,
-): Promise<Verdict<readonly HeaderField[]>> {
+): Promise<Verdict<readonly HeaderField[], Refusal>> {
   const { id, limit, surface } = operation
   if (requireHttps && !facts.secure && surface !== 'public') return httpsRequired
   const address = addressClass(facts.address)
@@ -165,5 +166,6 @@ async function admit(
   else if (limit === 'mint' && caller)
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
   if (!limited.ok) return limited
-  return targetFault(operation, params, facts.query) ?? limited
+  const fault = targetFault(operation, params, facts.query)
+  return fault ? { ...fault, headers: limited.value } : limited
 }
