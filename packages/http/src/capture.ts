@@ -58,8 +58,7 @@ export function captureNode(
   const abandon = (): void => {
     restore()
     if (!response.headersSent) response.statusCode = 500
-    const end = response.end.bind(response) as () => unknown
-    end()
+    response.end()
   }
   const keep = (args: ChunkArguments): Callback | undefined => {
     const bytes = bytesOf(args)

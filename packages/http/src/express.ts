@@ -161,6 +161,5 @@ function abandon({ settings }: OpenGate, operation: string, response: NodeRespon
   settings.report({ operation, error })
   if (response.headersSent) return
   response.statusCode = 500
-  const end = response.end.bind(response) as () => unknown
-  end()
+  response.end()
 }
