@@ -26,8 +26,11 @@ t.test('takes ratios inside each round, so a machine that slows down half way ch
   ]
   const [ours, peer] = summarise(['ours', 'peer'], rounds)
   const [one, two] = [1, 2].map(value => ({ median: value, low: value, high: value }))
-  t.same(ours, { name: 'ours', cpuMicros: 10, wallMicros: 20, ratio: one, wallRatio: one })
-  t.same(peer, { name: 'peer', cpuMicros: 20, wallMicros: 40, ratio: two, wallRatio: two })
+  t.same(ours, {
+    ...{ name: 'ours', cpuMicros: 10, wallMicros: 20, leastMicros: 10 },
+    ...{ ratio: one, wallRatio: one },
+  })
+  t.same(peer, { name: 'peer', cpuMicros: 20, wallMicros: 40, leastMicros: 20, ratio: two, wallRatio: two })
   // Here the medians are 10 and 15 (1.5), while the rounds say 0.5, 1.5 and 2.
   const odd = [
     [sample(10), sample(15)],

@@ -71,11 +71,11 @@ export const hostLines: readonly HostLine[] = [
     more: () => payin(REPLAYED),
   },
   {
-    ...{ name: 'mint a session', path: '/user/v1/sessions', credential: 'key', requests: 500 },
+    ...{ name: 'mint a session', path: '/user/v1/sessions', credential: 'key', requests: 300 },
     more: () => ({ method: 'POST', headers: JSON_TYPE, body: '{}' }),
   },
   {
-    ...{ name: 'pay-in on SQLite', path: PAYIN, credential: 'session', requests: 500 },
+    ...{ name: 'pay-in on SQLite', path: PAYIN, credential: 'session', requests: 300 },
     more: () => payin(randomUUID()),
     period: Infinity,
   },
