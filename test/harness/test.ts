@@ -20,16 +20,16 @@ const count = waiting.reduce((total, { files }) => total + files.length, 0)
 const started = performance.now()
 // Once, ahead of the files: several at once would install it into one folder.
 anvilBinary()
-const [postgres, redis] = await Promise.all([postgresService(), redisService()])
-console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
-
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
-const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: redis.url }
-const setting = { env, timeoutMs: (prove ? 40 : 10) * 60_000, signal: stopped.signal }
 const runs: ProcessRun[] = []
 
+/** Runs processes one after the other, on servers of its own: a transaction in one file keeps dead rows alive for all. */
 async function worker(): Promise<void> {
+  const [postgres, redis] = await Promise.all([postgresService(), redisService()])
+  console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
+  const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: redis.url }
+  const setting = { env, timeoutMs: (prove ? 40 : 10) * 60_000, signal: stopped.signal }
   for (let next = waiting.shift(); next && !stopped.signal.aborted; next = waiting.shift()) {
     const run = await runTests(next, setting)
     runs.push(run)
@@ -40,10 +40,10 @@ async function worker(): Promise<void> {
       console.log(`${failures.length === 0 ? 'ok' : 'not ok'} ${file}${on} (${Math.round(ms)} ms)`)
     }
   }
+  await Promise.all([postgres.stop(), redis.stop()])
 }
-await Promise.all(Array.from({ length: availableParallelism() }, worker))
-await Promise.all([postgres.stop(), redis.stop()])
-
+const lanes = Math.min(availableParallelism(), waiting.length)
+await Promise.all(Array.from({ length: lanes }, worker))
 const files = runs.flatMap(run => run.files)
 const notRun = count - files.length
 if (notRun > 0) console.log(`not ok ${notRun} files were not run`)
