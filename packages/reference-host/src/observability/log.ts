@@ -21,7 +21,10 @@ export function createLogger(level: string): Logger {
 
 /** Writes a decision. A refusal is a normal outcome and stays at `info`; a fault or an error is logged with its cause. */
 export function logDecision(logger: Logger, { failure, ...decision }: Decision): void {
-  const line = { ...decision, durationMs: Math.round(decision.durationMs * 100) / 100 }
+  const { durationMs, guardMs, handlerMs, storeMs } = decision
+  const times = { durationMs, guardMs, handlerMs, storeMs }
+  const rounded = Object.entries(times).map(([name, ms]) => [name, Math.round(ms * 100) / 100] as const)
+  const line = { ...decision, ...Object.fromEntries(rounded) }
   if (failure === undefined) logger.info(line, 'request')
   else
     logger.error(
