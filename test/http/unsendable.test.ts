@@ -5,8 +5,10 @@ import { scopeCatalogue } from '@gatewright/kernel'
 import { gate, type Decision, type Failure, type HandlerAnswer, type Outcome } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
+import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import Koa from 'koa'
 import t from 'tap'
 import { bench } from '../scope-guard/issuer.ts'
 
@@ -78,6 +80,20 @@ for (const [title, answer] of Object.entries(UNSENDABLE)) {
     t.equal(decisions.length, 3)
   })
 }
+
+t.test('a body that JSON cannot write ends the run, after a handler that answers by Koa too', async t => {
+  const { api, headers, failures } = await setUp()
+  const http = koaGate(api, { body: 'stream' })
+  const app = new Koa()
+  app.use(http.guard(api.idempotent(rule))).use(ctx => {
+    ctx.body = circular
+  })
+  const url = await listen(t, app.callback())
+  const post = (): Promise<Response> => fetch(url, { method: 'POST', headers, body: '{}' })
+  t.match(await (await post()).json(), { error: 'internal_error' })
+  t.match(await (await post()).json(), { error: 'outcome_unknown' })
+  t.match(failures, [{ operation: 'cards.create', error: TypeError }])
+})
 
 t.test('a renderer that throws leaves its failure in the decision event', async t => {
   const { api, decisions } = await setUp(() => {

@@ -25,6 +25,7 @@ export function trustedProxies(cidrs: readonly string[]): TrustedProxies {
     if (!single) throw new TypeError(`trustProxy must name CIDRs or addresses, not ${JSON.stringify(cidr)}`)
     return [single, single.kind() === 'ipv4' ? 32 : 128] as [ipaddr.IPv4 | ipaddr.IPv6, number]
   })
+  if (ranges.length === 0) return () => false
   return address => {
     const parsed = parse(address)
     if (!parsed) return false

@@ -69,7 +69,7 @@ export function errorAnswer(shape: ErrorShape): Answer {
 
 /** Whether fields name a header, given in lower case. */
 export function hasField(headers: readonly HeaderField[], name: string): boolean {
-  return headers.some(([held]) => held.toLowerCase() === name)
+  return headers.some(([held]) => held.length === name.length && held.toLowerCase() === name)
 }
 
 /** Adds fields to an answer; where it has one of that name already, its own stays. */

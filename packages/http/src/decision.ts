@@ -1,5 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import { hasField, type HeaderField } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Who called: ids, and nothing that proves anything. */
@@ -52,7 +52,6 @@ export interface Notes {
   operation: string | undefined
   credential: string | undefined
   ids: CallerIds
-  replayed: boolean
   guardMs: number
   handlerMs: number
   storeMs: number
@@ -65,8 +64,13 @@ const NOBODY: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined
 /** Notes of a request of which nothing is known. */
 export function newNotes(): Notes {
   return {
-    ...{ operation: undefined, credential: undefined, ids: NOBODY, replayed: false },
-    ...{ guardMs: 0, handlerMs: 0, storeMs: 0, told: false },
+    operation: undefined,
+    credential: undefined,
+    ids: NOBODY,
+    guardMs: 0,
+    handlerMs: 0,
+    storeMs: 0,
+    told: false,
   }
 }
 
@@ -91,8 +95,8 @@ function answered(body: unknown): { code?: string; reason?: string; details?: Re
 
 /** The value of a header field, all of its lines joined. */
 export function fieldValue(headers: readonly HeaderField[], name: string): string | undefined {
-  const values = headers.flatMap(([held, value]) => (held.toLowerCase() === name ? [value] : []))
-  return values.length === 0 ? undefined : values.join(', ')
+  if (!hasField(headers, name)) return undefined
+  return headers.flatMap(([held, value]) => (held.toLowerCase() === name ? [value] : [])).join(', ')
 }
 
 /** The trace id of a `traceparent` field (W3C Trace Context section 3.2); undefined for anything malformed. */

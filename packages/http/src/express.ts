@@ -5,7 +5,7 @@ import { nodeFacts, splitTarget, type NodeRequest } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
 import { BODY_OPTION, checkGate } from './mounting.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { goneSignal, sendWire, setFields, type NodeResponse } from './node-response.ts'
+import { connectionOf, sendWire, setFields, type NodeResponse } from './node-response.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
 import type { CompleteRoute, OpenCall, Route } from './stages.ts'
 
@@ -80,7 +80,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     readBody: Incoming['readBody'],
   ): Incoming => {
     const { params = {} } = request
-    return { request, facts: facts(request), params, readBody, signal: goneSignal(response) }
+    return { request, facts: facts(request), params, readBody, connection: connectionOf(response) }
   }
 
   return {
@@ -144,7 +144,7 @@ async function pass<C extends OpenCall>(
   setFields(response, fields)
   const tell = (): void => ending.sent(response.statusCode)
   // A client that went away before has closed it already.
-  if (!route.idempotent && incoming.signal.aborted) tell()
+  if (!route.idempotent && incoming.connection.ended) tell()
   else if (!route.idempotent) response.on('close', tell)
   const refuse = route.idempotent
     ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes, watchErrors(request))

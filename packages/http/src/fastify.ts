@@ -14,7 +14,7 @@ import type {
 import type { OpenGate } from './gate-types.ts'
 import { BODY_OPTION, checkGate } from './mounting.ts'
 import { checkedBody, hasBody, notJson, parsedBytes } from './node-body.ts'
-import { goneSignal } from './node-response.ts'
+import { connectionOf, type Connection } from './node-response.ts'
 import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
 import { authorise, checkGuarding, finish, runOf, type Handler } from './perform.ts'
@@ -34,7 +34,7 @@ export type {
 interface Progress {
   readonly route: object
   readonly authorised: Authorised
-  readonly signal: AbortSignal
+  readonly connection: Connection
   admitted?: Admitted<OpenCall>
   /** Its handler has failed: what is sent is the answer of an error handler. */
   failed?: true
@@ -67,15 +67,20 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: FastifyBod
         params: paramsOf(request),
       })
       if (!stage.ok) return sendReply(reply, stage.answer)
-      progress.set(raw, { route, authorised: stage.value, signal: goneSignal(reply.raw) })
+      progress.set(raw, { route, authorised: stage.value, connection: connectionOf(reply.raw) })
       return undefined
     },
     async preHandler(request, reply) {
-      const { route: held, authorised, signal } = progress.get(request.raw) as Progress
+      const { route: held, authorised, connection } = progress.get(request.raw) as Progress
       const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
-      const stage = await route.admit(authorised, { params: paramsOf(request), readBody, signal, written })
+      const stage = await route.admit(authorised, {
+        params: paramsOf(request),
+        readBody,
+        connection,
+        written,
+      })
       if (!stage.ok) return sendReply(reply, stage.answer)
-      progress.set(request.raw, { route: held, authorised, signal, admitted: stage.value })
+      progress.set(request.raw, { route: held, authorised, connection, admitted: stage.value })
       for (const [name, value] of stage.value.fields) reply.header(name, value)
       return undefined
     },

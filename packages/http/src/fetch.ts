@@ -88,7 +88,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     facts: facts(request, env),
     readBody: () =>
       readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
-    signal: request.signal,
+    connection: { ended: request.signal.aborted, signal: request.signal },
   })
   const around = async <C extends OpenCall>(
     route: Route<C>,

@@ -69,7 +69,8 @@ function gateOf(options: Options): AnyGate {
     aliases: options.aliases,
     draining: false,
   }
-  const entered = new WeakMap<object, Stage<Exchange>>()
+  // On the request itself: a weak map of live requests makes every garbage collection dearer.
+  const held = Symbol('gate')
   return {
     ...declarations(works, checkedParts(options)),
     settings: works.settings,
@@ -79,16 +80,12 @@ function gateOf(options: Options): AnyGate {
       works.draining = true
     },
     enter(request, facts) {
-      let stage = entered.get(request)
-      if (!stage) {
-        stage = enter(works, facts())
-        entered.set(request, stage)
-      }
-      return stage
+      const entered = request as { [held]?: Stage<Exchange> }
+      return (entered[held] ??= enter(works, facts()))
     },
     adopt(copy, original) {
-      const stage = entered.get(original)
-      if (stage) entered.set(copy, stage)
+      const { [held]: stage } = original as { [held]?: Stage<Exchange> }
+      if (stage) Object.assign(copy, { [held]: stage })
     },
   }
 }

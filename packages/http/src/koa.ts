@@ -6,7 +6,7 @@ import { nodeFacts, type CanonicalFacts, type NodeRequest, type RequestFacts } f
 import type { OpenGate } from './gate-types.ts'
 import { BODY_OPTION, checkGate } from './mounting.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { goneSignal, type NodeResponse } from './node-response.ts'
+import { connectionOf, type NodeResponse } from './node-response.ts'
 import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type Handler, type Incoming } from './perform.ts'
@@ -102,7 +102,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
   const incoming = (ctx: KoaContext, readBody: Incoming['readBody']): Incoming => {
     const { req, res, params = {} } = ctx
-    return { request: req, facts: facts(ctx), params, readBody, signal: goneSignal(res) }
+    return { request: req, facts: facts(ctx), params, readBody, connection: connectionOf(res) }
   }
 
   return {
@@ -147,7 +147,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         if (route.idempotent)
           return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
         const tell = (): void => sent(ctx.res.statusCode)
-        if (seen.signal.aborted) tell()
+        if (seen.connection.ended) tell()
         else ctx.res.on('close', tell)
         await next()
       }
@@ -176,18 +176,25 @@ async function capture(
     await lose(statusOf(error))
     throw error
   }
-  const { body } = ctx
-  if (isStream(body) || body instanceof Blob || body instanceof Response || ctx.respond === false) {
-    const error = streamRefusal(operation, body ?? ctx.res)
+  let value: string | Uint8Array
+  try {
+    value = bodyOf(operation, ctx)
+  } catch (error) {
     ctx.body = null
     return sendText(ctx, await fail(error))
   }
-  const text = typeof body === 'string' || body instanceof Uint8Array
-  const value = body === null || body === undefined ? '' : text ? body : JSON.stringify(body)
   const given = capturedAnswer(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
   const answer = await settle(given)
   if (answer.status !== given.status) return sendText(ctx, answer)
   for (const [name, value] of addedFields(given, answer)) ctx.set(name, value)
+}
+
+/** The body that Koa is about to send. Throws for a stream, and for what JSON cannot write. */
+function bodyOf(operation: string, { body, res, respond }: KoaContext): string | Uint8Array {
+  if (isStream(body) || body instanceof Blob || body instanceof Response || respond === false)
+    throw streamRefusal(operation, body ?? res)
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  return body === null || body === undefined ? '' : JSON.stringify(body)
 }
 
 /** The status that Koa makes of an error. */

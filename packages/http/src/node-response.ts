@@ -30,13 +30,37 @@ export function sendWire(response: NodeResponse, { status, headers, body }: Wire
   end(body)
 }
 
-/** A signal that aborts when the connection ends before the answer is complete. */
-export function goneSignal(response: NodeResponse): AbortSignal {
-  const controller = new AbortController()
+/** Whether the client is still there. */
+export interface Connection {
+  /** It went away before the answer was complete. */
+  readonly ended: boolean
+  /** Aborts at that moment. Made when it is first read: most handlers never do, and it costs more than a route. */
+  readonly signal: AbortSignal
+}
+
+class NodeConnection implements Connection {
+  ended = false
+  #controller: AbortController | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.ended) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  end(): void {
+    this.ended = true
+    this.#controller?.abort()
+  }
+}
+
+/** Watches the connection of a response from now on. */
+export function connectionOf(response: NodeResponse): Connection {
+  const connection = new NodeConnection()
   response.on('close', () => {
-    if (!response.writableEnded) controller.abort()
+    if (!response.writableEnded) connection.end()
   })
-  return controller.signal
+  return connection
 }
 
 /** Sends another answer than the one whose header fields have been set already. */

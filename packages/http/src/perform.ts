@@ -5,6 +5,7 @@ import type { Stage } from './exchange.ts'
 import type { RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'
 import { checkMounted } from './mounting.ts'
+import type { Connection } from './node-response.ts'
 import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
 import type { Admitted, Authorised, CompleteRoute, OpenCall, Route } from './stages.ts'
@@ -25,7 +26,7 @@ export interface Incoming {
   /** Path parameters by name. */
   readonly params: Readonly<Record<string, string>>
   readBody(): Promise<Verdict<Uint8Array>>
-  readonly signal: AbortSignal
+  readonly connection: Connection
 }
 
 /** A body that is not there, or not asked for. */
@@ -50,10 +51,10 @@ export async function admit<C extends OpenCall>(
 ): Promise<Stage<Admitted<C>>> {
   const authorised = await authorise(gate, route, incoming)
   if (!authorised.ok) return authorised
-  const { params, signal } = incoming
+  const { params, connection } = incoming
   const { method } = authorised.value.exchange.facts
   const readBody = method === 'GET' || method === 'HEAD' ? noBody : () => incoming.readBody()
-  return route.admit(authorised.value, { params, readBody, signal, written })
+  return route.admit(authorised.value, { params, readBody, connection, written })
 }
 
 /** What a handler came to. Throws a `TypeError` that names the operation for what is no answer. */

@@ -102,8 +102,9 @@ async function start(
   const read = await readInput(schemas, source, facts, readJson)
   if (!read.ok) return denied(read)
   const { bytes: body, input } = read.value
-  const { params, signal } = source
+  const { params, connection } = source
   const json: OpenCall['json'] = () => readJson(body) as ReturnType<OpenCall['json']>
+  const signal = (): AbortSignal => connection.signal
   const call = { facts, body, input, params, json, signal, ...membersOf(proven) }
   if (!recording) return { call, ending: NO_RECORD }
   const run = await startRun(recording, call as unknown as GuardedCall<AccessLike>, exchange.notes)

@@ -5,6 +5,7 @@ import type { Proven } from './credentials.ts'
 import type { Exchange, Stage } from './exchange.ts'
 import type { CanonicalFacts } from './facts.ts'
 import type { Input, InputSchemas, InputSource } from './input.ts'
+import type { Connection } from './node-response.ts'
 import type { Outcome, Refusal } from './outcome.ts'
 import type { AccessLike, SpendLike, SpentLike, WireAnswer } from './parts.ts'
 
@@ -20,8 +21,11 @@ export interface OpenCall {
   readonly params: Readonly<Record<string, string>>
   /** The body as a JSON object; empty counts as `{}`. Denials: `invalid_request`, `unsupported_media_type`. */
   json(): Verdict<Record<string, unknown>, RequestDenial>
-  /** Aborts when the client goes away before the answer is sent. A write that has begun should be finished. */
-  readonly signal: AbortSignal
+  /**
+   * Aborts when the client goes away before the answer is sent. A write that has begun should be finished. A function, since a
+   * signal is dear to make and most handlers need none.
+   */
+  signal(): AbortSignal
 }
 
 /** A request that proved one of the credentials which its route names. */
@@ -125,7 +129,7 @@ export interface Admitted<C> {
 
 /** What a binding reads of a request that was let in. */
 export interface Source extends InputSource {
-  readonly signal: AbortSignal
+  readonly connection: Connection
   /** The handler answers by its framework, so an earlier answer is given as it was written. */
   readonly written: boolean
 }

@@ -207,7 +207,7 @@ export async function effect(
   world: Pick<World, 'effects' | 'hold' | 'signal'>,
   call: IdempotentCall<Access>,
 ): Promise<void> {
-  world.signal = call.signal
+  world.signal = call.signal()
   world.effects.push(call.effect.effectId)
   await world.hold
 }

@@ -21,17 +21,22 @@ export function createLogger(level: string): Logger {
 
 /** Writes a decision. A refusal is a normal outcome and stays at `info`; a fault or an error is logged with its cause. */
 export function logDecision(logger: Logger, { failure, ...decision }: Decision): void {
+  const level = failure === undefined ? 'info' : 'error'
+  if (!logger.isLevelEnabled(level)) return
   const { durationMs, guardMs, handlerMs, storeMs } = decision
-  const times = { durationMs, guardMs, handlerMs, storeMs }
-  const rounded = Object.entries(times).map(([name, ms]) => [name, Math.round(ms * 100) / 100] as const)
-  const line = { ...decision, ...Object.fromEntries(rounded) }
-  if (failure === undefined) logger.info(line, 'request')
-  else
-    logger.error(
-      { ...line, failure: describe(failure) },
-      failure instanceof Fault ? 'fault' : 'unexpected error',
-    )
+  const line = {
+    ...decision,
+    durationMs: hundredths(durationMs),
+    guardMs: hundredths(guardMs),
+    handlerMs: hundredths(handlerMs),
+    storeMs: hundredths(storeMs),
+  }
+  if (failure === undefined) return logger.info(line, 'request')
+  const message = failure instanceof Fault ? 'fault' : 'unexpected error'
+  logger.error({ ...line, failure: describe(failure) }, message)
 }
+
+const hundredths = (ms: number): number => Math.round(ms * 100) / 100
 
 /** What an error says of itself. Enumerable extras of drivers are left out: they can hold statement values. */
 export function describe(error: unknown): object {

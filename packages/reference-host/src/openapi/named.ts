@@ -26,7 +26,15 @@ export function createComponents(): Components {
     return found
   }
 
+  // Operations share schema objects: each is copied once.
+  const made = new WeakMap<object, Json>()
   const schema = (value: object): Json => {
+    const held = made.get(value) ?? describe(value)
+    made.set(value, held)
+    return held
+  }
+
+  const describe = (value: object): Json => {
     const { title, ...rest } = value as { readonly title?: unknown }
     const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, lifted(each)]))
     // A property may be called "title" too: its value is a schema.

@@ -82,10 +82,10 @@ function mounted(api: HostGate, koa: KoaGate, operation: Operation, services: Mo
   if ('write' in operation) return koa.handle(written(api, operation, options))
   if (credential === 'none') {
     const route = api.open(id, options)
-    return koa.handle(route, call => handled(operation, { ...call, caller: undefined }))
+    return koa.handle(route, call => handled(operation, call, undefined))
   }
   const route = api.guardedBy(NAMES[credential], rule, options)
-  return koa.handle(route, call => handled(operation, call))
+  return koa.handle(route, call => handled(operation, call, call.caller))
 }
 
 /** The credentials of the gate behind each that an operation can name, in their order. */
@@ -110,16 +110,15 @@ function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): 
 
 /** A request as an operation's own types see it; they were checked when it was declared. */
 interface GateCall extends Omit<Call<never, never>, 'caller' | 'body'> {
-  readonly caller: unknown
   readonly input: { readonly body: unknown }
 }
 
-function callOf({ facts, params, caller, input }: GateCall): Call<never, never> {
+function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never> {
   return { facts, params, caller: caller as never, body: input.body as never }
 }
 
-async function handled(operation: PlainOperation, call: GateCall): Promise<HandlerAnswer> {
-  return answerOf(await operation.handle(callOf(call)))
+async function handled(operation: PlainOperation, call: GateCall, caller: unknown): Promise<HandlerAnswer> {
+  return answerOf(await operation.handle(callOf(call, caller)))
 }
 
 /** A financial write: its rows, its spend and its answer commit together. */
@@ -127,17 +126,15 @@ function written(api: HostGate, operation: LedgerOperation, options: object) {
   const ask = operation.ask?.bind(operation)
   return api.transactional(
     ruleOf(operation),
-    async ({ access, ...call }, { tx, effectId, prepared, reserve, permits }) => {
+    async (call, { tx, effectId, prepared, reserve, permits }) => {
       const effect = { tx, effectId, asked: prepared, reserve, permits } as Parameters<
         LedgerOperation['write']
       >[1]
-      return answerOf(await operation.write(callOf({ ...call, caller: access }), effect))
+      return answerOf(await operation.write(callOf(call, call.access), effect))
     },
     {
       ...options,
-      ...(ask
-        ? { prepare: async ({ access, ...call }) => allow(await ask(callOf({ ...call, caller: access }))) }
-        : {}),
+      ...(ask ? { prepare: async call => allow(await ask(callOf(call, call.access))) } : {}),
     },
   )
 }
@@ -158,10 +155,9 @@ async function admit(
 ): Promise<Verdict<readonly HeaderField[], Refusal>> {
   const { id, limit, surface } = operation
   if (requireHttps && !facts.secure && surface !== 'public') return httpsRequired
-  const address = addressClass(facts.address)
   let limited: Verdict<readonly HeaderField[]> = allow([])
-  if (limit === 'bootstrap') limited = await limits.bootstrap(address)
-  else if (limit === 'document') limited = await limits.document(`${id} ${address}`)
+  if (limit === 'bootstrap') limited = await limits.bootstrap(addressClass(facts.address))
+  else if (limit === 'document') limited = await limits.document(`${id} ${addressClass(facts.address)}`)
   // By lineage: a key that rotates itself gets no fresh bucket.
   else if (limit === 'mint' && caller)
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)

@@ -82,6 +82,7 @@ function bare(outcome: Outcome, shape: ErrorShape): Answer {
 
 /** The fields of every answer that this one does not set itself. */
 function missing({ headers }: Answer): readonly HeaderField[] {
+  if (headers.length === 0) return commonHeaders
   const held = new Set(headers.map(([name]) => name.toLowerCase()))
   return commonHeaders.filter(([name]) => !held.has(name.toLowerCase()))
 }
