@@ -2,7 +2,7 @@
 // Gatewright is needed.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { Fault } from '@gatewright/kernel'
-import { createVerifier, pickRecover, type Verifier } from '@gatewright/signature-verifier'
+import { createVerifier, fastestRecover, type Verifier } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
 
 const MAX_BODY_BYTES = 65_536
@@ -31,7 +31,9 @@ interface Answer {
 /** A verdict or a fault as an HTTP answer. `reason` stays here: it is for the log. */
 async function answer(verifier: Verifier, proof: unknown, address: string): Promise<Answer> {
   try {
-    const verdict = await verifier.verify((proof ?? {}) as Record<string, unknown>, { addressClass: address })
+    const verdict = await verifier.verify((proof ?? {}) as Record<string, unknown>, {
+      addressBucket: address,
+    })
     if (verdict.ok) return { status: 200, body: verdict.value }
     const { status, code: error, message, field, retryAfterSeconds } = verdict
     return { status, body: { error, message, field }, retryAfterSeconds }
@@ -44,7 +46,7 @@ async function answer(verifier: Verifier, proof: unknown, address: string): Prom
 
 /** Makes the server; the caller listens and closes. */
 export async function walletServer(service: string): Promise<Server> {
-  const { recover, keccak256 } = await pickRecover()
+  const { recover, keccak256 } = await fastestRecover()
   const verifier = createVerifier({ service, nonces: memoryStorage(), recover, keccak256 })
   return createServer((request, response) => {
     void readJson(request)

@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import {
   createVerifier,
-  pickRecover,
-  type PickedRecover,
+  fastestRecover,
+  type FastestRecover,
   type Verifier,
   type VerifierOptions,
   type WalletProof,
@@ -155,7 +155,7 @@ await compareJunk(
 )
 
 /** Verifications per CPU second with another recovery: ten of ours beside one of viem. */
-async function compareRecipe({ name, ...recovery }: PickedRecover, atLeast: number): Promise<void> {
+async function compareRecipe({ name, ...recovery }: FastestRecover, atLeast: number): Promise<void> {
   const spread = 10
   await compare(`signature-verifier: accepted proofs, ${name}, ${spread} beside one of viem`, {
     ours: {
@@ -171,8 +171,8 @@ async function compareRecipe({ name, ...recovery }: PickedRecover, atLeast: numb
   })
 }
 
-const native = await pickRecover()
-const wasm = await pickRecover(async specifier => {
+const native = await fastestRecover()
+const wasm = await fastestRecover(async specifier => {
   if (specifier.startsWith('secp256k1')) throw new Error('not this one')
   return import(specifier)
 })
@@ -199,7 +199,7 @@ async function flood(title: string, verify: (proof: WalletProof) => Promise<unkn
 }
 
 open()
-await flood('with the cap (default)', proof => verifier.verify(proof, { addressClass: '192.0.2.1' }))
+await flood('with the cap (default)', proof => verifier.verify(proof, { addressBucket: '192.0.2.1' }))
 open({ recoveries: { waiting: 65_536 } })
 await flood('cap raised so that all are checked', proof => verifier.verify(proof))
 await flood('no cap: viem verifyMessage', async proof => {

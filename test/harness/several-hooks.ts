@@ -3,7 +3,7 @@ import type { ResolveHook } from 'node:module'
 /** Gives each test file that imports tap a test of its own (`own-tap.ts`). */
 export const resolve: ResolveHook = (specifier, context, next) => {
   const from = context.parentURL ?? ''
-  if (specifier !== 'tap' || !/\.(?:test|prove)\.js$/.test(from)) return next(specifier, context)
+  if (specifier !== 'tap' || !/\.(?:test|slow)\.js$/.test(from)) return next(specifier, context)
   const url = new URL('./own-tap.js', import.meta.url)
   url.searchParams.set('for', from)
   return { url: url.href, format: 'module', shortCircuit: true }

@@ -2,10 +2,10 @@ import type { HostStores } from './host-stores.ts'
 import type { TestProcess } from './test-process.ts'
 
 /** Files that look at their whole process, such as its warnings, its memory or its listeners. */
-const ALONE = /\/(?:leaks|memory|start|live)\.test\.ts$|\.prove\.ts$/
+const ALONE = /\/(?:leaks|memory|start|live)\.test\.ts$|\.slow\.ts$/
 
 /** Takes more than a third of the long suites: what starts last is waited for on one core. */
-const LONGEST = /\/kills\.prove\.ts$/
+const LONGEST = /\/kills\.slow\.ts$/
 
 /** Files that share a process: more save little, and the last process is waited for on one core. */
 const FILES_A_PROCESS = 12

@@ -1,5 +1,5 @@
 // Starts Redis and Postgres, runs the compiled test files, and closes with `N passed, N failed`. Arguments: test files,
-// or --prove for the long suites.
+// or --slow for the long suites.
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { anvilBinary } from './binaries.ts'
@@ -9,12 +9,12 @@ import { processesOf } from './test-processes.ts'
 import { runTests, type ProcessRun } from './test-process.ts'
 
 const args = process.argv.slice(2)
-const prove = args.includes('--prove')
-const named = args.filter(arg => arg !== '--prove')
+const slow = args.includes('--slow')
+const named = args.filter(arg => arg !== '--slow')
 const unknown = named.filter(name => name.startsWith('-') || !existsSync(name))
 if (unknown.length > 0) throw new Error(`no such test file: ${unknown.join(', ')}`)
-const sources = named.length > 0 ? named : filesBelow('test', prove ? '.prove.ts' : '.test.ts')
-const waiting = processesOf(sources, { everyStore: named.length === 0 && !prove })
+const sources = named.length > 0 ? named : filesBelow('test', slow ? '.slow.ts' : '.test.ts')
+const waiting = processesOf(sources, { everyStore: named.length === 0 && !slow })
 const count = waiting.reduce((total, { files }) => total + files.length, 0)
 
 const started = performance.now()
@@ -29,11 +29,11 @@ async function worker(): Promise<void> {
   const [postgres, redis] = await Promise.all([postgresService(), redisService()])
   console.log(`# Postgres from ${postgres.from}, Redis from ${redis.from}`)
   const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: redis.url }
-  const setting = { env, timeoutMs: (prove ? 40 : 10) * 60_000, signal: stopped.signal }
+  const setting = { env, timeoutMs: (slow ? 40 : 10) * 60_000, signal: stopped.signal }
   for (let next = waiting.shift(); next && !stopped.signal.aborted; next = waiting.shift()) {
     const run = await runTests(next, setting)
     runs.push(run)
-    for (const line of prove ? run.measured : []) console.log(line)
+    for (const line of slow ? run.measured : []) console.log(line)
     const on = next.env ? ` on ${Object.values(next.env).join()}` : ''
     for (const { file, failures, ms } of run.files) {
       for (const failure of failures) console.log(`not ok ${file}${on} > ${failure}`)

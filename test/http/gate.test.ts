@@ -36,10 +36,7 @@ t.test('a part of the wrong shape, or in the wrong place, is refused at construc
 })
 
 t.test('a wrong option is refused by name, bound and value', async t => {
-  t.throws(
-    wrong({ bodyLimitBytes: -1 }),
-    /bodyLimitBytes must be an integer from 0 to 16777216, not number -1/,
-  )
+  t.throws(wrong({ bodyLimitBytes: -1 }), /bodyLimitBytes must be an integer from 0 to 16777216, not -1/)
   t.throws(wrong({ answerLimitBytes: 1.5 }), /answerLimitBytes/)
   t.throws(wrong({ errors: 'xml' }), /errors must be plain, partner, problem or a function/)
   t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, not string/)

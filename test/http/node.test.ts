@@ -220,7 +220,7 @@ t.test('a handler that returns nothing is named, and its run is of unknown outco
 
 t.test('a run that another has overtaken tells its client to ask again', async t => {
   const recover = async (): Promise<{ state: 'never_happened' }> => ({ state: 'never_happened' })
-  const place = await ground({ lockMs: 1000, recover })
+  const place = await ground({ leaseMs: 1000, recover })
   const waiting: ServerResponse[] = []
   const url = await plain(t, place, (_request, response) => void waiting.push(response))
   const first = post(url, place.headers)

@@ -4,7 +4,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { answer, instantTimer, write } from './support.ts'
 
-const LOCK_MS = 60_000
+const LEASE_MS = 60_000
 const DAY_MS = 86_400_000
 
 function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
@@ -91,7 +91,7 @@ t.test(
   async t => {
     const { idempotency, clock } = setUp()
     const claim = await start(idempotency)
-    clock.advance(LOCK_MS - 1)
+    clock.advance(LEASE_MS - 1)
     t.match(await idempotency.begin(write()), { code: 'request_in_progress' })
     clock.advance(1)
     const lost = { code: 'outcome_unknown', status: 503, details: { operationId: claim.effectId } }
@@ -123,7 +123,7 @@ t.test('asks the recovery callback about a lost run', async t => {
       recover: async lost => ({ state: 'completed', answer: answer(201, lost.effectId) }),
     })
     const { effectId } = await start(idempotency)
-    clock.advance(LOCK_MS)
+    clock.advance(LEASE_MS)
     const replay = { ok: true, value: { state: 'replay', answer: answer(201, effectId) } }
     t.match(await idempotency.begin(write()), replay)
     t.match(await idempotency.begin(write()), replay)
@@ -131,7 +131,7 @@ t.test('asks the recovery callback about a lost run', async t => {
   await t.test('and runs again, fencing the first run out, when it never happened', async t => {
     const { idempotency, clock } = setUp({ recover: async () => ({ state: 'never_happened' }) })
     const first = await start(idempotency)
-    clock.advance(LOCK_MS)
+    clock.advance(LEASE_MS)
     const second = await start(idempotency)
     t.ok(second.fence > first.fence)
     t.same(await idempotency.complete(first, answer(201)), { state: 'late' })
@@ -139,7 +139,7 @@ t.test('asks the recovery callback about a lost run', async t => {
   await t.test('and stays unknown when it cannot say', async t => {
     const { idempotency, clock } = setUp({ recover: async () => ({ state: 'unknown' }) })
     await start(idempotency)
-    clock.advance(LOCK_MS)
+    clock.advance(LEASE_MS)
     t.match(await idempotency.begin(write()), { code: 'outcome_unknown' })
   })
 })

@@ -12,7 +12,7 @@ t.test('refuses an option outside its bounds and names option, bounds and what i
   const bounds: Record<string, [below: number, min: number, max: number, above: number]> = {
     minKeyLength: [0, 1, 255, 256],
     maxKeyLength: [7, 8, 1024, 1025],
-    lockMs: [999, 1_000, 86_400_000, 86_400_001],
+    leaseMs: [999, 1_000, 86_400_000, 86_400_001],
     retentionMs: [59_999, 60_000, 31_536_000_000, 31_536_000_001],
     waitMs: [-1, 0, 60_000, 60_001],
     maxWaiters: [-1, 0, 100_000, 100_001],

@@ -10,7 +10,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { answer, stillTimer, write } from './support.ts'
 
-const LOCK_MS = 60_000
+const LEASE_MS = 60_000
 
 async function start(idempotency: Idempotency): Promise<Claim> {
   const begun = await idempotency.begin(write())
@@ -32,7 +32,7 @@ async function lost(recover: (lost: LostRun) => Promise<Recovered>) {
     },
   })
   const claim = await start(idempotency)
-  clock.advance(LOCK_MS)
+  clock.advance(LEASE_MS)
   return { idempotency, claim, asked, clock }
 }
 
@@ -109,7 +109,7 @@ t.test('throws a fault when the callback throws or gives an answer that is not f
 
 t.test('asks at most once in one request, also when the key is lost again at once', async t => {
   const { idempotency, asked, clock } = await lost(async () => {
-    clock.advance(LOCK_MS)
+    clock.advance(LEASE_MS)
     return { state: 'never_happened' }
   })
   t.match(await idempotency.begin(write()), { ok: true, value: { state: 'started' } })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { integerOption, knownOptions, type OptionNames } from '@gatewright/kernel'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'
@@ -91,3 +91,28 @@ t.test('one edit of a name is refused, and the name is offered', async t => {
     }),
   )
 })
+
+t.test(
+  'takes integers within the bounds, and names option, bounds and what was given for any other value',
+  t => {
+    t.equal(integerOption('ttlMs', 1, 1, 3), 1)
+    t.equal(integerOption('ttlMs', 3, 1, 3), 3)
+    t.throws(
+      () => integerOption('ttlMs', 4, 1, 3),
+      new TypeError('ttlMs must be an integer from 1 to 3, not 4'),
+    )
+    t.throws(
+      () => integerOption('ttlMs', 1.5, 1, 3),
+      new TypeError('ttlMs must be an integer from 1 to 3, not 1.5'),
+    )
+    t.throws(
+      () => integerOption('ttlMs', 'secret', 1, 3),
+      new TypeError('ttlMs must be an integer from 1 to 3, not string'),
+    )
+    t.throws(
+      () => integerOption('capacity', 0, 1, Number.POSITIVE_INFINITY),
+      new TypeError('capacity must be an integer of at least 1, not 0'),
+    )
+    t.end()
+  },
+)

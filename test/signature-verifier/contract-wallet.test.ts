@@ -429,8 +429,8 @@ t.test('asks a bounded number of questions at once, and goes on when a hung endp
   }
   const opened = openVerifier({ contractWallets })
   const fields = statement(opened, owner.address)
-  const from = (addressClass: string) =>
-    opened.verify({ ...fields, signature: '0x12' }, { addressClass }).then(
+  const from = (addressBucket: string) =>
+    opened.verify({ ...fields, signature: '0x12' }, { addressBucket }).then(
       verdict => (verdict.ok ? 'ok' : verdict.code),
       (error: { code: string }) => error.code,
     )

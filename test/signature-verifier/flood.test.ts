@@ -21,8 +21,8 @@ t.test('answers 429 with Retry-After to the address class that floods, and to no
   const { verify, clock, release } = heldVerifier({ waiting: 8, waitingPerClass: 4 })
   const wallet = newWallet()
   const proof = await signed(wallet, fieldsFor(wallet, clock, { template: 'A' }))
-  const flood = Array.from({ length: 10 }, () => verify(proof, { addressClass: '192.0.2.1' }))
-  const bystander = verify(proof, { addressClass: '2001:db8::/64' })
+  const flood = Array.from({ length: 10 }, () => verify(proof, { addressBucket: '192.0.2.1' }))
+  const bystander = verify(proof, { addressBucket: '2001:db8::/64' })
   await release()
   const codes = (await Promise.all(flood)).map(verdict => (verdict.ok ? 'ok' : verdict.code))
   t.same(codes, [...Array(5).fill('invalid_signature'), ...Array(5).fill('rate_limited')])
@@ -35,7 +35,7 @@ t.test('takes room from the largest class when full, and is overloaded only when
   const { verify, clock, release } = heldVerifier({ waiting: 4, waitingPerClass: 4 })
   const wallet = newWallet()
   const proof = await signed(wallet, fieldsFor(wallet, clock, { template: 'A' }))
-  const from = (addressClass: string) => verify(proof, { addressClass })
+  const from = (addressBucket: string) => verify(proof, { addressBucket })
   const running = from('running')
   const many = [from('many'), from('many'), from('many'), from('many')]
   const few = [from('b'), from('c'), from('d')]
@@ -53,9 +53,9 @@ t.test('serves classes in turn, so that one proof does not wait behind a flood',
   const wallet = newWallet()
   const proof = await signed(wallet, fieldsFor(wallet, clock, { template: 'A' }))
   const order: string[] = []
-  const from = async (addressClass: string): Promise<void> => {
-    await verify(proof, { addressClass })
-    order.push(addressClass)
+  const from = async (addressBucket: string): Promise<void> => {
+    await verify(proof, { addressBucket })
+    order.push(addressBucket)
   }
   const all = [...Array.from({ length: 8 }, () => from('flood')), from('one')]
   await release()

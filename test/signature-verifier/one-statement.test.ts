@@ -1,4 +1,4 @@
-import { pickRecover, type NonceStorage } from '@gatewright/signature-verifier'
+import { fastestRecover, type NonceStorage } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
 import { migrate as migratePostgres, postgresStorage } from '@gatewright/signature-verifier/postgres'
 import { redisStorage } from '@gatewright/signature-verifier/redis'
@@ -23,7 +23,7 @@ await delegate(chain, account, contractAddress)
 const ownerWord = concatHex([`0x${'00'.repeat(12)}`, owner.address])
 await rpc(chain.url, 'anvil_setStorageAt', account.address, '0x0', ownerWord)
 
-const { recover, keccak256 } = await pickRecover()
+const { recover, keccak256 } = await fastestRecover()
 const recovery = { recover, keccak256 }
 const client = createPublicClient({ transport: http(chain.url, { retryCount: 0 }) })
 const address = account.address.toLowerCase()

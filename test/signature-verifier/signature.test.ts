@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { pickRecover, recoverWithViem, type Recover } from '@gatewright/signature-verifier'
+import { fastestRecover, recoverWithViem, type Recover } from '@gatewright/signature-verifier'
 import fc from 'fast-check'
 import t from 'tap'
 
@@ -26,7 +26,7 @@ const hash = createHash('sha256').update(vectors.msg, 'hex').digest()
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 const hex = (value: bigint, digits = 64): string => value.toString(16).padStart(digits, '0')
-const native = (await pickRecover()).recover
+const native = (await fastestRecover()).recover
 
 /** Whether any v makes this signature one of the vectors' key, by this recovery. */
 async function isOfKey(recover: Recover, signature: Uint8Array): Promise<boolean> {

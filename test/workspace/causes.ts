@@ -95,7 +95,6 @@ const SENTENCES: Sentences = {
 /** The lists in the built `codes.js` of a package; empty where it has none. */
 export interface CodeLists {
   readonly codes?: Readonly<Record<string, number>>
-  readonly CODES?: Readonly<Record<string, number>>
   readonly rules?: readonly string[]
   readonly reasons?: readonly string[]
 }

@@ -40,8 +40,8 @@ interface Entry {
 export async function allCodes(): Promise<Map<string, Entry>> {
   const found = new Map<string, Entry>()
   for (const name of packageNames()) {
-    const { codes, CODES = {} } = await codeLists(name)
-    for (const [code, status] of Object.entries(codes ?? CODES)) {
+    const { codes = {} } = await codeLists(name)
+    for (const [code, status] of Object.entries(codes)) {
       const entry = found.get(code) ?? { status, packages: [] }
       if (entry.status !== status)
         throw new Error(`${name}: ${code} is ${status} here and ${entry.status} elsewhere`)
@@ -126,5 +126,5 @@ createGuard limits[0]: unknown option "window", did you mean windowSeconds? Know
 
 A misspelt option would otherwise count as absent, and what it was to switch on would be off
 ([decision 0036](decisions/0036-unknown-options.md)). A known option may be \`undefined\`. An object with further members of yours
-must be taken apart first: \`const { recover, keccak256 } = await pickRecover()\`.
+must be taken apart first: \`const { recover, keccak256 } = await fastestRecover()\`.
 `

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
 
 /** Who sent a request and how, as far as it can be known. */
 export interface Client {
@@ -11,26 +11,12 @@ export interface Client {
 /** Whether an address belongs to a proxy of ours. */
 export type TrustedProxies = (address: string) => boolean
 
-/** Reads an address, an IPv4-mapped IPv6 one as IPv4. `ipaddr` also takes short and octal forms; those are refused. */
-function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  const usual = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
-  return usual ? ipaddr.process(text) : undefined
-}
-
 /** Compiles the CIDRs of trusted proxies. Throws a `TypeError` naming one that is not a CIDR or an address. */
 export function trustedProxies(cidrs: readonly string[]): TrustedProxies {
-  const ranges = cidrs.map(cidr => {
-    if (typeof cidr === 'string' && ipaddr.isValidCIDR(cidr)) return ipaddr.parseCIDR(cidr)
-    const single = typeof cidr === 'string' ? parse(cidr) : undefined
-    if (!single) throw new TypeError(`trustProxy must name CIDRs or addresses, not ${JSON.stringify(cidr)}`)
-    return [single, single.kind() === 'ipv4' ? 32 : 128] as [ipaddr.IPv4 | ipaddr.IPv6, number]
-  })
-  if (ranges.length === 0) return () => false
-  return address => {
-    const parsed = parse(address)
-    if (!parsed) return false
-    return ranges.some(([base, bits]) => base.kind() === parsed.kind() && parsed.match([base, bits] as never))
-  }
+  const wrong = cidrs.find(cidr => typeof cidr !== 'string' || !isAddressBlock(cidr))
+  if (wrong !== undefined)
+    throw new TypeError(`trustProxy must name CIDRs or addresses, not ${JSON.stringify(wrong)}`)
+  return addressMatcher(cidrs)
 }
 
 /** `1.2.3.4:567` and `[2001:db8::1]:567` are what some proxies append. */
@@ -50,31 +36,19 @@ export function clientOf(
   header: (name: string) => string | undefined,
   trusted: TrustedProxies,
 ): Client {
-  let address = parse(peer.address)?.toString() ?? ''
+  let address = canonicalAddress(peer.address) ?? ''
   if (!trusted(address)) return { address, secure: peer.secure }
   const forwarded = items(header('x-forwarded-for'))
   let hops = 0
   while (hops < forwarded.length && trusted(address)) {
     const entry = forwarded[forwarded.length - 1 - hops] as string
     const [, inner, outer] = WITH_PORT.exec(entry) ?? []
-    const next = parse(inner ?? outer ?? entry)
-    if (!next) break
-    address = next.toString()
+    const next = canonicalAddress(inner ?? outer ?? entry)
+    if (next === undefined) break
+    address = next
     hops++
   }
   const schemes = items(header('x-forwarded-proto'))
   const scheme = schemes.length === 1 ? schemes[0] : schemes[schemes.length - Math.max(hops, 1)]
   return { address, secure: schemes.length === 0 ? peer.secure : scheme?.toLowerCase() === 'https' }
-}
-
-/**
- * The bucket of an address for limits by address: an IPv4 address itself, of an IPv6 address its /64, because one
- * subscriber holds at least that many. Anything else is `unknown`: one bucket for all of it.
- */
-export function addressClass(address: string): string {
-  const parsed = parse(address)
-  if (!parsed) return 'unknown'
-  if (parsed.kind() === 'ipv4') return parsed.toString()
-  const upper = (parsed as ipaddr.IPv6).parts.slice(0, 4).map(part => part.toString(16))
-  return `${upper.join(':')}::/64`
 }

@@ -1,9 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import type { Denial, Fault } from '@gatewright/kernel'
+import type { Denial, Fault, HeaderField } from '@gatewright/kernel'
 import type { WireAnswer } from './parts.ts'
-
-/** A header field of an answer. */
-export type HeaderField = readonly [name: string, value: string]
 
 /** An answer in plain data, before a framework sends it. A body of `undefined` is no body. */
 export interface Answer {

@@ -1,4 +1,5 @@
-import { hasField, type HeaderField } from './answer.ts'
+import type { HeaderField } from '@gatewright/kernel'
+import { hasField } from './answer.ts'
 import type { WireAnswer } from './parts.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { HeaderField } from './answer.ts'
+import type { HeaderField } from '@gatewright/kernel'
 import type { RequestFacts } from './facts.ts'
 
 /** The answer fields we send that a browser script may read only when they are exposed: for a CORS middleware. */

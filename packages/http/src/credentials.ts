@@ -1,5 +1,4 @@
-import { allow, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
 import type { CallerIds } from './decision.ts'
 import type { RequestFacts } from './facts.ts'
 import type { AccessLike, Credential, CredentialPart, GuardedRule, GuardPart } from './parts.ts'

@@ -1,5 +1,5 @@
-import { Fault } from '@gatewright/kernel'
-import { hasField, type HeaderField } from './answer.ts'
+import { Fault, type HeaderField } from '@gatewright/kernel'
+import { hasField } from './answer.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Who called: ids, and nothing that proves anything. */

@@ -1,5 +1,6 @@
+import type { HeaderField } from '@gatewright/kernel'
 import { randomUUID } from 'node:crypto'
-import { errorAnswer, hasField, wire, withFields, type HeaderField } from './answer.ts'
+import { errorAnswer, hasField, wire, withFields } from './answer.ts'
 import { deny } from './codes.ts'
 import { exposure } from './cors.ts'
 import { causeOf, fieldValue, newNotes, traceIdOf, type Decision, type Notes } from './decision.ts'

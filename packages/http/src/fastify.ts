@@ -1,9 +1,8 @@
-import { allow, knownOptions, type Verdict } from '@gatewright/kernel'
+import { knownOptions, type Verdict } from '@gatewright/kernel'
 import { addedFields, capturedAnswer, fieldPairs, streamRefusal } from './captured.ts'
-import { deny, type RequestDenial } from './codes.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from './facts.ts'
+import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
 import type {
-  FastifyApp,
   FastifyBody,
   FastifyGate,
   FastifyHooks,
@@ -13,7 +12,7 @@ import type {
 } from './fastify-types.ts'
 import type { OpenGate } from './gate-types.ts'
 import { BODY_OPTION, checkGate } from './mounting.ts'
-import { checkedBody, hasBody, notJson, parsedBytes } from './node-body.ts'
+import { checkedBody, parsedBytes } from './node-body.ts'
 import { connectionOf, type Connection } from './node-response.ts'
 import type { Outcome } from './outcome.ts'
 import type { WireAnswer } from './parts.ts'
@@ -40,7 +39,6 @@ interface Progress {
   failed?: true
 }
 
-const kept = new WeakMap<object, Uint8Array>()
 /** Fastify has a parser of JSON unless it was removed. */
 const PARSER = 'a content type parser (addContentTypeParser) that gives the parsed body'
 
@@ -161,39 +159,8 @@ function pluginOf(
   return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
 }
 
-/** Replaces the JSON parser by one that keeps the bytes and then does what Fastify's own does. */
-function keepRawBodies(app: FastifyApp): void {
-  const parse = app.getDefaultJsonParser('error', 'error')
-  app.removeContentTypeParser('application/json')
-  const options = { parseAs: 'buffer' } as const
-  app.addContentTypeParser(/^application\/(?:[\w.-]+\+)?json(?:$|[ ;])/, options, (request, bytes, done) => {
-    kept.set(request.raw, bytes)
-    if (bytes.length === 0) done(null, undefined)
-    else parse(request as never, bytes.toString(), done)
-  })
-}
-
 function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> {
   return (params ?? {}) as Record<string, string>
-}
-
-function keptBytes({ raw }: FastifyRequest): Verdict<Uint8Array> {
-  const bytes = kept.get(raw)
-  if (bytes) return allow(bytes)
-  return hasBody(raw) ? notJson : allow(new Uint8Array())
-}
-
-/** The denial that an error of Fastify's body parsers stands for. */
-function parserDenial(error: unknown, limitBytes: number): RequestDenial | undefined {
-  const { statusCode, code } = (error ?? {}) as { statusCode?: unknown; code?: unknown }
-  const ours =
-    typeof code === 'string' && (code.startsWith('FST_ERR_CTP_') || code.startsWith('FST_ERR_BAD_'))
-  if (statusCode === 413) return deny('payload_too_large', `the body must be at most ${limitBytes} bytes`)
-  if (statusCode === 415) {
-    return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
-  }
-  const unread = ours || error instanceof SyntaxError || statusCode === 400
-  return unread ? deny('invalid_request', 'the body is not valid JSON', { field: 'body' }) : undefined
 }
 
 function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {

@@ -1,4 +1,4 @@
-import { Fault, type OptionNames } from '@gatewright/kernel'
+import { Fault, integerOption, type OptionNames } from '@gatewright/kernel'
 import { trustedProxies, type TrustedProxies } from './address.ts'
 import type { ErrorShape } from './answer.ts'
 import type { Observe } from './decision.ts'
@@ -89,12 +89,8 @@ export interface Settings {
   readonly observe: Observe | undefined
 }
 
+const MAX_BYTES = 16_777_216
 const SHAPES: readonly unknown[] = ['plain', 'partner', 'problem']
-
-function bytes(name: string, value: number): number {
-  if (Number.isSafeInteger(value) && value >= 0 && value <= 16_777_216) return value
-  throw new TypeError(`${name} must be an integer from 0 to 16777216, not ${typeof value} ${String(value)}`)
-}
 
 function flag(name: string, value: boolean): boolean {
   if (typeof value === 'boolean') return value
@@ -148,8 +144,8 @@ export function checkedOptions(options: CommonOptions): Settings {
     trusted: trustedProxies(options.trustProxy ?? []),
     proxied: (options.trustProxy ?? []).length > 0,
     requireHttps: flag('requireHttps', options.requireHttps ?? false),
-    bodyLimitBytes: bytes('bodyLimitBytes', options.bodyLimitBytes ?? 262_144),
-    answerLimitBytes: bytes('answerLimitBytes', options.answerLimitBytes ?? 262_144),
+    bodyLimitBytes: integerOption('bodyLimitBytes', options.bodyLimitBytes ?? 262_144, 0, MAX_BYTES),
+    answerLimitBytes: integerOption('answerLimitBytes', options.answerLimitBytes ?? 262_144, 0, MAX_BYTES),
     exposeHeaders: flag('exposeHeaders', options.exposeHeaders ?? false),
     report: orElse(options.report ?? print, undefined),
   }

@@ -1,13 +1,5 @@
-import { Fault, type Denial } from '@gatewright/kernel'
-import {
-  denialAnswer,
-  errorAnswer,
-  faultAnswer,
-  wire,
-  type Answer,
-  type ErrorShape,
-  type HeaderField,
-} from './answer.ts'
+import { Fault, type Denial, type HeaderField } from '@gatewright/kernel'
+import { denialAnswer, errorAnswer, faultAnswer, wire, type Answer, type ErrorShape } from './answer.ts'
 import type { RequestFacts } from './facts.ts'
 import type { WireAnswer } from './parts.ts'
 

@@ -1,5 +1,4 @@
-import type { EpochMs, Rule, Session, Verdict } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import type { EpochMs, Rule, Session, Verdict, HeaderField } from '@gatewright/kernel'
 import type { CallerIds } from './decision.ts'
 import type { OldName, RequestFacts } from './facts.ts'
 

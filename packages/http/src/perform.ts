@@ -1,6 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http'
-import { allow, type Denial, type Verdict } from '@gatewright/kernel'
-import type { Answer, HeaderField } from './answer.ts'
+import { allow, type Denial, type Verdict, type HeaderField } from '@gatewright/kernel'
+import type { Answer } from './answer.ts'
 import type { Stage } from './exchange.ts'
 import type { RequestFacts } from './facts.ts'
 import type { OpenGate } from './gate-types.ts'

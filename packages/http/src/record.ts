@@ -1,5 +1,4 @@
-import { Fault, type Denial, type EpochMs, type Verdict } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import { Fault, type Denial, type EpochMs, type Verdict, type HeaderField } from '@gatewright/kernel'
 import type { Notes } from './decision.ts'
 import type { Settings } from './options.ts'
 import { keptForm, type Outcome } from './outcome.ts'
@@ -155,7 +154,7 @@ function endingOf(
     try {
       const { state, expiresAt } = await complete(written)
       if (state !== 'late') return { fields: recordFields(false, expiresAt) }
-      const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise lockMs')
+      const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise leaseMs')
       return { instead: { kind: 'failure', error }, fields: [] }
     } catch (error) {
       settings.report({ operation, error })

@@ -1,5 +1,4 @@
-import { allow, type Denial } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
 import { nobody, type Authenticate, type Proven } from './credentials.ts'
 import { conclude, concludeAs, type Exchange, type Stage, type Works } from './exchange.ts'
 import { jsonReader, readInput, type InputSchemas } from './input.ts'

@@ -1,5 +1,4 @@
-import type { Verdict } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import type { Verdict, HeaderField } from '@gatewright/kernel'
 import type { RequestDenial } from './codes.ts'
 import type { Proven } from './credentials.ts'
 import type { Exchange, Stage } from './exchange.ts'

@@ -1,5 +1,4 @@
-import type { Denial, Verdict } from '@gatewright/kernel'
-import type { HeaderField } from './answer.ts'
+import type { Denial, Verdict, HeaderField } from '@gatewright/kernel'
 import { keptForm, keptOutcome, type Outcome } from './outcome.ts'
 import type { AccessLike, SpendGuardPart, SpentLike, TransactionPart } from './parts.ts'
 import { outcomeOf, type HandlerAnswer } from './perform.ts'

@@ -67,7 +67,7 @@ export function decide<S extends Started, T>(
   }
   const leader = runs.find(key, now)
   if (leader?.fingerprint === fingerprint) return follow(mode, request, leader, giveUpAt, way)
-  const leaseUntil = now + settings.lockMs
+  const leaseUntil = now + settings.leaseMs
   const run: LocalRun = { key, fingerprint, leaseUntil, fence: undefined, waited: undefined }
   runs.open(run, now)
   return lead(mode, request, run, giveUpAt, way)

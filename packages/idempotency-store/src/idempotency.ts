@@ -84,7 +84,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const way: Way<Extract<Begun, { state: 'started' }>, Begin> = {
     attempt({ storageKey, effectId }) {
       const at = now()
-      return storage.begin(storageKey, effectId, at + settings.lockMs, at)
+      return storage.begin(storageKey, effectId, at + settings.leaseMs, at)
     },
     started: ({ storageKey, effectId }, { fence }, leaseUntil) => ({
       state: 'started',
@@ -99,7 +99,7 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
     freed: Outcome<Completion>,
     undo: () => Promise<void>,
   ): Promise<Completion> => {
-    if (!(now() < claim.leaseUntil - settings.lockMs / 4)) return end(mode, claim, LOST)
+    if (!(now() < claim.leaseUntil - settings.leaseMs / 4)) return end(mode, claim, LOST)
     try {
       await undo()
     } catch (error) {

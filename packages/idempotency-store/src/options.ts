@@ -1,4 +1,4 @@
-import { systemClock, type Clock, type OptionNames } from '@gatewright/kernel'
+import { type Clock, integerOption, type OptionNames, systemClock } from '@gatewright/kernel'
 import type { KeepOptions } from './answer.ts'
 import type { FingerprintMode } from './fingerprint.ts'
 import type { KeyLength } from './key.ts'
@@ -16,7 +16,7 @@ export interface CommonOptions {
    * How long a run is trusted to be alive, in ms. Default 60 000, 1 000..86 400 000. Choose it longer than the
    * longest handler: a run that outlives it is reported as `outcome_unknown`, never run again by itself.
    */
-  readonly lockMs?: number
+  readonly leaseMs?: number
   /** How long an answer is replayed, in ms. Default 86 400 000 (24 h), 60 000..31 536 000 000. */
   readonly retentionMs?: number
   /** Longest a duplicate waits for the first answer, in ms. Default 5 000, 0..60 000. */
@@ -48,7 +48,7 @@ export const COMMON_OPTIONS: OptionNames<CommonOptions> = {
   clock: true,
   minKeyLength: true,
   maxKeyLength: true,
-  lockMs: true,
+  leaseMs: true,
   retentionMs: true,
   waitMs: true,
   maxWaiters: true,
@@ -64,7 +64,7 @@ export const COMMON_OPTIONS: OptionNames<CommonOptions> = {
 export interface Settings extends KeepOptions {
   readonly clock: Clock
   readonly keyLength: KeyLength
-  readonly lockMs: number
+  readonly leaseMs: number
   readonly retentionMs: number
   readonly waitMs: number
   readonly maxWaiters: number
@@ -72,13 +72,6 @@ export interface Settings extends KeepOptions {
   readonly fingerprint: FingerprintMode
   readonly recover: (lost: LostRun) => Promise<Recovered>
   readonly timer: Timer
-}
-
-function within(name: string, value: number, min: number, max: number): number {
-  if (Number.isSafeInteger(value) && value >= min && value <= max) return value
-  throw new TypeError(
-    `${name} must be an integer from ${min} to ${max}, not ${typeof value} ${String(value)}`,
-  )
 }
 
 const DAY_MS = 86_400_000
@@ -102,17 +95,17 @@ function callback<T>(name: string, value: T): T {
 
 /** Checks options once. Throws a `TypeError` that names the option, its bounds and what was given. */
 export function checkedOptions(options: CommonOptions): Settings {
-  const min = within('minKeyLength', options.minKeyLength ?? 8, 1, 255)
+  const min = integerOption('minKeyLength', options.minKeyLength ?? 8, 1, 255)
   return {
     clock: options.clock ?? systemClock,
-    keyLength: { min, max: within('maxKeyLength', options.maxKeyLength ?? 255, min, 1024) },
-    lockMs: within('lockMs', options.lockMs ?? 60_000, 1_000, DAY_MS),
-    retentionMs: within('retentionMs', options.retentionMs ?? DAY_MS, 60_000, 365 * DAY_MS),
-    waitMs: within('waitMs', options.waitMs ?? 5_000, 0, 60_000),
-    maxWaiters: within('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
+    keyLength: { min, max: integerOption('maxKeyLength', options.maxKeyLength ?? 255, min, 1024) },
+    leaseMs: integerOption('leaseMs', options.leaseMs ?? 60_000, 1_000, DAY_MS),
+    retentionMs: integerOption('retentionMs', options.retentionMs ?? DAY_MS, 60_000, 365 * DAY_MS),
+    waitMs: integerOption('waitMs', options.waitMs ?? 5_000, 0, 60_000),
+    maxWaiters: integerOption('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
     storedHeaders: headerNames(options.storedHeaders ?? HEADERS),
-    maxAnswerBytes: within('maxAnswerBytes', options.maxAnswerBytes ?? 262_144, 0, 16_777_216),
-    maxHeldBytes: within('maxHeldBytes', options.maxHeldBytes ?? 8_388_608, 0, 1_073_741_824),
+    maxAnswerBytes: integerOption('maxAnswerBytes', options.maxAnswerBytes ?? 262_144, 0, 16_777_216),
+    maxHeldBytes: integerOption('maxHeldBytes', options.maxHeldBytes ?? 8_388_608, 0, 1_073_741_824),
     fingerprint: mode(options.fingerprint ?? 'raw'),
     recover: callback('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
     timer: options.timer ?? nodeTimer,

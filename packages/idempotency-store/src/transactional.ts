@@ -1,5 +1,10 @@
 import { allow, Fault, knownOptions, type Verdict, type OptionNames } from '@gatewright/kernel'
-import { confined, type SqlClient, type SqlQueries, type SqlTransaction } from '@gatewright/kernel/sql'
+import {
+  withinTransactionScope,
+  type SqlClient,
+  type SqlQueries,
+  type SqlTransaction,
+} from '@gatewright/kernel/sql'
 import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
 import { controlsTransaction } from './control.ts'
@@ -98,10 +103,10 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
   ): Promise<Attempt<Ran>> => {
     const record = storage(tx)
     const now = settings.clock.now()
-    const begun = await record.begin(storageKey, effectId, now + settings.lockMs, now)
+    const begun = await record.begin(storageKey, effectId, now + settings.leaseMs, now)
     if (begun.state !== 'started') return begun
     const { fence } = begun
-    const answer = await confined(db, () => handler(withoutControl(tx), { fence, effectId }))
+    const answer = await withinTransactionScope(db, () => handler(withoutControl(tx), { fence, effectId }))
     if (classify(answer.status) !== 'final') {
       const value = { answer, replayed: false, expiresAt: null }
       rolledBack.as = { state: 'started', value, settled: { as: undefined } }

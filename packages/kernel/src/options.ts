@@ -23,6 +23,18 @@ export function knownOptions<Options extends object>(
   return options
 }
 
+/**
+ * Returns `value` when it is an integer from `least` to `most`. Throws a `TypeError` that names the option, its bounds and what was
+ * given; of another type only the type, since it may be a secret in the wrong place.
+ */
+export function integerOption(name: string, value: unknown, least: number, most: number): number {
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+    return value as number
+  const bounds = most === Number.POSITIVE_INFINITY ? `of at least ${least}` : `from ${least} to ${most}`
+  const given = typeof value === 'number' ? String(value) : kindOf(value)
+  throw new TypeError(`${name} must be an integer ${bounds}, not ${given}`)
+}
+
 function kindOf(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'an array' : typeof value

@@ -1,5 +1,5 @@
-import { denier, type DenialOf } from '@gatewright/kernel'
-import { answerHeaders, type HeaderField } from './notices.ts'
+import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel'
+import { answerHeaders } from './notices.ts'
 import type { AliasUse } from './table.ts'
 
 /** Denials of this package, with their HTTP status. */

@@ -1,7 +1,5 @@
+import type { HeaderField } from '@gatewright/kernel'
 import { isDeprecated, type AliasUse, type Deprecated } from './table.ts'
-
-/** A header field of an answer. */
-export type HeaderField = readonly [name: string, value: string]
 
 const NO_FIELDS: readonly HeaderField[] = Object.freeze([])
 

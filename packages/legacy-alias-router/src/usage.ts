@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import {
-  keyDigest,
-  knownOptions,
-  systemClock,
   type Clock,
   type EpochMs,
+  integerOption,
+  keyDigest,
+  knownOptions,
   type OptionNames,
+  systemClock,
 } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
 
@@ -55,11 +56,6 @@ const BATCH_ROWS = 500
 
 const visible = (text: string): boolean => /^[\x20-\x7e]{1,256}$/.test(text)
 
-function bounded(name: string, value: number, least: number, most: number): number {
-  if (Number.isSafeInteger(value) && value >= least && value <= most) return value
-  throw new TypeError(`${name} must be an integer from ${least} to ${most}, not ${String(value)}`)
-}
-
 /**
  * Makes the log of one process. Counts are exact as long as the process ends with `flush`: a batch whose answer
  * got lost is sent again under its number, and the store adds it once. A process that is killed loses at most the
@@ -74,8 +70,8 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   } = knownOptions('createUsageLog', options, OPTIONS)
   if (typeof storage?.add !== 'function')
     throw new TypeError('createUsageLog: storage must be an AliasUsageStorage')
-  const flushMs = bounded('flushMs', options.flushMs ?? 5_000, 100, 600_000)
-  const maxPairs = bounded('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
+  const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
+  const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
   const writer = randomUUID()
   const waiting = new Map<string, AliasUsage>()
   let sequence = 0

@@ -1,5 +1,5 @@
-import type { Rule, Session } from '@gatewright/kernel'
-import { deny, type Evidence, type GuardDenial, type HeaderFields, type SpendDenial } from './codes.ts'
+import type { Rule, Session, HeaderField } from '@gatewright/kernel'
+import { deny, type Evidence, type GuardDenial, type SpendDenial } from './codes.ts'
 import type { LimitState } from './limits/fields.ts'
 import type { Chain } from './policy/compile.ts'
 import type { Block } from './policy/gates.ts'
@@ -18,7 +18,7 @@ export interface Access {
   readonly rule: Rule
   readonly evidence: Evidence
   /** Header fields for the answer: `RateLimit-Policy` and `RateLimit`. */
-  readonly headers: HeaderFields
+  readonly headers: readonly HeaderField[]
   /** The session's compiled policies, for `reserve`. */
   readonly chain: Chain
 }
@@ -47,13 +47,13 @@ export function accessOf(
   verified: VerifiedSession,
   rule: Rule,
   limits: readonly LimitState[],
-  headers: HeaderFields,
+  headers: readonly HeaderField[],
 ): Access {
   const { session, chain } = verified
   return { session, rule, evidence: evidenceOf(verified, rule, limits), headers, chain }
 }
 
-const NONE: HeaderFields = []
+const NONE: readonly HeaderField[] = []
 
 /** A session of one surface on an operation of the other. */
 export function wrongSurface(surface: string): GuardDenial {
@@ -62,7 +62,10 @@ export function wrongSurface(surface: string): GuardDenial {
 }
 
 /** A limit that is used up. `Retry-After` is never earlier than its reset. */
-export function rateLimited({ name, resetSeconds }: LimitState, headers: HeaderFields): GuardDenial {
+export function rateLimited(
+  { name, resetSeconds }: LimitState,
+  headers: readonly HeaderField[],
+): GuardDenial {
   const details = { limit: name }
   return {
     ...deny('rate_limited', 'Too many requests', { retryAfterSeconds: resetSeconds, details }),

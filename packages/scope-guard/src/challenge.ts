@@ -1,4 +1,5 @@
-import { deny, type GuardDenial, type GuardReason, type HeaderFields } from './codes.ts'
+import type { HeaderField } from '@gatewright/kernel'
+import { deny, type GuardDenial, type GuardReason } from './codes.ts'
 
 /** The refusals about credentials and scopes, each with its RFC 6750 section 3 challenge. */
 export interface Challenges {
@@ -17,7 +18,7 @@ const REALM = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}$/
 /** Makes the refusals of one realm. Throws a `TypeError` for a realm that cannot stand in a quoted string. */
 export function challenges(realm: string): Challenges {
   if (!REALM.test(realm)) throw new TypeError('realm must be 1 to 100 printable ASCII characters, no quote')
-  const field = (parameters: string): HeaderFields => [
+  const field = (parameters: string): readonly HeaderField[] => [
     ['WWW-Authenticate', `Bearer realm="${realm}"${parameters}`],
   ]
   const none = field('')

@@ -1,8 +1,8 @@
-import { denier, type Denial, type DenialOf } from '@gatewright/kernel'
+import { denier, type Denial, type DenialOf, type HeaderField } from '@gatewright/kernel'
 import type { LimitState } from './limits/fields.ts'
 
 /** Every denial of this package with its HTTP status. */
-export const CODES = {
+export const codes = {
   invalid_request: 400,
   unauthorized: 401,
   session_expired: 401,
@@ -58,9 +58,6 @@ export const reasons = [
 ] as const
 export type GuardReason = (typeof reasons)[number]
 
-/** Header fields to put on the answer, in order. Names are given once each. */
-export type HeaderFields = readonly (readonly [name: string, value: string])[]
-
 /** What a decision was made from, redacted: ids and counts, no credential. For decision events, never rendered. */
 export interface Evidence {
   readonly operation: string
@@ -74,18 +71,18 @@ export interface Evidence {
 }
 
 /** A "no" of the guard, with the header fields that belong to it. */
-export type GuardDenial = Exclude<DenialOf<typeof CODES>, Denial<'invalid_request'>> & {
-  readonly headers: HeaderFields
+export type GuardDenial = Exclude<DenialOf<typeof codes>, Denial<'invalid_request'>> & {
+  readonly headers: readonly HeaderField[]
   /** Present as soon as the session is proven. */
   readonly evidence?: Evidence
 }
 
 /** A "no" to an amount: a policy blocks it, or it is malformed and `field` names the wrong member. */
-export type SpendDenial = DenialOf<Pick<typeof CODES, 'invalid_request' | 'policy_blocked'>> &
+export type SpendDenial = DenialOf<Pick<typeof codes, 'invalid_request' | 'policy_blocked'>> &
   Pick<GuardDenial, 'headers' | 'evidence'>
 
 /** The denial of `parsePolicy`: `field` is the path of the wrong member, such as `limits[0].window`. */
 export type PolicyDenial = Denial<'invalid_request'>
 
 /** Makes a denial with the status of its code. */
-export const deny: ReturnType<typeof denier<typeof CODES, GuardRule, GuardReason>> = denier(CODES)
+export const deny: ReturnType<typeof denier<typeof codes, GuardRule, GuardReason>> = denier(codes)

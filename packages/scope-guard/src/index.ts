@@ -1,4 +1,4 @@
-export { CODES, reasons, rules } from './codes.ts'
+export { codes, reasons, rules } from './codes.ts'
 export { createGuard } from './guard.ts'
 export { createFailureLimit } from './limits/failure-limit.ts'
 export { createRateLimit } from './limits/rate-limit.ts'
@@ -14,7 +14,6 @@ export type {
   GuardDenial,
   GuardReason,
   GuardRule,
-  HeaderFields,
   PolicyDenial,
   SpendDenial,
 } from './codes.ts'

@@ -1,13 +1,13 @@
 import {
+  type Clock,
   fromClaims,
+  integerOption,
   knownOptions,
+  type OptionNames,
   SESSION_TOKEN_TYPE,
   systemClock,
-  type Clock,
-  type OptionNames,
 } from '@gatewright/kernel'
 import type { RateSource } from './amount.ts'
-import { integer } from './integer.ts'
 import { FAILURE_OPTIONS, type FailureOptions } from './limits/failures.ts'
 import { LIMIT_OPTIONS, type LimitOptions } from './limits/options.ts'
 import type { PolicySource } from './policy/chain.ts'
@@ -130,16 +130,16 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     revocation: knownRevocation(revocation),
     spend: options.spend,
     rates: options.rates ?? (() => undefined),
-    storeTimeoutMs: integer('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
+    storeTimeoutMs: integerOption('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
     clock: options.clock ?? systemClock,
     typ: text('typ', options.typ ?? SESSION_TOKEN_TYPE),
     readSession: options.readSession ?? fromClaims,
     rsaAlgorithm: options.rsaAlgorithm ?? 'RS256',
-    clockToleranceSeconds: integer('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),
-    maxTokenBytes: integer('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),
-    cacheEntries: integer('cacheEntries', options.cacheEntries ?? 10_000, 1, 10_000_000),
-    cacheBytes: integer('cacheBytes', options.cacheBytes ?? 2 ** 25, 2 ** 16, 2 ** 40),
-    cacheSeconds: integer('cacheSeconds', options.cacheSeconds ?? 60, 1, 3600),
+    clockToleranceSeconds: integerOption('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),
+    maxTokenBytes: integerOption('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),
+    cacheEntries: integerOption('cacheEntries', options.cacheEntries ?? 10_000, 1, 10_000_000),
+    cacheBytes: integerOption('cacheBytes', options.cacheBytes ?? 2 ** 25, 2 ** 16, 2 ** 40),
+    cacheSeconds: integerOption('cacheSeconds', options.cacheSeconds ?? 60, 1, 3600),
     realm: options.realm ?? 'api',
   }
 }

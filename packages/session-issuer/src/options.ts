@@ -1,4 +1,4 @@
-import { knownOptions, systemClock, type Clock, type OptionNames } from '@gatewright/kernel'
+import { type Clock, integerOption, knownOptions, type OptionNames, systemClock } from '@gatewright/kernel'
 import { checkedKeyPrefix, type Environment } from './key-text.ts'
 import type { Pepper } from './peppers.ts'
 import type { AuditStorage } from './storage/audit-port.ts'
@@ -104,29 +104,26 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     keyPrefix: checkedKeyPrefix(options.keyPrefix ?? 'gw'),
     algorithm: options.algorithm ?? 'EdDSA',
     clock: options.clock ?? systemClock,
-    maxLiveKeys: integer('maxLiveKeys', options.maxLiveKeys ?? 50, 1, 1000),
-    maxKeysBelow: integer('maxKeysBelow', options.maxKeysBelow ?? 20, 1, 1000),
-    jwksMaxAgeSeconds: integer('jwksMaxAgeSeconds', options.jwksMaxAgeSeconds ?? 300, 10, 86_400),
-    signingKeyRefreshMs: integer('signingKeyRefreshMs', options.signingKeyRefreshMs ?? 5000, 100, 60_000),
-    clockSkewMs: integer('clockSkewMs', options.clockSkewMs ?? 5000, 0, 60_000),
-    keyCacheMs: integer('keyCacheMs', options.keyCacheMs ?? 1000, 0, 1000),
-    keyCacheSize: integer('keyCacheSize', options.keyCacheSize ?? 10_000, 1, 1_000_000),
-    endedKeyRetentionMs: integer(
+    maxLiveKeys: integerOption('maxLiveKeys', options.maxLiveKeys ?? 50, 1, 1000),
+    maxKeysBelow: integerOption('maxKeysBelow', options.maxKeysBelow ?? 20, 1, 1000),
+    jwksMaxAgeSeconds: integerOption('jwksMaxAgeSeconds', options.jwksMaxAgeSeconds ?? 300, 10, 86_400),
+    signingKeyRefreshMs: integerOption(
+      'signingKeyRefreshMs',
+      options.signingKeyRefreshMs ?? 5000,
+      100,
+      60_000,
+    ),
+    clockSkewMs: integerOption('clockSkewMs', options.clockSkewMs ?? 5000, 0, 60_000),
+    keyCacheMs: integerOption('keyCacheMs', options.keyCacheMs ?? 1000, 0, 1000),
+    keyCacheSize: integerOption('keyCacheSize', options.keyCacheSize ?? 10_000, 1, 1_000_000),
+    endedKeyRetentionMs: integerOption(
       'endedKeyRetentionMs',
       options.endedKeyRetentionMs ?? 7 * 86_400_000,
       25 * 3_600_000,
       Number.MAX_SAFE_INTEGER,
     ),
-    auditRetentionDays: integer('auditRetentionDays', options.auditRetentionDays ?? 90, 1, 3650),
-    signingKeyDays: integer('signingKeyDays', options.signingKeyDays ?? 30, 1, 400),
-    lastUsedFlushMs: integer('lastUsedFlushMs', options.lastUsedFlushMs ?? 10_000, 100, 600_000),
+    auditRetentionDays: integerOption('auditRetentionDays', options.auditRetentionDays ?? 90, 1, 3650),
+    signingKeyDays: integerOption('signingKeyDays', options.signingKeyDays ?? 30, 1, 400),
+    lastUsedFlushMs: integerOption('lastUsedFlushMs', options.lastUsedFlushMs ?? 10_000, 100, 600_000),
   }
-}
-
-function integer(name: string, value: number, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || value < least || value > most) {
-    const given = typeof value === 'number' ? String(value) : typeof value
-    throw new TypeError(`${name} must be an integer from ${least} to ${most}, not ${given}`)
-  }
-  return value
 }

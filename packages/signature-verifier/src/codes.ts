@@ -1,7 +1,7 @@
 import { denier, type CauseText, type DenialOf } from '@gatewright/kernel'
 
 /** Every denial of this package, as spelled on the wire, with its HTTP status. */
-export const CODES = {
+export const codes = {
   /** A field is missing, malformed, or asks for what no statement may have. `field` names it. */
   invalid_request: 400,
   /** Wrong signer, replayed nonce, expired, from the future, or meant for another host: one answer for all. */
@@ -11,7 +11,7 @@ export const CODES = {
 } as const
 
 /** What `verify` can refuse with. */
-export type ProofDenial = DenialOf<typeof CODES>
+export type ProofDenial = DenialOf<typeof codes>
 
 /** Every exact cause of an `invalid_signature` or `rate_limited`, for the decision event. `{field}` is a field's name. */
 export const reasons = [
@@ -30,7 +30,7 @@ export const reasons = [
 ] as const
 export type ProofReason = CauseText<(typeof reasons)[number]>
 
-const deny: ReturnType<typeof denier<typeof CODES, never, ProofReason>> = denier(CODES)
+const deny: ReturnType<typeof denier<typeof codes, never, ProofReason>> = denier(codes)
 
 const remembered = new Map<string, ProofDenial>()
 

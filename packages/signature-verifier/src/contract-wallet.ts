@@ -1,6 +1,13 @@
-import { Fault, knownOptions, runQueued, type REFUSED, type OptionNames } from '@gatewright/kernel'
+import {
+  Fault,
+  integerOption,
+  knownOptions,
+  type OptionNames,
+  type REFUSED,
+  runQueued,
+} from '@gatewright/kernel'
 import { isAddress } from './address.ts'
-import { checkedQueue, checkedInteger } from './check.ts'
+import { checkedQueue } from './check.ts'
 import type { UnwrappedSignature } from './erc6492.ts'
 import { SIGNATURE_CHECK } from './signature-check.ts'
 import { loadViem } from './viem.ts'
@@ -72,7 +79,7 @@ export interface Question {
   readonly wallet: string
   readonly hash: Uint8Array
   readonly unwrapped: UnwrappedSignature
-  readonly addressClass: string | undefined
+  readonly addressBucket: string | undefined
 }
 
 interface Chain {
@@ -95,7 +102,7 @@ const GAS = '0xb71b00'
 /** Checks the options and makes the asking part. Throws a `TypeError` for an option out of bounds. */
 export function contractWallets(options: ContractWalletOptions): ContractWallets {
   knownOptions('createVerifier contractWallets', options, OPTIONS)
-  const timeoutMs = checkedInteger('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
+  const timeoutMs = integerOption('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
   const { atOnce = 16, waiting, waitingPerClass } = options
   const queue = checkedQueue('contractWallets', { atOnce, waiting, waitingPerClass }, Infinity)
   const chains = checkedChains(options.chains)
@@ -103,7 +110,7 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
   loadViem().catch(() => {})
   return {
     has: chainId => chains.has(chainId),
-    async standsBy({ chainId, wallet, hash, unwrapped, addressClass }) {
+    async standsBy({ chainId, wallet, hash, unwrapped, addressBucket }) {
       const chain = chains.get(chainId) as Chain
       const { factory, data: call } = allowedDeployment(chain, unwrapped)
       const { bytesToHex, concatHex, encodeAbiParameters } = await loadViem()
@@ -113,7 +120,7 @@ export function contractWallets(options: ContractWalletOptions): ContractWallets
       const limit = timeLimit(timeoutMs)
       try {
         return await limit.race(() =>
-          runQueued(queue, addressClass, () => limit.race(() => ask(chain, data)), undefined),
+          runQueued(queue, addressBucket, () => limit.race(() => ask(chain, data)), undefined),
         )
       } finally {
         limit.stop()
@@ -127,7 +134,7 @@ function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Cha
     throw new TypeError('contractWallets.chains must be given')
   const checked = new Map<string, Chain>()
   for (const [key, chain] of Object.entries(chains)) {
-    const id = checkedInteger('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
+    const id = integerOption('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
     const { rpc, factories = [] } = knownOptions(`createVerifier contractWallets.chains.${id}`, chain, CHAIN)
     if (typeof rpc?.request !== 'function')
       throw new TypeError(`contractWallets.chains.${id}.rpc must have request()`)

@@ -1,7 +1,7 @@
 export { isChecksumAddress } from './address.ts'
-export { CODES, reasons } from './codes.ts'
+export { codes, reasons } from './codes.ts'
 export { parseEip4361, renderEip4361 } from './eip4361.ts'
-export { fromHashWasm, fromLibauth, fromSecp256k1Addon, pickRecover } from './pick-recover.ts'
+export { fromHashWasm, fromLibauth, fromSecp256k1Addon, fastestRecover } from './fastest-recover.ts'
 export { keccakWithJsSha3, recoverWithViem } from './recover.ts'
 export { requestDigest } from './request-digest.ts'
 export { lineTemplate } from './template.ts'
@@ -22,9 +22,9 @@ export type {
   HashWasmKeccak,
   LibauthWasm,
   LoadModule,
-  PickedRecover,
+  FastestRecover,
   Secp256k1Addon,
-} from './pick-recover.ts'
+} from './fastest-recover.ts'
 export type { WalletProof } from './proof.ts'
 export type { Keccak256, Recover } from './recover.ts'
 export type { RequestedGrant } from './request-digest.ts'

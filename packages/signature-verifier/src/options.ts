@@ -1,6 +1,13 @@
-import { knownOptions, systemClock, type Clock, type FairQueue, type OptionNames } from '@gatewright/kernel'
+import {
+  type Clock,
+  type FairQueue,
+  integerOption,
+  knownOptions,
+  type OptionNames,
+  systemClock,
+} from '@gatewright/kernel'
 import { CHALLENGE_OPTIONS, type ChallengeOptions } from './challenge.ts'
-import { checkedQueue, checkedInteger } from './check.ts'
+import { checkedQueue } from './check.ts'
 import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
 import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
@@ -30,7 +37,7 @@ export interface VerifierOptions {
   readonly templates?: readonly Template[]
   /** Default: pure JS through viem. */
   readonly recover?: Recover
-  /** Default: pure JS through js-sha3. `pickRecover` gives a faster one with `recover`. */
+  /** Default: pure JS through js-sha3. `fastestRecover` gives a faster one with `recover`. */
   readonly keccak256?: Keccak256
   /** Bounds on signature checks, so that a flood of bad ones cannot starve the event loop. */
   readonly recoveries?: RecoveryLimits
@@ -120,7 +127,7 @@ function checkedChallenges(
   return {
     storage,
     templates: new Set(templates),
-    ttlMs: checkedInteger('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
+    ttlMs: integerOption('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
   }
 }
 
@@ -163,8 +170,8 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
     ),
     domain:
       domain === undefined ? undefined : checkedText('domain', domain, /^[^\s/@]{1,255}$/, 'an authority'),
-    windowMs: checkedInteger('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
-    skewMs: checkedInteger('skewMs', options.skewMs ?? 60_000, 0, 600_000),
+    windowMs: integerOption('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
+    skewMs: integerOption('skewMs', options.skewMs ?? 60_000, 0, 600_000),
     ...{ nonces, clock, recover, keccak256, templates },
     rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
     recoveryQueue: checkedQueue(

@@ -5,7 +5,7 @@ import { loadViem } from './viem.ts'
 /**
  * Recovers the public key that made a signature: 65 bytes, uncompressed, from a 32-byte hash and the 64-byte
  * compact signature (r and s in range, s low: checked before). Undefined when no key fits. Pluggable, because this
- * one step is nearly all of the cost of a proof: `pickRecover` finds faster ones.
+ * one step is nearly all of the cost of a proof: `fastestRecover` finds faster ones.
  */
 export type Recover = (
   hash: Uint8Array,

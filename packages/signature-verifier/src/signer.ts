@@ -18,7 +18,7 @@ export interface Question {
   readonly options: CheckedOptions
   readonly statement: Statement
   readonly texts: Texts
-  readonly addressClass: string | undefined
+  readonly addressBucket: string | undefined
 }
 
 /**
@@ -29,13 +29,13 @@ export interface Question {
  * Denials: `invalid_signature`, `rate_limited`. Faults: see `Verifier.verify`.
  */
 export function findSigner(question: Question): Signer | ProofDenial | Promise<Signer | ProofDenial> {
-  const { options, statement, addressClass } = question
+  const { options, statement, addressBucket } = question
   const unwrapped = unwrapSignature(statement.signature)
   if (!unwrapped) return invalidSignature('malformed ERC-6492 wrapper, or one inside another')
   const ecdsa = readEcdsa(unwrapped.signature)
   // What is no ECDSA signature at all costs no recovery.
   if (!ecdsa) return contractSigner(question, unwrapped)
-  const text = runQueued(options.recoveryQueue, addressClass, signedByKey, { question, ecdsa })
+  const text = runQueued(options.recoveryQueue, addressBucket, signedByKey, { question, ecdsa })
   if (text instanceof Promise) return text.then(found => signerOf(question, unwrapped, found))
   return signerOf(question, unwrapped, text)
 }
@@ -76,7 +76,7 @@ async function contractSigner(
   question: Question,
   unwrapped: UnwrappedSignature,
 ): Promise<Signer | ProofDenial> {
-  const { options, statement, texts, addressClass } = question
+  const { options, statement, texts, addressBucket } = question
   const { contracts, keccak256 } = options
   const { address } = statement
   if (!contracts) return invalidSignature('not signed by this key')
@@ -88,7 +88,7 @@ async function contractSigner(
   const byKey = await beginsWithKeySignature(question, hash, unwrapped.signature)
   if (byKey === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (byKey) return invalidSignature('signed by this key, in a form that is not accepted')
-  const stands = await contracts.standsBy({ chainId, wallet: address, hash, unwrapped, addressClass })
+  const stands = await contracts.standsBy({ chainId, wallet: address, hash, unwrapped, addressBucket })
   if (stands === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (!stands) return invalidSignature('not signed by this key, nor by a contract wallet')
   return { principal: `eip155:${chainId}:${address}`, text }
@@ -99,7 +99,7 @@ async function contractSigner(
  * bytes behind it. The code of an account (EIP-7702) may take that form, and must not make another principal of it.
  */
 async function beginsWithKeySignature(
-  { options, statement, addressClass }: Question,
+  { options, statement, addressBucket }: Question,
   hash: Uint8Array,
   signature: Uint8Array,
 ): Promise<boolean | typeof REFUSED> {
@@ -108,7 +108,7 @@ async function beginsWithKeySignature(
     isSignedBy(statement.address, options, hash, { compact, yParity: 1 })
   for (const compact of leadingSignatures(signature)) {
     // Two recoveries a turn at most, as for every other proof.
-    const found = await runQueued(options.recoveryQueue, addressClass, signedWithEitherParity, compact)
+    const found = await runQueued(options.recoveryQueue, addressBucket, signedWithEitherParity, compact)
     if (found) return found
   }
   return false

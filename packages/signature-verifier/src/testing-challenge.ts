@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { GRACE_MS } from '@gatewright/kernel'
 import {
-  type HurtStorage,
+  type FaultyStorage,
   isStoreFault,
   openedTests,
   race,
@@ -115,13 +115,13 @@ export function challengeStorageContract(
 }
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export type HurtChallengeStorage = HurtStorage<ChallengeStorage>
+export type FaultyChallengeStorage = FaultyStorage<ChallengeStorage>
 
 /** The faults of challenges: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function challengeStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtChallengeStorage>,
+  open: () => Promise<FaultyChallengeStorage>,
 ): void {
   const test = openedTests(runner, open)
 

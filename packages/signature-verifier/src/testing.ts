@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { GRACE_MS } from '@gatewright/kernel'
 import {
-  type HurtStorage,
+  type FaultyStorage,
   isStoreFault,
   openedTests,
   race,
@@ -123,13 +123,13 @@ export function nonceStorageContract(
 }
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export type HurtNonceStorage = HurtStorage<NonceStorage>
+export type FaultyNonceStorage = FaultyStorage<NonceStorage>
 
 /** The faults of `NonceStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function nonceStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtNonceStorage>,
+  open: () => Promise<FaultyNonceStorage>,
 ): void {
   const test = openedTests(runner, open)
 
@@ -151,4 +151,4 @@ export function nonceStorageFaults(
 }
 
 export { challengeStorageContract, challengeStorageFaults } from './testing-challenge.ts'
-export type { ChallengeStorageUnderTest, HurtChallengeStorage } from './testing-challenge.ts'
+export type { ChallengeStorageUnderTest, FaultyChallengeStorage } from './testing-challenge.ts'

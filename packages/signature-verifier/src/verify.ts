@@ -35,7 +35,7 @@ export interface ProofContext {
    * served class by class in turn, and over the cap the class with most of them waiting gets the 429, not its
    * neighbours. Without it all callers count as one.
    */
-  readonly addressClass?: string | undefined
+  readonly addressBucket?: string | undefined
 }
 
 /** Decides wallet proofs. */
@@ -92,12 +92,12 @@ async function verify(
   const mistimed = checkTimes(statement, started, options)
   if (mistimed) return mistimed
   // Before anything is hashed: what a flood sends beyond its share costs no more than reading it.
-  if (isClassFull(options.recoveryQueue, context.addressClass)) return rateLimited(RETRY_AFTER_SECONDS)
+  if (isClassFull(options.recoveryQueue, context.addressBucket)) return rateLimited(RETRY_AFTER_SECONDS)
   const misspelt = checkChecksum(statement, options.keccak256)
   if (misspelt) return misspelt
   const texts = textsOf(options, statement, started)
   if ('ok' in texts) return texts
-  const found = findSigner({ options, statement, texts, addressClass: context.addressClass })
+  const found = findSigner({ options, statement, texts, addressBucket: context.addressBucket })
   const signer = found instanceof Promise ? await found : found
   if ('ok' in signer) return signer
   // Finding the signer may have waited: what ended meanwhile is over.

@@ -4,7 +4,7 @@ import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { hurtPostgres } from '../../harness/hurt.ts'
+import { faultyPostgres } from '../../harness/faulty.ts'
 import { faultProxy } from '../../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import {
@@ -151,7 +151,7 @@ void t.test('fails every call of a statement whose answer never came, and repeat
 })
 
 void t.test('fails every call of a statement whose answer cannot be read', async t => {
-  const { healthy, malformed, close } = await hurtPostgres(migrate)
+  const { healthy, malformed, close } = await faultyPostgres(migrate)
   t.teardown(close)
   const { storage, carried } = watch(malformed)
   const begun = await Promise.allSettled(keys(4).map(key => storage.begin(key, 'f', LEASE, NOW)))

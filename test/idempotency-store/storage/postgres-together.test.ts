@@ -1,7 +1,7 @@
 import type { Begun, Ending } from '@gatewright/idempotency-store'
 import { postgresStorage } from '@gatewright/idempotency-store/postgres'
 import { GRACE_MS } from '@gatewright/kernel'
-import { confined } from '@gatewright/kernel/sql'
+import { withinTransactionScope } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 import {
@@ -197,7 +197,7 @@ void t.test('gives each call a statement of its own in a transaction, and where 
 void t.test('refuses a call from within a transaction of the same client, and only that one', async t => {
   const { db, storage, carried } = await openHost(t)
   const outside = storage.begin('first', 'f', LEASE, NOW)
-  const inside = confined(db, async () =>
+  const inside = withinTransactionScope(db, async () =>
     Promise.allSettled([storage.begin('inside', 'f', LEASE, NOW), storage.end('inside', NOW, done(''), NOW)]),
   )
   const others = beginAll(storage, keys(3))

@@ -2,7 +2,7 @@ import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewrigh
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
-import { hurtPostgres } from '../../harness/hurt.ts'
+import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
@@ -12,7 +12,7 @@ idempotencyStorageContract(runner, 'Postgres', async () => {
 })
 
 idempotencyStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   return {
     healthy: postgresStorage(healthy),
     cutBefore: postgresStorage(cutBefore),

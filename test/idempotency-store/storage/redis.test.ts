@@ -4,7 +4,7 @@ import type { Fault } from '@gatewright/kernel'
 import { fromNodeRedis, type RedisClient } from '@gatewright/kernel/redis'
 import { createClient } from 'redis'
 import t, { type Test } from 'tap'
-import { hurtRedis } from '../../harness/hurt.ts'
+import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { startRedis } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
@@ -39,7 +39,7 @@ idempotencyStorageContract(runner, 'Redis before 7.0 with shared commands', asyn
 })
 
 idempotencyStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
     healthy: redisStorage(healthy),
     cutBefore: redisStorage(cutBefore),

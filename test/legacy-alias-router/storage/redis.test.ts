@@ -1,7 +1,7 @@
 import { redisStorage } from '@gatewright/legacy-alias-router/redis'
 import { aliasUsageStorageContract, aliasUsageStorageFaults } from '@gatewright/legacy-alias-router/testing'
 import t from 'tap'
-import { hurtRedis } from '../../harness/hurt.ts'
+import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 
@@ -13,7 +13,7 @@ aliasUsageStorageContract(runner, 'Redis', async () => {
 })
 
 aliasUsageStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
     healthy: redisStorage(healthy, { prefix }),
     cutBefore: redisStorage(cutBefore, { prefix }),

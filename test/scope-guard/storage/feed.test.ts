@@ -10,7 +10,7 @@ import { revocationFeedContract } from '@gatewright/scope-guard/testing'
 import pg from 'pg'
 import { createClient } from 'redis'
 import t from 'tap'
-import { hurtPostgres, hurtRedis } from '../../harness/hurt.ts'
+import { faultyPostgres, faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
 
@@ -156,7 +156,7 @@ t.test('a revocation that cannot be read is a fault, never skipped', async t => 
 })
 
 t.test('throws a fault when Redis is cut or talks nonsense', async t => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   t.teardown(close)
   const prefix = `{${uniqueName()}}:`
   await appendRedis(healthy, prefix, ENTRY)
@@ -166,7 +166,7 @@ t.test('throws a fault when Redis is cut or talks nonsense', async t => {
 })
 
 t.test('throws a fault when Postgres is cut or talks nonsense', async t => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(createTable)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(createTable)
   t.teardown(close)
   await appendSql(healthy, ENTRY)
   for (const client of [cutBefore, cutAfter, malformed]) {

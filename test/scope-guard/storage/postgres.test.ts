@@ -1,7 +1,7 @@
 import { migrate, postgresStorage } from '@gatewright/scope-guard/postgres'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { hurtPostgres } from '../../harness/hurt.ts'
+import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
@@ -11,7 +11,7 @@ spendStorageContract(runner, 'Postgres', async () => {
 })
 
 spendStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   return {
     healthy: postgresStorage(healthy),
     cutBefore: postgresStorage(cutBefore),

@@ -1,7 +1,7 @@
 import { redisStorage } from '@gatewright/scope-guard/redis'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
-import { hurtRedis } from '../../harness/hurt.ts'
+import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 
@@ -11,7 +11,7 @@ spendStorageContract(runner, 'Redis', async () => {
 })
 
 spendStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
     healthy: redisStorage(healthy),
     cutBefore: redisStorage(cutBefore),

@@ -8,7 +8,7 @@ import {
   sessionStorageFaults,
   signingKeyStorageContract,
 } from '@gatewright/session-issuer/testing'
-import { hurtPostgres } from '../../harness/hurt.ts'
+import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
@@ -41,7 +41,7 @@ auditContract(runner, 'Postgres', async () => {
 })
 
 keyStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   const keys = (db: typeof healthy) => postgresStorage(db).keys
   return {
     ...{ healthy: keys(healthy), cutBefore: keys(cutBefore), cutAfter: keys(cutAfter) },
@@ -51,7 +51,7 @@ keyStorageFaults(runner, 'Postgres', async () => {
 })
 
 sessionStorageFaults(runner, 'Postgres', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   const sessions = (db: typeof healthy) => postgresStorage(db).sessions
   return {
     ...{ healthy: sessions(healthy), cutBefore: sessions(cutBefore), cutAfter: sessions(cutAfter) },

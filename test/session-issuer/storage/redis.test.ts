@@ -10,7 +10,7 @@ import {
   sessionStorageFaults,
 } from '@gatewright/session-issuer/testing'
 import t from 'tap'
-import { hurtRedis } from '../../harness/hurt.ts'
+import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
 import { readRedisFeed } from '../feeds.ts'
@@ -39,7 +39,7 @@ auditContract(runner, 'Redis', async () => {
 })
 
 keyStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   const keys = (client: typeof healthy) => redisStorage(client).keys
   return {
     ...{ healthy: keys(healthy), cutBefore: keys(cutBefore), cutAfter: keys(cutAfter) },
@@ -49,7 +49,7 @@ keyStorageFaults(runner, 'Redis', async () => {
 })
 
 sessionStorageFaults(runner, 'Redis', async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   const sessions = (client: typeof healthy) => redisStorage(client).sessions
   return {
     ...{ healthy: sessions(healthy), cutBefore: sessions(cutBefore), cutAfter: sessions(cutAfter) },

@@ -6,7 +6,7 @@ import {
   nonceStorageFaults,
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
-import { hurtPostgres } from '../../harness/hurt.ts'
+import { faultyPostgres } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { openPostgres } from '../../harness/stores.ts'
 
@@ -18,7 +18,7 @@ nonceStorageContract(runner, 'Postgres', open)
 challengeStorageContract(runner, 'Postgres', open)
 
 const hurt = async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtPostgres(migrate)
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(migrate)
   return {
     healthy: postgresStorage(healthy),
     cutBefore: postgresStorage(cutBefore),

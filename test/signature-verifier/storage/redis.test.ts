@@ -6,7 +6,7 @@ import {
   nonceStorageFaults,
 } from '@gatewright/signature-verifier/testing'
 import t from 'tap'
-import { hurtRedis } from '../../harness/hurt.ts'
+import { faultyRedis } from '../../harness/faulty.ts'
 import { runner } from '../../harness/runner.ts'
 import { redisService } from '../../harness/services.ts'
 import { openRedis, uniqueName } from '../../harness/stores.ts'
@@ -19,7 +19,7 @@ nonceStorageContract(runner, 'Redis', open)
 challengeStorageContract(runner, 'Redis', open)
 
 const hurt = async () => {
-  const { healthy, cutBefore, cutAfter, malformed, close } = await hurtRedis()
+  const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   return {
     healthy: redisStorage(healthy),
     cutBefore: redisStorage(cutBefore),

@@ -1,10 +1,11 @@
 import {
+  type EpochMs,
   Fault,
   GRACE_MS,
+  integerOption,
   knownOptions,
-  warnMemoryStorage,
-  type EpochMs,
   type OptionNames,
+  warnMemoryStorage,
 } from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
 
@@ -31,9 +32,7 @@ interface Held {
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): IdempotencyStorage {
   const { capacity = 10_000 } = knownOptions('memoryStorage', options, OPTIONS)
-  if (!Number.isSafeInteger(capacity) || capacity < 1) {
-    throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
-  }
+  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('IdempotencyStorage')
   const records = new Map<string, Held>()
 

@@ -1,5 +1,11 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
-import { refuseConfined, rows, toText, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'
+import {
+  assertOutsideTransactionScope,
+  rows,
+  toText,
+  type SqlClient,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
 import { gather } from './gather.ts'
 import { COLUMNS, takeable, TAKE_OR_RETURN, type SqlVerbs } from './statements.ts'
 
@@ -108,11 +114,11 @@ export function verbsTogether(db: SqlClient, table: string, alone: SqlVerbs): Sq
   // Asked here, because the statement may be sent from within another call.
   return {
     begin(values) {
-      refuseConfined(db)
+      assertOutsideTransactionScope(db)
       return begin(values)
     },
     end(values) {
-      refuseConfined(db)
+      assertOutsideTransactionScope(db)
       return (values[3]?.length ?? 0) > LONGEST_TOGETHER ? alone.end(values) : end(values)
     },
     collect: alone.collect,

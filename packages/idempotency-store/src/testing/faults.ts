@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
-import { type HurtStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
+import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { DAY, LEASE, NOW, started } from './support.ts'
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export type HurtIdempotencyStorage = HurtStorage<IdempotencyStorage>
+export type FaultyIdempotencyStorage = FaultyStorage<IdempotencyStorage>
 
 /** The faults of `IdempotencyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function idempotencyStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtIdempotencyStorage>,
+  open: () => Promise<FaultyIdempotencyStorage>,
 ): void {
   const test = openedTests(runner, open)
   const DONE = { state: 'done', answer: '{}', expiresAt: NOW + DAY } as const

@@ -1,5 +1,5 @@
 export { rows, toInteger, toText } from './client.ts'
-export { confined, refuseConfined } from './confine.ts'
+export { withinTransactionScope, assertOutsideTransactionScope } from './transaction-scope.ts'
 export { checkedPrefix, DEFAULT_PREFIX } from '../prefix.ts'
 export { migrate, readVersions } from './migrate.ts'
 export { fromPgPool } from './pg.ts'

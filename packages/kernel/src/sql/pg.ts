@@ -1,7 +1,7 @@
 import { keyDigest } from '../digest.ts'
 import { Fault, orFault, toFault } from '../fault.ts'
 import { knownOptions, type OptionNames } from '../options.ts'
-import { refuseConfined } from './confine.ts'
+import { assertOutsideTransactionScope } from './transaction-scope.ts'
 import { sendBatch, takesBatches } from './pg-batch.ts'
 import type { Ends } from './pg-wire.ts'
 import type { SqlClient, SqlRow, SqlTransaction, SqlTransactionOptions, SqlValue } from './client.ts'
@@ -168,12 +168,12 @@ export function fromPgPool(pool: PgPool, options: PgPoolOptions = {}): SqlClient
   const run = runner(prepare)
   const db: SqlClient = {
     async query(text, values = []) {
-      refuseConfined(db)
+      assertOutsideTransactionScope(db)
       return run.one(pool, text, values)
     },
     async transaction(work, chosen: SqlTransactionOptions = {}) {
       const { beginLate = false } = knownOptions('transaction', chosen, TRANSACTION)
-      refuseConfined(db)
+      assertOutsideTransactionScope(db)
       const connection = await orFault('postgres', () => pool.connect())
       // The pool listens on idle connections only. One that dies in use emits an error as well as failing its
       // statements, and without a listener that would end the process.

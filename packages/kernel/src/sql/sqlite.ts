@@ -1,5 +1,5 @@
 import { orFault } from '../fault.ts'
-import { refuseConfined } from './confine.ts'
+import { assertOutsideTransactionScope } from './transaction-scope.ts'
 import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './client.ts'
 
 interface SqliteStatement {
@@ -62,13 +62,13 @@ export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): Sql
 
   const db: SqlClient = {
     async query(text, values = []) {
-      refuseConfined(db)
+      assertOutsideTransactionScope(db)
       return read && /^\s*select\b/i.test(text)
         ? orFault('sqlite', async () => read(text, values))
         : inTurn(() => orFault('sqlite', async () => write(text, values)))
     },
     async transaction(work) {
-      refuseConfined(db)
+      assertOutsideTransactionScope(db)
       return inTurn(async () => {
         let open = true
         const tx: SqlQueries = {

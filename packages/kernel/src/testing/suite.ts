@@ -3,7 +3,7 @@ import { Fault } from '../fault.ts'
 import type { TestRunner } from './runner.ts'
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export interface HurtStorage<Storage> {
+export interface FaultyStorage<Storage> {
   readonly healthy: Storage
   /** The connection dies before the store sees the request. */
   readonly cutBefore: Storage

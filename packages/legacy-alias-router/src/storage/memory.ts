@@ -1,4 +1,11 @@
-import { Fault, knownOptions, warnMemoryStorage, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import {
+  type EpochMs,
+  Fault,
+  integerOption,
+  knownOptions,
+  type OptionNames,
+  warnMemoryStorage,
+} from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageKey, AliasUsageStorage } from './port.ts'
 
 /** Options of `memoryStorage`. */
@@ -15,9 +22,7 @@ const keyOf = ({ alias, principal }: AliasUsageKey): string => `${alias}\n${prin
 /** Usage of one process, gone when it ends. For tests and single-process tools. */
 export function memoryStorage(options: MemoryStorageOptions = {}): AliasUsageStorage {
   const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
-  if (!Number.isSafeInteger(capacity) || capacity < 1) {
-    throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
-  }
+  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('AliasUsageStorage')
   const held = new Map<string, AliasUsage>()
   const writers = new Map<string, { sequence: number; seenAt: EpochMs }>()

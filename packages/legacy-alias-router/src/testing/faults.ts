@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { type HurtStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
+import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
 import type { AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export type HurtAliasUsageStorage = HurtStorage<AliasUsageStorage>
+export type FaultyAliasUsageStorage = FaultyStorage<AliasUsageStorage>
 
 /** The faults of `AliasUsageStorage`: a dead or nonsensical store is a `Fault`, and sending again counts once. */
 export function aliasUsageStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtAliasUsageStorage>,
+  open: () => Promise<FaultyAliasUsageStorage>,
 ): void {
   const test = openedTests(runner, open)
   const batchOf = (alias: string) => ({ writer: randomUUID(), sequence: 1, rows: [use(`${alias}x`, 'key')] })

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
-import { pickRecover } from '@gatewright/signature-verifier'
+import { fastestRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
 import { startChores, type Chore, type RunningChores } from './background.ts'
 import type { ChainReader } from '../chain/reader.ts'
@@ -123,7 +123,7 @@ async function hostContainer(
   container.bind(token.BACKEND, () => stores.backend)
   container.bind(token.SECRETS, () => stores.secrets)
   if (clock) container.bind(token.CLOCK, () => clock)
-  const recovery = await pickRecover()
+  const recovery = await fastestRecover()
   container.bind(token.RECOVERY, () => recovery)
   container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
   container.bind(token.READERS, () => chainReaders(config))

@@ -7,7 +7,7 @@ import {
   createVerifier,
   keccakWithJsSha3,
   recoverWithViem,
-  type PickedRecover,
+  type FastestRecover,
   type RpcClient,
   type Verifier,
 } from '@gatewright/signature-verifier'
@@ -67,7 +67,7 @@ export const ENDINGS: Key<PayinEndings> = service('endings', get =>
 )
 
 /** How signatures are recovered; pure JS unless the caller picks a faster one. */
-export const RECOVERY: Key<Pick<PickedRecover, 'recover' | 'keccak256'>> = service('recovery', () => ({
+export const RECOVERY: Key<Pick<FastestRecover, 'recover' | 'keccak256'>> = service('recovery', () => ({
   recover: recoverWithViem,
   keccak256: keccakWithJsSha3,
 }))

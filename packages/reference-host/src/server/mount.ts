@@ -1,5 +1,4 @@
 import {
-  addressClass,
   gate,
   type Entry,
   type GuardedRule,
@@ -10,6 +9,7 @@ import {
 } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
 import { allow, type Verdict } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SpendStorage } from '@gatewright/scope-guard'
@@ -156,8 +156,8 @@ async function admit(
   const { id, limit, surface } = operation
   if (requireHttps && !facts.secure && surface !== 'public') return httpsRequired
   let limited: Verdict<readonly HeaderField[]> = allow([])
-  if (limit === 'bootstrap') limited = await limits.bootstrap(addressClass(facts.address))
-  else if (limit === 'document') limited = await limits.document(`${id} ${addressClass(facts.address)}`)
+  if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
+  else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
   // By lineage: a key that rotates itself gets no fresh bucket.
   else if (limit === 'mint' && caller)
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)

@@ -1,16 +1,16 @@
 import {
+  type Clock,
   createFairQueue,
   Fault,
+  integerOption,
   knownOptions,
   REFUSED,
   runQueued,
   systemClock,
-  type Clock,
 } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
-import { addressBucket } from '../address.ts'
+import { addressBucket } from '@gatewright/kernel/address'
 import type { GuardDenial } from '../codes.ts'
-import { integer } from '../integer.ts'
 import { createFailureBudget, FAILURE_OPTIONS, type FailureOptions } from './failures.ts'
 
 /**
@@ -51,9 +51,9 @@ export function createFailureLimit(
   if (options === 'off') return { admit: (_, check) => check(), charge: async () => {} }
   knownOptions('createFailureLimit', options, FAILURE_OPTIONS)
   const budget = createFailureBudget(name, options, clock)
-  const waiting = integer('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
+  const waiting = integerOption('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
   const perAddress = options.waitingPerAddress ?? Math.min(256, waiting)
-  const waitingPerClass = integer('failedCredentials.waitingPerAddress', perAddress, 1, waiting)
+  const waitingPerClass = integerOption('failedCredentials.waitingPerAddress', perAddress, 1, waiting)
   const unbounded = { waiting: Infinity, waitingPerClass: Infinity }
   const normal = createFairQueue({ atOnce: AT_ONCE, turnMs: Infinity, ...unbounded })
   const lane = createFairQueue({ atOnce: AT_ONCE_IN_LANE, turnMs: 1, waiting, waitingPerClass })

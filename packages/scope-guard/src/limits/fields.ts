@@ -1,7 +1,5 @@
-import type { HeaderFields } from '../codes.ts'
+import type { HeaderField } from '@gatewright/kernel'
 import type { LimitOptions } from './options.ts'
-
-type HeaderField = HeaderFields[number]
 
 /** How one limit stands after a request. */
 export interface LimitState {
@@ -24,7 +22,7 @@ export function policyField(
  * The `RateLimit-Policy` and `RateLimit` fields: structured-field lists with one item per limit
  * (draft-ietf-httpapi-ratelimit-headers).
  */
-export function rateLimitFields(policy: HeaderField, states: readonly LimitState[]): HeaderFields {
+export function rateLimitFields(policy: HeaderField, states: readonly LimitState[]): readonly HeaderField[] {
   let current = ''
   for (let index = 0; index < states.length; index++) {
     const { name, remaining, resetSeconds } = states[index] as LimitState

@@ -1,6 +1,5 @@
-import { keyDigest, type Rule, type Session } from '@gatewright/kernel'
-import { addressBucket } from '../address.ts'
-import type { HeaderFields } from '../codes.ts'
+import { keyDigest, type Rule, type Session, type HeaderField } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
 import { policyField, type LimitState } from './fields.ts'
 import { createLimiter, takeWithFallback, type LimitAnswer, type Limiter } from './limiter.ts'
 import type { LimitOptions } from './options.ts'
@@ -15,7 +14,7 @@ export interface LimitsAnswer {
 /** The limits that bind one rule, in the order they were configured. */
 export interface RuleLimits {
   /** The `RateLimit-Policy` field. */
-  readonly policy: HeaderFields[number]
+  readonly policy: HeaderField
   /**
    * Takes one point from every bucket at once: with a shared store, one round trip. When one refuses, the others
    * give theirs back, best effort. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.

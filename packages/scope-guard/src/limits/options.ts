@@ -1,3 +1,4 @@
+import { integerOption } from '@gatewright/kernel'
 import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import type { OptionNames } from '@gatewright/kernel'
 
@@ -74,11 +75,8 @@ export function checkedLimit(options: LimitOptions): LimitOptions {
     storeTimeoutMs: [storeTimeoutMs, 60_000],
     localPoints: [localPoints, 1_000_000_000],
   } as const
-  for (const [option, [value, most]] of Object.entries(bounds)) {
-    if (!Number.isSafeInteger(value) || value < 1 || value > most) {
-      throw new TypeError(`limit ${name}: ${option} must be an integer of 1 to ${most}, not ${String(value)}`)
-    }
-  }
+  for (const [option, [value, most]] of Object.entries(bounds))
+    integerOption(`limit ${name}: ${option}`, value, 1, most)
   if (!BUCKETS.includes(per)) {
     throw new TypeError(
       `limit ${name}: per must be key, session, account or address, not ${JSON.stringify(per)}`,

@@ -1,6 +1,6 @@
-import { allow, knownOptions, type Verdict } from '@gatewright/kernel'
+import { allow, knownOptions, type Verdict, type HeaderField } from '@gatewright/kernel'
 import { rateLimited } from '../access.ts'
-import type { GuardDenial, HeaderFields } from '../codes.ts'
+import type { GuardDenial } from '../codes.ts'
 import { policyField, rateLimitFields } from './fields.ts'
 import { createLimiter, takeWithFallback } from './limiter.ts'
 import { LIMIT_OPTIONS, type LimitOptions } from './options.ts'
@@ -12,7 +12,7 @@ export interface RateLimit {
    * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. With `localPoints` this process counts
    * while the store is down.
    */
-  take(bucket: string): Promise<Verdict<HeaderFields, GuardDenial>>
+  take(bucket: string): Promise<Verdict<readonly HeaderField[], GuardDenial>>
 }
 
 const { per: _per, classes: _classes, ...OPTIONS } = LIMIT_OPTIONS

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { addressMatcher } from '../address.ts'
+import { addressMatcher } from '@gatewright/kernel/address'
 import type { GuardRule } from '../codes.ts'
 import { operationMatcher } from './operations.ts'
 import type { Policy, StoredPolicy } from './policy.ts'

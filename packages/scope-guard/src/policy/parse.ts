@@ -1,6 +1,5 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import ipaddr from 'ipaddr.js'
-import { isAddress } from '../address.ts'
+import { isAddressBlock } from '@gatewright/kernel/address'
 import { deny, type PolicyDenial } from '../codes.ts'
 import type { Policy, Window } from './policy.ts'
 
@@ -65,7 +64,7 @@ const pattern = must(
 const operations = listOf(pattern)
 const address = must(
   'must be an IP address or a CIDR block',
-  v => typeof v === 'string' && v.length <= 50 && (ipaddr.isValidCIDR(v) || isAddress(v)),
+  v => typeof v === 'string' && v.length <= 50 && isAddressBlock(v),
 )
 
 const limitMembers = objectOf({

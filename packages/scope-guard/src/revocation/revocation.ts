@@ -1,4 +1,4 @@
-import { knownOptions, type Clock, type Session, type OptionNames } from '@gatewright/kernel'
+import { type Clock, integerOption, knownOptions, type OptionNames, type Session } from '@gatewright/kernel'
 import type { RevocationFeed } from '../storage/feed-port.ts'
 import { withinTime } from '../timeout.ts'
 import { followFeed } from './follower.ts'
@@ -56,15 +56,6 @@ export interface Revocation {
 
 const done = async (): Promise<void> => undefined
 
-function integer(option: string, value: number, least: number, most: number): number {
-  if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw new TypeError(
-      `revocation.${option} must be an integer of ${least} to ${most}, not ${String(value)}`,
-    )
-  }
-  return value
-}
-
 /** Makes the check of one mode. Throws a `TypeError` for a wrong option. */
 export function createRevocation(options: RevocationOptions, clock: Clock, timeoutMs: number): Revocation {
   if (options.mode === 'off') return { isActive: async () => true, start: done, stop: done }
@@ -77,8 +68,13 @@ export function createRevocation(options: RevocationOptions, clock: Clock, timeo
       return live
     })
   if (options.mode === 'strict') return { isActive: ask, start: done, stop: done }
-  const boundMs = integer('boundMs', options.boundMs ?? 1000, 100, 60_000)
-  const pollMs = integer('pollMs', options.pollMs ?? Math.floor(boundMs / 4), 10, Math.floor(boundMs / 2))
+  const boundMs = integerOption('revocation.boundMs', options.boundMs ?? 1000, 100, 60_000)
+  const pollMs = integerOption(
+    'revocation.pollMs',
+    options.pollMs ?? Math.floor(boundMs / 4),
+    10,
+    Math.floor(boundMs / 2),
+  )
   const monotonic = options.monotonic ?? performance
   const follower = followFeed({ feed: options.feed, boundMs, pollMs, clock, monotonic })
   return {

@@ -1,11 +1,12 @@
 export { memoryRevocationFeed } from './memory-feed.ts'
 import {
+  type EpochMs,
   Fault,
   GRACE_MS,
+  integerOption,
   knownOptions,
-  warnMemoryStorage,
-  type EpochMs,
   type OptionNames,
+  warnMemoryStorage,
 } from '@gatewright/kernel'
 import type { SpendItem, SpendStorage } from './port.ts'
 
@@ -35,9 +36,7 @@ const sameParts = (a: readonly Part[], b: readonly Part[]): boolean =>
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage {
   const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
-  if (!Number.isSafeInteger(capacity) || capacity < 1) {
-    throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
-  }
+  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('SpendStorage')
   const counters = new Map<string, Counter>()
   const holds = new Map<string, readonly Part[]>()

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { type HurtStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
+import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
 import type { SpendItem, SpendStorage } from '../storage/port.ts'
 
 const NOW = 1_767_225_600_000
 
 /** An adapter whose connection to the store can be hurt, for stores that have one. */
-export type HurtSpendStorage = HurtStorage<SpendStorage>
+export type FaultySpendStorage = FaultyStorage<SpendStorage>
 
 /** The faults of `SpendStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
 export function spendStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtSpendStorage>,
+  open: () => Promise<FaultySpendStorage>,
 ): void {
   const test = openedTests(runner, open)
   const items: readonly SpendItem[] = [

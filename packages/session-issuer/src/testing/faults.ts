@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { type HurtStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
+import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
 import { keyRecord, sessionRecord, write } from './records.ts'
 
@@ -8,7 +8,7 @@ import { keyRecord, sessionRecord, write } from './records.ts'
 export function keyStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtStorage<KeyStorage>>,
+  open: () => Promise<FaultyStorage<KeyStorage>>,
 ): void {
   const test = openedTests(runner, open)
 
@@ -41,7 +41,7 @@ export function keyStorageFaults(
 export function sessionStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<HurtStorage<SessionStorage>>,
+  open: () => Promise<FaultyStorage<SessionStorage>>,
 ): void {
   const test = openedTests(runner, open)
 

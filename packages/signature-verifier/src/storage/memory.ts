@@ -1,10 +1,11 @@
 import {
+  type EpochMs,
   Fault,
   GRACE_MS,
+  integerOption,
   knownOptions,
-  warnMemoryStorage,
-  type EpochMs,
   type OptionNames,
+  warnMemoryStorage,
 } from '@gatewright/kernel'
 import type { ChallengeStorage } from './port.ts'
 
@@ -56,9 +57,7 @@ function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): 
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): ChallengeStorage {
   const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
-  if (!Number.isSafeInteger(capacity) || capacity < 1) {
-    throw new TypeError(`capacity must be an integer of at least 1, not ${String(capacity)}`)
-  }
+  integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('NonceStorage')
   const nonces: BoundedKeys = { capacity, ends: new Map(), earliest: -Infinity }
   const challenges: BoundedKeys = { capacity, ends: new Map(), earliest: -Infinity }

@@ -1,5 +1,5 @@
 import { allow, missingScopes } from '@gatewright/kernel'
-import { addressClass } from '@gatewright/http'
+import { addressBucket } from '@gatewright/kernel/address'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
@@ -79,7 +79,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       if (!sessionPolicy.ok) return sessionPolicy
 
       const proven = await verifier.verify(body, {
-        addressClass: addressClass(facts.address),
+        addressBucket: addressBucket(facts.address),
         ...requested(body),
       })
       if (!proven.ok) return proven

@@ -7,7 +7,7 @@ import { deny, type HostDenial, type HostRule } from '../../server/codes.ts'
 /** Who asks for an address of a pay-in's own. */
 export interface AddressRequest {
   readonly accountId: string
-  /** The class of the client's address (`addressClass`), so that many free accounts of one client share a budget. */
+  /** The class of the client's address (`addressBucket`), so that many free accounts of one client share a budget. */
   readonly clientClass: string
   readonly now: EpochMs
 }

@@ -1,4 +1,4 @@
-import { addressClass } from '@gatewright/http'
+import { addressBucket } from '@gatewright/kernel/address'
 import { allow, Fault, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
@@ -73,7 +73,7 @@ export async function requestPayin(
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
   // Behind the hold: others wait for whoever takes an address, so that one must not wait for a cap any more.
-  const request = { accountId, clientClass: addressClass(facts.address), now }
+  const request = { accountId, clientClass: addressBucket(facts.address), now }
   const payment = { amountCents, payFrom: body.payFrom, request }
   const payTo =
     method === 'onchain' && receiver.value !== null

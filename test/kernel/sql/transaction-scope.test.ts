@@ -1,4 +1,4 @@
-import { confined, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { withinTransactionScope, rows, type SqlClient } from '@gatewright/kernel/sql'
 import t from 'tap'
 import { openPostgres, openSqlite, type Connections } from '../../harness/stores.ts'
 
@@ -17,7 +17,7 @@ for (const [name, open] of Object.entries(stores)) {
     t.teardown(close)
     const db = connections[0] as SqlClient
     await db.transaction(tx =>
-      confined(db, async () => {
+      withinTransactionScope(db, async () => {
         await rows(tx, 'insert into notes values (1)')
         await t.rejects(rows(db, 'insert into notes values (2)'), refused)
         await t.rejects(rows(db, 'select * from notes'), refused)
@@ -45,7 +45,7 @@ for (const [name, open] of Object.entries(stores)) {
     // As a server would: the other request comes in from outside of the confined work.
     const arrives = new Promise<void>(resolve => setImmediate(() => (request(), resolve())))
     await db.transaction(tx =>
-      confined(db, async () => {
+      withinTransactionScope(db, async () => {
         await arrives
         await rows(tx, 'insert into notes values (1)')
       }),
@@ -62,7 +62,7 @@ for (const [name, open] of Object.entries(stores)) {
       const db = connections[0] as SqlClient
       for (const fails of [false, true]) {
         let later: (() => Promise<unknown>) | undefined
-        const work = confined(db, async () => {
+        const work = withinTransactionScope(db, async () => {
           let go = (): void => {}
           const waiting = new Promise<void>(resolve => (go = resolve)).then(() =>
             rows(db, 'select id from notes'),
@@ -81,5 +81,5 @@ t.test('work confined to one database may use another', async t => {
   const [one, two] = await Promise.all([openSqlite(1, table), openSqlite(1, table)])
   t.teardown(() => Promise.all([one.close(), two.close()]))
   const [confining, other] = [one.connections[0] as SqlClient, two.connections[0] as SqlClient]
-  t.same(await confined(confining, () => rows(other, 'select id from notes')), [])
+  t.same(await withinTransactionScope(confining, () => rows(other, 'select id from notes')), [])
 })

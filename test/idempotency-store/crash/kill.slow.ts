@@ -11,7 +11,7 @@ import { startHost, type Mode, type Outcome } from './host.ts'
 import { NO_STEPS, openStore, prepare, transfers, type Steps, type StoreName } from './stores.ts'
 
 const VICTIM = fileURLToPath(new URL('victim.child.js', import.meta.url))
-const LOCK_MS = 60_000
+const LEASE_MS = 60_000
 const RECOVERING = 'two-phase with recovery'
 
 /** A fresh schema or file, and what removes it. */
@@ -61,7 +61,7 @@ async function killAt(store: StoreName, mode: Mode, when: keyof Steps, step: num
   const ask = startHost(restarted, mode, clock)
   let end = await ask()
   if (!end.ok && end.code === 'request_in_progress') {
-    clock.advance(LOCK_MS)
+    clock.advance(LEASE_MS)
     end = await ask()
   }
   const repeat = await ask()

@@ -73,8 +73,8 @@ export function fromHashWasm(hasher: HashWasmKeccak): Keccak256 {
   }
 }
 
-/** What `pickRecover` found: options of `createVerifier`, and their name for the host's log. */
-export interface PickedRecover {
+/** What `fastestRecover` found: options of `createVerifier`, and their name for the host's log. */
+export interface FastestRecover {
   readonly name: 'native' | 'wasm' | 'viem'
   readonly recover: Recover
   readonly keccak256: Keccak256
@@ -109,9 +109,9 @@ const CANDIDATES: readonly {
  * build for this machine, or that gets a known answer wrong, is passed over; `name` is for the host's log.
  * Where packages cannot see each other's modules, give `load` as `specifier => import(specifier)` of your own.
  */
-export async function pickRecover(
+export async function fastestRecover(
   load: LoadModule = async specifier => import(specifier),
-): Promise<PickedRecover> {
+): Promise<FastestRecover> {
   const keccak256 = await pickKeccak(load)
   for (const { name, specifier, make } of CANDIDATES) {
     try {

@@ -14,7 +14,7 @@ let scope: AsyncLocalStorage<Confinement> | undefined
  * Runs work that may use only its own transaction of `db`: until it ends, `db` itself refuses every call made
  * from within it. On SQLite such a call would wait for ever, on Postgres it would commit by itself.
  */
-export async function confined<T>(db: SqlClient, work: () => Promise<T>): Promise<T> {
+export async function withinTransactionScope<T>(db: SqlClient, work: () => Promise<T>): Promise<T> {
   scope ??= new AsyncLocalStorage()
   const confinement: Confinement = { db }
   try {
@@ -28,7 +28,7 @@ export async function confined<T>(db: SqlClient, work: () => Promise<T>): Promis
  * Refuses a call made from within work that is confined to a transaction of `db`, with the fault
  * `ERR_OUTSIDE_TRANSACTION`. For the recipes, and for whoever sends a statement from another call than asked for it.
  */
-export function refuseConfined(db: SqlClient): void {
+export function assertOutsideTransactionScope(db: SqlClient): void {
   if (scope?.getStore()?.db !== db) return
   const message =
     'the database was used inside its own transaction: use only the tx that the handler is given'

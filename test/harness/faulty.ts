@@ -4,17 +4,17 @@ import { openPostgresPool, openRedis, uniqueName } from './stores.ts'
 import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
-export type HurtClients<Client> = Record<'healthy' | Exclude<Harm, 'none'>, Client> & {
+export type FaultyClients<Client> = Record<'healthy' | Exclude<Harm, 'none'>, Client> & {
   close(): Promise<void>
 }
 
 const HARMS = ['cutBefore', 'cutAfter', 'malformed'] as const
 
-async function hurtClients<Client>(
+async function faultyClients<Client>(
   target: string,
   rewrite: (answer: Buffer) => Buffer,
   open: (url: string) => Promise<{ client: Client; close(): Promise<unknown> }>,
-): Promise<HurtClients<Client>> {
+): Promise<FaultyClients<Client>> {
   const healthy = await open(target)
   const proxies: FaultProxy[] = []
   const hurt = await Promise.all(
@@ -38,9 +38,9 @@ async function hurtClients<Client>(
 }
 
 /** Redis: a malformed answer is a valid reply of another kind, the text PONG. */
-export async function hurtRedis(): Promise<HurtClients<RedisClient>> {
+export async function faultyRedis(): Promise<FaultyClients<RedisClient>> {
   const target = process.env['TEST_REDIS_URL'] as string
-  return hurtClients(
+  return faultyClients(
     target,
     () => Buffer.from('+PONG\r\n'),
     async url => {
@@ -51,13 +51,13 @@ export async function hurtRedis(): Promise<HurtClients<RedisClient>> {
 }
 
 /** Postgres: in a malformed answer every row (`DataRow`, type D) comes with one garbled column. */
-export async function hurtPostgres(
+export async function faultyPostgres(
   migrate: (db: SqlClient) => Promise<void>,
-): Promise<HurtClients<SqlClient>> {
+): Promise<FaultyClients<SqlClient>> {
   const schema = uniqueName()
   const setUp = await openPostgresPool(schema, 1)
   await migrate(fromPgPool(setUp))
-  const clients = await hurtClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
+  const clients = await faultyClients(process.env['TEST_POSTGRES_URL'] as string, garbleRows, async url => {
     const pool = await openPostgresPool(schema, 1, url)
     // Connects now, while the proxy is still harmless.
     await pool.query('select 1')

@@ -6,7 +6,7 @@ import {
   fromLibauth,
   fromSecp256k1Addon,
   keccakWithJsSha3,
-  pickRecover,
+  fastestRecover,
   recoverWithViem,
   type LoadModule,
   type Recover,
@@ -25,13 +25,13 @@ const only =
     if (!specifier.startsWith(wanted)) throw new Error('not installed')
     return import(specifier)
   }
-const native = await pickRecover()
-const wasm = await pickRecover(only('@bitauth'))
+const native = await fastestRecover()
+const wasm = await fastestRecover(only('@bitauth'))
 
 t.test('picks the native addon, then wasm, then viem, by what is installed', async t => {
   t.equal(native.name, 'native')
   t.equal(wasm.name, 'wasm')
-  t.same(await pickRecover(only('nothing')), {
+  t.same(await fastestRecover(only('nothing')), {
     name: 'viem',
     recover: recoverWithViem,
     keccak256: keccakWithJsSha3,
@@ -40,7 +40,7 @@ t.test('picks the native addon, then wasm, then viem, by what is installed', asy
 
 t.test('asks for the addon itself and never for the entry that falls back to elliptic', async t => {
   const asked: string[] = []
-  await pickRecover(async specifier => {
+  await fastestRecover(async specifier => {
     asked.push(specifier)
     throw new Error('not installed')
   })
@@ -60,7 +60,7 @@ t.test('passes over a module that recovers a known key wrongly or has another sh
     createKeccak: () => ({ init() {}, update() {}, digest: () => new Uint8Array(32) }),
   }
   for (const module of [liar, {}, null, { default: null }, { instantiateSecp256k1Wasm: () => ({}) }]) {
-    const picked = await pickRecover(async () => module)
+    const picked = await fastestRecover(async () => module)
     t.equal(picked.name, 'viem')
     t.equal(picked.keccak256, keccakWithJsSha3)
   }

@@ -1,0 +1,54 @@
+import ipaddr from 'ipaddr.js'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Block = readonly [address: Address, bits: number]
+
+/** Reads one whole address; an IPv4-mapped IPv6 address is IPv4. `ipaddr.js` also takes short and octal forms such as `127.1`: refused. */
+function parse(text: string): Address | undefined {
+  const usual = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+  return usual ? ipaddr.process(text) : undefined
+}
+
+/** The canonical text of an IP address; undefined for anything else. An IPv4-mapped IPv6 address is written as IPv4. */
+export function canonicalAddress(text: string): string | undefined {
+  return parse(text)?.toString()
+}
+
+/** Whether a text is an IP address or a CIDR block. */
+export function isAddressBlock(text: string): boolean {
+  return ipaddr.isValidCIDR(text) || parse(text) !== undefined
+}
+
+/**
+ * Tests addresses against blocks, which are parsed once. An absent or malformed address is in no block. Throws a `TypeError` for
+ * a block that `isAddressBlock` refuses.
+ */
+export function addressMatcher(blocks: readonly string[]): (address: string | undefined) => boolean {
+  const ranges = blocks.map(parseBlock)
+  if (ranges.length === 0) return () => false
+  return text => {
+    const address = text === undefined ? undefined : parse(text)
+    if (!address) return false
+    return ranges.some(([base, bits]) => base.kind() === address.kind() && address.match(base, bits))
+  }
+}
+
+function parseBlock(text: string): Block {
+  if (!isAddressBlock(text)) throw new TypeError(`${text} is not an IP address or a CIDR block`)
+  const [address, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : [ipaddr.parse(text), 128]
+  const mapped = address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && bits >= 96
+  if (mapped) return [(address as ipaddr.IPv6).toIPv4Address(), bits - 96]
+  return [address, Math.min(bits, address.kind() === 'ipv4' ? 32 : 128)]
+}
+
+/**
+ * The rate-limit bucket of a client address: an IPv4 address itself, an IPv6 address by its /64, because one subscriber holds at
+ * least that many. All other texts share the bucket `unknown`.
+ */
+export function addressBucket(text: string): string {
+  const address = parse(text)
+  if (!address) return 'unknown'
+  if (address.kind() === 'ipv4') return address.toString()
+  const upper = (address as ipaddr.IPv6).parts.slice(0, 4).map(part => part.toString(16))
+  return `${upper.join(':')}::/64`
+}
