@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { isSession, type Caller } from './authority.ts'
+import { isSession, type Caller } from './keys/authority.ts'
 import { randomBase62 } from './random.ts'
 import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.ts'
 import type { KeyRecord, KeyWrite } from './storage/port.ts'

@@ -1,6 +1,6 @@
 import { type Clock, integerOption, knownOptions, type OptionNames, systemClock } from '@gatewright/kernel'
-import { checkedKeyPrefix, type Environment } from './key-text.ts'
-import type { Pepper } from './peppers.ts'
+import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
+import type { Pepper } from './keys/peppers.ts'
 import type { AuditStorage } from './storage/audit-port.ts'
 import type { KeyStorage, SessionStorage } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'

@@ -7,13 +7,17 @@ import {
   systemClock,
 } from '@gatewright/kernel'
 import { CHALLENGE_OPTIONS, type ChallengeOptions } from './challenge.ts'
-import { checkedQueue } from './check.ts'
-import { contractWallets, type ContractWalletOptions, type ContractWallets } from './contract-wallet.ts'
-import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
+import { checkedQueue } from './queue-options.ts'
+import {
+  contractWallets,
+  type ContractWalletOptions,
+  type ContractWallets,
+} from './signatures/contract-wallet.ts'
+import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './signatures/recover.ts'
 import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
-import type { Template } from './template.ts'
-import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates.ts'
-import { isPlainLine } from './text.ts'
+import type { Template } from './templates/line-template.ts'
+import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates/built-in.ts'
+import { isPlainLine } from './templates/plain-text.ts'
 
 /** Options of `createVerifier`, checked once at construction (`TypeError`). */
 export interface VerifierOptions {

@@ -1,9 +1,9 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
-import type { Keccak256 } from './recover.ts'
-import { parseRfc3339 } from './rfc3339.ts'
-import { parseHex } from './signature.ts'
-import { isPlainLine, looksLikeField } from './text.ts'
+import type { Keccak256 } from './signatures/recover.ts'
+import { parseRfc3339 } from './templates/rfc3339.ts'
+import { parseHex } from './signatures/ecdsa.ts'
+import { isPlainLine, looksLikeField } from './templates/plain-text.ts'
 
 /**
  * A wallet proof as it came in: every field is hostile until read. A template of the host's own may use more

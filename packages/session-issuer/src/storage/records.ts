@@ -2,7 +2,7 @@ import { malformedReply, type Surface } from '@gatewright/kernel'
 import type { AuditEntry } from './audit-port.ts'
 import type { KeyMaker, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
-export { endOf } from '../key.ts'
+export { endOf } from '../keys/key.ts'
 
 /** A key after a use of it. */
 export function keyUsed(key: KeyRecord, { at, rehash }: KeyUse): KeyRecord {

@@ -1,8 +1,8 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { createSeal } from '../signing/seal.ts'
+import { createSeal } from '../signing/encryption.ts'
 import { parse } from './records.ts'
-import { readSigningKeys } from '../signing/read.ts'
+import { readSigningKeys } from '../signing/parse-keys.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
 
 /** Signing keys in SQL: one row per issuer, sealed, replaced against its revision in one statement. */

@@ -1,5 +1,5 @@
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import { algorithmOf } from '../signing/read.ts'
+import { algorithmOf } from '../signing/parse-keys.ts'
 import type { SigningKey, SigningKeyStorage } from './signing-port.ts'
 
 /**

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
-import { generateSigningKey } from '../signing/generate.ts'
+import { generateSigningKey } from '../signing/generate-key.ts'
 import type { SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
 import { at, NOW, wins, type UnderTest } from './suite.ts'
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { migrate as migrateRoom, readVersions, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { ChallengeStorage } from './port.ts'
-import { sqlStorage, type SqlStorageOptions } from './statements.ts'
+import { sqlStorage, type SqlStorageOptions } from './sql.ts'
 
-export type { SqlStorageOptions } from './statements.ts'
+export type { SqlStorageOptions } from './sql.ts'
 
 /**
  * Replay memory in Postgres. One statement per verb, any isolation level from READ COMMITTED up. Throws a `TypeError` for an

@@ -1,0 +1,190 @@
+import { Fault, orFault, type Clock, type EpochMs } from '@gatewright/kernel'
+import { importJWK, type CryptoKey, type JWK } from 'jose'
+import type {
+  SigningAlgorithm,
+  SigningKey,
+  SigningKeySet,
+  SigningKeyStorage,
+} from '../storage/signing-port.ts'
+import { generateSigningKey } from './generate-key.ts'
+import {
+  announce,
+  dropNow,
+  publishedKeys,
+  signingKeyAt,
+  stateOf,
+  type SigningKeyState,
+  type Timing,
+} from './schedule.ts'
+
+/** Options of `createKeyRing`. */
+export interface KeyRingOptions {
+  readonly storage: SigningKeyStorage
+  readonly algorithm: SigningAlgorithm
+  readonly clock: Clock
+  /** How long a host trusts the set it has loaded, in ms. */
+  readonly refreshMs: number
+  readonly timing: Timing
+}
+
+/** A key ready to sign with. */
+export interface Signer {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly key: CryptoKey
+}
+
+/** A signing key as operators see it. */
+export interface ListedSigningKey {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly state: SigningKeyState
+  readonly activatesAt: EpochMs
+  readonly retiresAt: EpochMs | null
+  readonly dropsAt: EpochMs | null
+}
+
+/** The signing keys as one host sees them. Every set used was read from the store at most `refreshMs` ago. */
+export interface KeyRing {
+  signer(): Promise<Signer>
+  /** Public keys of all that are not dropped, newest first. */
+  publicKeys(): Promise<readonly JWK[]>
+  /** The public key of a `kid`; one that is not known is looked for in the store again, at most once a second. */
+  publicKey(kid: string): Promise<JWK | undefined>
+  states(): Promise<readonly ListedSigningKey[]>
+  /**
+   * Announces a successor of a key that has been active for `ageMs`, unless one is announced already. Of
+   * simultaneous calls on any number of hosts one resolves true. False where keys come from configuration.
+   */
+  rotate(ageMs: number): Promise<boolean>
+  /** Drops a key at once. False when it is not published. */
+  drop(kid: string): Promise<boolean>
+}
+
+/** How often a lost race is decided again. Each loss means that another host's change went through. */
+const ATTEMPTS = 20
+
+/** Loads, caches and changes the set of signing keys; makes the first key on first use. */
+export function createKeyRing(options: KeyRingOptions): KeyRing {
+  const { storage, algorithm, clock, refreshMs, timing } = options
+  let held: { set: SigningKeySet; loadedAt: EpochMs } | undefined
+  let loading: Promise<SigningKeySet> | undefined
+  const signers = new Map<string, Promise<Signer>>()
+
+  /** Of simultaneous first uses on any number of hosts one creates the key; the others load it. */
+  const loadOrCreate = async (): Promise<SigningKeySet> => {
+    const loadedAt = clock.now()
+    let set = await storage.load()
+    if (!signingKeyAt(set.keys, clock.now())) {
+      await change(keys => (signingKeyAt(keys, clock.now()) ? undefined : 'announce'))
+      set = await storage.load()
+    }
+    held = { set, loadedAt }
+    for (const kid of signers.keys()) if (!set.keys.some(key => key.kid === kid)) signers.delete(kid)
+    return set
+  }
+  const reload = (): Promise<SigningKeySet> => {
+    loading ??= loadOrCreate().finally(() => {
+      loading = undefined
+    })
+    return loading
+  }
+  /** Reads the set after a change of it: a load that is under way may have begun before. */
+  const renew = async (): Promise<void> => {
+    await loading?.catch(() => undefined)
+    await reload()
+  }
+  /** The set, when it is fresh enough to use; a promise is made only when it has to be read again. */
+  const fresh = (): SigningKeySet | undefined => {
+    const age = held ? clock.now() - held.loadedAt : Infinity
+    // A clock that was set back makes the age negative: the set may be older than it looks.
+    return age >= 0 && age < refreshMs ? held?.set : undefined
+  }
+  const current = async (): Promise<SigningKeySet> => fresh() ?? reload()
+  const signerOf = ({ keys }: SigningKeySet): Promise<Signer> => {
+    const key = signingKeyAt(keys, clock.now())
+    if (!key) throw new Fault('ERR_KEYS_UNAVAILABLE', 'no signing key is active')
+    let signer = signers.get(key.kid)
+    if (!signer) {
+      signer = toSigner(key)
+      signers.set(key.kid, signer)
+      signer.catch(() => signers.delete(key.kid))
+    }
+    return signer
+  }
+
+  /** Decides on the stored set, and again when another host was first. */
+  const change = async (
+    decide: (keys: readonly SigningKey[]) => 'announce' | { drop: string } | undefined,
+  ): Promise<boolean> => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { revision, keys } = await storage.load()
+      const decision = decide(keys)
+      if (decision === undefined) return false
+      const fresh = await generateSigningKey(algorithm)
+      const now = clock.now()
+      const next =
+        decision === 'announce'
+          ? announce(keys, fresh, now, timing)
+          : dropNow(keys, decision.drop, fresh, now, timing)
+      if (await storage.replace(revision, next)) return true
+    }
+    throw new Fault('ERR_OVERLOADED', 'the signing keys keep changing')
+  }
+
+  return {
+    signer() {
+      const set = fresh()
+      return set ? signerOf(set) : reload().then(signerOf)
+    },
+    async publicKeys() {
+      const { keys } = await current()
+      return publishedKeys(keys, clock.now()).map(toPublic)
+    },
+    async publicKey(kid) {
+      const find = ({ keys }: SigningKeySet): SigningKey | undefined =>
+        publishedKeys(keys, clock.now()).find(key => key.kid === kid)
+      let key = find(await current())
+      if (!key && held && clock.now() - held.loadedAt >= 1000) key = find(await reload())
+      return key && toPublic(key)
+    },
+    async states() {
+      const { keys } = await reload()
+      const now = clock.now()
+      return keys.map(({ privateJwk: _private, ...key }) => ({ ...key, state: stateOf(key, now) }))
+    },
+    async rotate(ageMs) {
+      if (storage.fixed) return false
+      const done = await change(keys => {
+        const now = clock.now()
+        if (keys.some(key => stateOf(key, now) === 'announced')) return undefined
+        const signing = signingKeyAt(keys, now)
+        return signing && now - signing.activatesAt < ageMs ? undefined : 'announce'
+      })
+      await renew()
+      return done
+    },
+    async drop(kid) {
+      const done = await change(keys =>
+        publishedKeys(keys, clock.now()).some(key => key.kid === kid) ? { drop: kid } : undefined,
+      )
+      await renew()
+      return done
+    },
+  }
+}
+
+async function toSigner({ kid, algorithm, privateJwk }: SigningKey): Promise<Signer> {
+  const key = await orFault('signing key', () => importJWK(privateJwk, algorithm))
+  return { kid, algorithm, key: key as CryptoKey }
+}
+
+/** The public members, by name, so that a private one can never slip through (RFC 7517, RFC 8037). */
+function toPublic({ kid, algorithm, privateJwk: { kty, crv, x, y } }: SigningKey): JWK {
+  return {
+    ...(y === undefined ? { kty, crv, x } : { kty, crv, x, y }),
+    kid,
+    alg: algorithm,
+    use: 'sig',
+  } as JWK
+}

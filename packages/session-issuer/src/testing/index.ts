@@ -1,0 +1,8 @@
+export { auditContract } from './audit.ts'
+export { keyStorageFaults, sessionStorageFaults } from './faults.ts'
+export { keyStorageContract } from './keys.ts'
+export { auditEntry, keyRecord, sessionRecord } from './records.ts'
+export { sessionStorageContract } from './sessions.ts'
+export { signingKeyStorageContract } from './signing-keys.ts'
+export type { AuditedStorage } from './audit.ts'
+export type { UnderTest, UnderTestWithFeed } from './suite.ts'
