@@ -8,13 +8,13 @@ import { type Fields, fieldsFor, newWallet, openVerifier, signed, textA, textB }
 
 const wallet = newWallet()
 
-t.test('proves a wallet by template A, and says who and what', async t => {
+t.test('verifies template A, and returns wallet, address, template, bindings and expiry', async t => {
   const { verify, clock } = openVerifier()
   const verdict = await verify(await signed(wallet, fieldsFor(wallet, clock)))
   t.same(verdict, {
     ok: true,
     value: {
-      principal: wallet.address.toLowerCase(),
+      wallet: wallet.address.toLowerCase(),
       address: wallet.address.toLowerCase(),
       template: 'A',
       binds: [],
@@ -23,13 +23,13 @@ t.test('proves a wallet by template A, and says who and what', async t => {
   })
 })
 
-t.test('proves a wallet by template A although it also sends the fields of B', async t => {
+t.test('verifies template A although the proof also has the fields of B', async t => {
   const { verify, clock } = openVerifier()
   const fields = fieldsFor(wallet, clock, { connector: 'injected', chainId: 1, walletLabel: 'Main' })
   t.match(await verify(await signed(wallet, fields)), { ok: true, value: { template: 'A' } })
 })
 
-t.test('proves a wallet by template B, with and without its optional fields', async t => {
+t.test('verifies template B, with and without its optional fields', async t => {
   const { verify, clock } = openVerifier()
   const sent: Partial<Fields>[] = [
     { connector: 'injected', chainId: 8453, walletLabel: 'Main 👛' },
@@ -45,16 +45,16 @@ t.test('proves a wallet by template B, with and without its optional fields', as
   }
 })
 
-t.test('renders the address as sent, whatever its case, for one principal', async t => {
+t.test('renders the address as sent, whatever its case, for one wallet', async t => {
   const { verify, clock } = openVerifier()
   const digits = wallet.address.slice(2)
   for (const address of [wallet.address, `0x${digits.toLowerCase()}`, `0x${digits.toUpperCase()}`]) {
     const verdict = await verify(await signed(wallet, fieldsFor(wallet, clock, { address })))
-    t.match(verdict, { ok: true, value: { principal: wallet.address.toLowerCase() } })
+    t.match(verdict, { ok: true, value: { wallet: wallet.address.toLowerCase() } })
   }
 })
 
-t.test('tries only the template that is named', async t => {
+t.test('tries only the named template', async t => {
   const { verify, clock } = openVerifier()
   const byB = await signed(wallet, fieldsFor(wallet, clock, { template: 'A' }), textB)
   t.match(await verify(byB), { ok: false, code: 'invalid_signature' })
@@ -77,7 +77,7 @@ t.test('costs two recoveries at most, one with a hint', async t => {
   t.equal(made.length, 3)
 })
 
-t.test('refuses a statement for another service, so a sandbox proof is nothing in production', async t => {
+t.test('refuses a statement for another service, so a sandbox proof fails in production', async t => {
   const { verify, clock } = openVerifier()
   const proof = await signed(wallet, fieldsFor(wallet, clock), fields => textA(fields, 'Gatewright Sandbox'))
   t.match(await verify(proof), { ok: false, code: 'invalid_signature' })
@@ -93,7 +93,7 @@ t.test('accepts v 27, 28, 0 and 1 and the compact form of EIP-2098', async t => 
     const small = `${rs}0${v - 27}`
     const top = (Number.parseInt(rs.slice(66, 68), 16) | ((v - 27) << 7)).toString(16).padStart(2, '0')
     const compact = `${rs.slice(0, 66)}${top}${rs.slice(68)}`
-    // Refused by v first, so that the nonce is still there for the good forms.
+    // A refusal for v comes first, so the valid forms still find the nonce unused.
     t.match(await verify({ ...proof, signature: `${rs}02` }), { code: 'invalid_signature' })
     t.match(await verify({ ...proof, signature: small }), { ok: true })
     t.match(await verify({ ...proof, signature: compact }), { reason: 'nonce used before' })
@@ -101,7 +101,7 @@ t.test('accepts v 27, 28, 0 and 1 and the compact form of EIP-2098', async t => 
   }
 })
 
-t.test('refuses the mirrored signature, though the chain library takes it', async t => {
+t.test('refuses the mirrored signature that viem accepts', async t => {
   const { verify, clock } = openVerifier()
   const proof = await signed(wallet, fieldsFor(wallet, clock))
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
@@ -112,7 +112,7 @@ t.test('refuses the mirrored signature, though the chain library takes it', asyn
   t.match(await verify(proof), { ok: true })
 })
 
-t.test('uses a nonce once per wallet and does not let a stranger spend it', async t => {
+t.test('accepts a nonce once per address and does not let another wallet use it up', async t => {
   const { verify, clock } = openVerifier()
   const nonce = 'chosen-by-client'
   const proof = await signed(wallet, fieldsFor(wallet, clock, { nonce }))
@@ -123,7 +123,7 @@ t.test('uses a nonce once per wallet and does not let a stranger spend it', asyn
   t.match(await verify(proof), { ok: false, code: 'invalid_signature', reason: 'nonce used before' })
 })
 
-t.test('knows a wallet again in another spelling of its address', async t => {
+t.test('recognises a wallet by its address in upper or lower case', async t => {
   const { verify, clock } = openVerifier()
   const nonce = 'same-nonce-1'
   t.match(await verify(await signed(wallet, fieldsFor(wallet, clock, { nonce }))), { ok: true })
@@ -131,7 +131,7 @@ t.test('knows a wallet again in another spelling of its address', async t => {
   t.match(await verify(await signed(wallet, lower)), { ok: false, reason: 'nonce used before' })
 })
 
-t.test('remembers a nonce until the statement ended, plus skew, plus 10 minutes', async t => {
+t.test('remembers a nonce until the statement expired, plus skew, plus 10 minutes', async t => {
   const claims: number[] = []
   const nonces: NonceStorage = {
     ...memoryStorage(),
@@ -142,7 +142,7 @@ t.test('remembers a nonce until the statement ended, plus skew, plus 10 minutes'
   t.same(claims, [clock.now() + 300_000 + 60_000 + 600_000])
 })
 
-t.test('decides every boundary of time as documented', async t => {
+t.test('decides every time boundary as documented', async t => {
   const { verify, clock } = openVerifier()
   const start = clock.now()
   const at = (ms: number): string => new Date(start + ms).toISOString()
@@ -167,7 +167,7 @@ t.test('decides every boundary of time as documented', async t => {
   }
 })
 
-t.test('refuses a statement that ended while recovery was waiting, and keeps its nonce', async t => {
+t.test('refuses a statement that expired while recovery was waiting, without using its nonce', async t => {
   const { verify, clock } = openVerifier()
   const slow = openVerifier({
     clock,
@@ -192,7 +192,7 @@ t.test('refuses a statement that ended while recovery was waiting, and keeps its
   t.match(await verify(proof), { ok: true })
 })
 
-t.test('answers one 401 for every cause and keeps the cause for the event', async t => {
+t.test('returns the same 401 for every cause and reports the cause for the event only', async t => {
   const { verify, clock } = openVerifier()
   const good = await signed(wallet, fieldsFor(wallet, clock))
   const issuedAt = new Date(clock.now() + 60_001).toISOString()
@@ -210,7 +210,7 @@ t.test('answers one 401 for every cause and keeps the cause for the event', asyn
   t.equal(new Set(verdicts.map(verdict => !verdict.ok && verdict.reason)).size, 4)
 })
 
-t.test('names the field of a malformed proof', async t => {
+t.test('names the wrong field of a malformed proof', async t => {
   const { verify, clock } = openVerifier()
   const good = await signed(wallet, fieldsFor(wallet, clock))
   const wrong: Record<string, unknown[]> = {
@@ -259,7 +259,7 @@ t.test('names the field of a malformed proof', async t => {
   t.match(await verify(good), { ok: true }, 'and none of it spent the nonce')
 })
 
-t.test('never throws on what a request can carry', async t => {
+t.test('never throws on any request body', async t => {
   const { verify, clock } = openVerifier({ recover: () => undefined })
   const good = await signed(wallet, fieldsFor(wallet, clock))
   const names = Object.keys({ ...good, connector: 1, chainId: 1, walletLabel: 1, template: 1, message: 1 })
@@ -274,7 +274,7 @@ t.test('never throws on what a request can carry', async t => {
   t.pass('neither in one field nor as a whole')
 })
 
-t.test('throws the fault of its replay memory and never allows without it', async t => {
+t.test('throws the fault of its nonce storage and never allows without a claim', async t => {
   const nonces = memoryStorage({ capacity: 1 })
   const { verify, clock } = openVerifier({ nonces })
   t.match(await verify(await signed(wallet, fieldsFor(wallet, clock))), { ok: true })

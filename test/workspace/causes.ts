@@ -85,10 +85,10 @@ const SENTENCES: Sentences = {
     'The key of the address signed, in another form than the documented ones.',
   'not signed by this key, nor by a contract wallet':
     'Neither the key nor the contract of the address accepts the signature.',
-  'challenge unknown, ended or used before':
+  'challenge unknown, expired or used before':
     'The challenge is not one that this host issued and still waits for.',
   'nonce used before': 'The nonce was used before by this address.',
-  'too many signature checks waiting for this address class':
+  'too many signature checks waiting for this address bucket':
     'The client address has its share of signature checks waiting.',
 }
 

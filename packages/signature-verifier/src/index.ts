@@ -22,11 +22,11 @@ export type { Challenge, ChallengeOptions } from './challenge.ts'
 export type { ProofDenial, ProofReason } from './codes.ts'
 export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './signatures/contract-wallet.ts'
 export type { Eip4361Message } from './templates/eip4361.ts'
-export type { RecoveryLimits, VerifierOptions } from './options.ts'
+export type { VerifierOptions } from './options.ts'
+export type { QueueLimits } from './queue-options.ts'
 export type {
   HashWasmKeccak,
   LibauthWasm,
-  LoadModule,
   FastestRecover,
   Secp256k1Addon,
 } from './signatures/fastest-recover.ts'
@@ -34,5 +34,5 @@ export type { WalletProof } from './proof.ts'
 export type { Keccak256, Recover } from './signatures/recover.ts'
 export type { RequestedGrant } from './templates/request-digest.ts'
 export type { ChallengeStorage, NonceStorage } from './storage/port.ts'
-export type { Binding, Reading, Template, TemplateFacts } from './templates/line-template.ts'
-export type { ProofContext, ProvenWallet, Verifier } from './verifier.ts'
+export type { Binding, Template, TemplateInput, TemplateMatch } from './templates/template.ts'
+export type { ProofContext, VerifiedWallet, Verifier } from './verifier.ts'

@@ -5,7 +5,7 @@ import t from 'tap'
 import { getAddress, toHex } from 'viem/utils'
 import { holds } from '../../harness/holds.ts'
 
-t.test('takes the examples of EIP-55', async t => {
+t.test('accepts the examples of EIP-55', async t => {
   for (const address of [
     '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
     '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
@@ -17,7 +17,7 @@ t.test('takes the examples of EIP-55', async t => {
     t.ok(isChecksumAddress(address), address)
 })
 
-t.test('refuses what is no address', async t => {
+t.test('refuses texts that are not addresses', async t => {
   const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
   for (const text of [
     '',
@@ -31,7 +31,7 @@ t.test('refuses what is no address', async t => {
     t.notOk(isChecksumAddress(text), JSON.stringify(text))
 })
 
-t.test('law: takes the one spelling that viem gives an address', async t => {
+t.test('law: accepts only the spelling that viem gives an address', async t => {
   const bytes = fc.uint8Array({ minLength: 20, maxLength: 20 })
   await holds(
     t,

@@ -62,18 +62,18 @@ async function sign(owner: Wallet, fields: Fields): Promise<Hex> {
 
 const owner = newWallet()
 
-t.test('proves a deployed ERC-1271 wallet, as a principal of its chain', async t => {
+t.test('verifies a deployed ERC-1271 wallet, with its chain in the wallet id', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   const fields = statement(opened, address)
   const verdict = await opened.verify({ ...fields, signature: await sign(owner, fields) })
-  const principal = `eip155:${chain.chainId}:${address.toLowerCase()}`
-  t.match(verdict, { ok: true, value: { principal, address: address.toLowerCase(), template: 'B' } })
+  const walletId = `eip155:${chain.chainId}:${address.toLowerCase()}`
+  t.match(verdict, { ok: true, value: { wallet: walletId, address: address.toLowerCase(), template: 'B' } })
   const again = await opened.verify({ ...fields, signature: await sign(owner, fields) })
   t.match(again, { ok: false, reason: 'nonce used before' })
 })
 
-t.test('proves it by EIP-4361 too, with the chain named in the message alone', async t => {
+t.test('verifies a contract wallet by EIP-4361, with the chain named in the message alone', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   const { getAddress } = await import('viem/utils')
@@ -109,7 +109,7 @@ t.test('refuses a contract wallet whose owner did not sign, with the one 401', a
 })
 
 t.test(
-  'one address on two chains is two principals with owners of their own, and one use of a nonce',
+  'one address on two chains gives two wallet ids with separate owners, and one use of a nonce',
   async t => {
     // The first contract of account 7 has one address on every chain.
     const [one, two] = [chain, await startEvm(31_338)]
@@ -135,7 +135,7 @@ t.test(
       const other = owners[1 - index] as Wallet
       t.match(await opened.verify({ ...fields, signature: await sign(other, fields) }), { status: 401 })
       const verdict = await opened.verify({ ...fields, signature: await sign(owners[index]!, fields) })
-      t.match(verdict, { ok: true, value: { principal: `eip155:${chainId}:${address}` } })
+      t.match(verdict, { ok: true, value: { wallet: `eip155:${chainId}:${address}` } })
       const elsewhere = statement(opened, address, {
         chainId: [two, one][index]!.chainId,
         nonce: fields.nonce,
@@ -146,7 +146,7 @@ t.test(
   },
 )
 
-t.test('asks anew every time: an owner who is replaced proves nothing any more', async t => {
+t.test('calls the chain every time: a replaced owner is refused', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   const before = statement(opened, address)
@@ -158,7 +158,7 @@ t.test('asks anew every time: an owner who is replaced proves nothing any more',
   t.match(await opened.verify({ ...after, signature: await sign(next, after) }), { ok: true })
 })
 
-t.test('needs a text that binds an allowed chain', async t => {
+t.test('refuses contract wallets whose text names no allowed chain', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   for (const extra of [
@@ -177,7 +177,7 @@ t.test('needs a text that binds an allowed chain', async t => {
   t.match(await without.verify({ ...fields, signature: await sign(owner, fields) }), { status: 401 })
 })
 
-t.test('proves a Safe-style multi-signature wallet at its threshold, and not below', async t => {
+t.test('verifies a Safe-style multi-signature wallet at its threshold, and not below', async t => {
   const owners = [newWallet(), newWallet(), newWallet()].sort((a, b) =>
     a.address.toLowerCase() < b.address.toLowerCase() ? -1 : 1,
   )
@@ -197,7 +197,7 @@ t.test('proves a Safe-style multi-signature wallet at its threshold, and not bel
 })
 
 t.test(
-  'proves a Safe-style wallet whose owners approved the message on chain: the signature is empty',
+  'verifies a Safe-style wallet whose owners approved the message on chain, with an empty signature',
   async t => {
     const [first] = await rpc<Hex[]>(chain.url, 'eth_accounts')
     const types = [{ type: 'address[]' }, { type: 'uint256' }]
@@ -212,7 +212,7 @@ t.test(
   },
 )
 
-t.test('proves a wallet that does not exist yet (ERC-6492), by an allow-listed factory only', async t => {
+t.test('verifies a wallet that does not exist yet (ERC-6492), by an allow-listed factory only', async t => {
   const factory = await deploy('OwnedWalletFactory', [], [])
   const args = [owner.address, `0x${'07'.repeat(32)}`] as const
   const address = await client.readContract({
@@ -240,7 +240,7 @@ t.test('proves a wallet that does not exist yet (ERC-6492), by an allow-listed f
   t.match(unlisted, { ok: false, code: 'invalid_signature' }, 'no factory is trusted unasked')
   t.match(await opened.verify({ ...fields, signature: await wrap(owner, fields) }), {
     ok: true,
-    value: { principal: `eip155:${chain.chainId}:${address.toLowerCase()}` },
+    value: { wallet: `eip155:${chain.chainId}:${address.toLowerCase()}` },
   })
   t.equal(await client.getCode({ address }), undefined, 'it was deployed in simulation only')
 
@@ -253,7 +253,7 @@ t.test('proves a wallet that does not exist yet (ERC-6492), by an allow-listed f
   )
 })
 
-t.test('refuses malformed ERC-6492 wrappers without a question to the chain', async t => {
+t.test('refuses malformed ERC-6492 wrappers without a call to the chain', async t => {
   const opened = contractVerifier({
     chains: {
       [chain.chainId]: { rpc: { request: async () => t.fail('asked') }, factories: [owner.address] },
@@ -266,7 +266,7 @@ t.test('refuses malformed ERC-6492 wrappers without a question to the chain', as
   }
 })
 
-t.test('an account with code that signs with its key is its key, asks no chain (EIP-7702)', async t => {
+t.test('verifies an account with code by its key, without a call to a chain (EIP-7702)', async t => {
   const delegate = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const account = newWallet()
   const [funder] = await rpc<Hex[]>(chain.url, 'eth_accounts')
@@ -291,10 +291,10 @@ t.test('an account with code that signs with its key is its key, asks no chain (
   const opened = contractVerifier({ chains: { [chain.chainId]: { rpc: counting } } })
   const fields = statement(opened, account.address)
   const verdict = await opened.verify({ ...fields, signature: await sign(account, fields) })
-  t.match(verdict, { ok: true, value: { principal: account.address.toLowerCase() } })
+  t.match(verdict, { ok: true, value: { wallet: account.address.toLowerCase() } })
   t.equal(asked, 0)
 
-  // What its code says is another principal: code can be replaced, the key cannot.
+  // A signature that only its code accepts proves another wallet: code can be replaced, the key cannot.
   await rpc(
     chain.url,
     'anvil_setStorageAt',
@@ -304,12 +304,12 @@ t.test('an account with code that signs with its key is its key, asks no chain (
   )
   const byCode = statement(opened, account.address)
   const verdict2 = await opened.verify({ ...byCode, signature: await sign(owner, byCode) })
-  const principal = `eip155:${chain.chainId}:${account.address.toLowerCase()}`
-  t.match(verdict2, { ok: true, value: { principal } })
+  const walletId = `eip155:${chain.chainId}:${account.address.toLowerCase()}`
+  t.match(verdict2, { ok: true, value: { wallet: walletId } })
   t.equal(asked, 1)
 })
 
-t.test('does not let the mirrored signature of a key in through the contract door', async t => {
+t.test('refuses the mirrored signature of a key as a signature of a contract wallet', async t => {
   const opened = contractVerifier()
   const fields = statement(opened, owner.address)
   const signature = await sign(owner, fields)
@@ -319,7 +319,7 @@ t.test('does not let the mirrored signature of a key in through the contract doo
   t.match(await opened.verify({ ...fields, signature: mirrored }), { ok: false, code: 'invalid_signature' })
 })
 
-t.test('a hostile wallet is a refusal and never a fault or a yes', async t => {
+t.test('refuses hostile wallets, and never throws for them or accepts them', async t => {
   for (let how = 0n; how < 8n; how++) {
     const address = await deploy('HostileWallet', [{ type: 'uint256' }], [how])
     const opened = contractVerifier()
@@ -335,7 +335,7 @@ t.test('a hostile wallet is a refusal and never a fault or a yes', async t => {
   }
 })
 
-t.test('carries signatures of up to 16 KiB', async t => {
+t.test('passes on signatures of up to 16 KiB', async t => {
   const address = await deploy('OwnedWallet', [{ type: 'address' }], [owner.address])
   const opened = contractVerifier()
   const fields = statement(opened, address)
@@ -347,7 +347,7 @@ t.test('carries signatures of up to 16 KiB', async t => {
   })
 })
 
-/** An RPC endpoint on loopback that answers `result` to everything, or nothing at all. */
+/** An RPC endpoint on loopback that replies `result` to every request, or never replies. */
 async function endpoint(answer?: (id: number) => string): Promise<{ rpc: typeof client; server: Server }> {
   const server = createServer((request, response) => {
     let body = ''
@@ -363,7 +363,7 @@ async function endpoint(answer?: (id: number) => string): Promise<{ rpc: typeof 
 }
 
 t.test(
-  'an endpoint that is down, slow, garbled or of another chain is a fault, and spends no nonce',
+  'throws a fault when the endpoint is down, slow, malformed or of another chain, and uses up no nonce',
   async t => {
     const word = (value: number): string => value.toString(16).padStart(64, '0')
     const result = (value: unknown) => (id: number) => JSON.stringify({ jsonrpc: '2.0', id, result: value })
@@ -417,7 +417,7 @@ t.test(
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-t.test('asks a bounded number of questions at once, and goes on when a hung endpoint is over', async t => {
+t.test('makes a bounded number of calls at once, and continues when a hung call times out', async t => {
   let asked = 0
   const hung = { request: () => new Promise<unknown>(() => void asked++) }
   const contractWallets = {
@@ -448,7 +448,7 @@ t.test('asks a bounded number of questions at once, and goes on when a hung endp
   t.equal(await after, 'ERR_RPC_UNAVAILABLE')
 })
 
-t.test('proves keys with every socket blocked', async t => {
+t.test('verifies keys with every socket blocked', async t => {
   const { Socket } = await import('node:net')
   const { connect } = Socket.prototype
   t.teardown(() => {

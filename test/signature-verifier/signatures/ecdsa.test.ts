@@ -4,7 +4,7 @@ import { fastestRecover, recoverWithViem, type Recover } from '@gatewright/signa
 import fc from 'fast-check'
 import t from 'tap'
 
-/** Not exported by the package: what stands between bytes from outside and every recovery. */
+/** Not exported by the package, but every signature from a client goes through it before any recovery. */
 const { readEcdsa, leadingSignatures, parseHex } = (await import(
   `${process.cwd()}/packages/signature-verifier/dist/signatures/ecdsa.js`
 )) as {
@@ -28,7 +28,7 @@ const bytes = (hex: string): Buffer => Buffer.from(hex, 'hex')
 const hex = (value: bigint, digits = 64): string => value.toString(16).padStart(digits, '0')
 const native = (await fastestRecover()).recover
 
-/** Whether any v makes this signature one of the vectors' key, by this recovery. */
+/** Whether the vectors' key made this signature, for any v, by this recovery. */
 async function isOfKey(recover: Recover, signature: Uint8Array): Promise<boolean> {
   for (const v of [0, 1, 27, 28]) {
     const ecdsa = readEcdsa(Buffer.concat([signature, Buffer.of(v)]))
@@ -38,7 +38,7 @@ async function isOfKey(recover: Recover, signature: Uint8Array): Promise<boolean
   return false
 }
 
-t.test('Wycheproof: the valid signature is of the key in its low form only', async t => {
+t.test('Wycheproof: accepts the valid signature in its low-s form only', async t => {
   const { r, s, highS } = vectors
   for (const recover of [recoverWithViem, native]) {
     t.equal(await isOfKey(recover, bytes(r + s)), true)
@@ -46,7 +46,7 @@ t.test('Wycheproof: the valid signature is of the key in its low form only', asy
   }
 })
 
-t.test('Wycheproof: no modified r or s, and no pair of special values, is of the key', async t => {
+t.test('Wycheproof: refuses every modified r or s and every pair of special values', async t => {
   const [r, s] = [BigInt(`0x${vectors.r}`), BigInt(`0x${vectors.s}`)]
   const wrong: string[] = [hex(ORDER - r) + vectors.s]
   for (const by of [ORDER, 256n * ORDER, 2n ** 256n, 2n ** 320n]) {
@@ -95,7 +95,7 @@ t.test('reads r and s in range, low s, every v, and both lengths; nothing else',
   for (const size of [0, 1, 32, 63, 66, 130]) t.equal(readEcdsa(new Uint8Array(size).fill(1)), undefined)
 })
 
-t.test('finds the signature that bytes begin with, in every form and with anything behind', async t => {
+t.test('finds the signature at the start of the bytes, in every form and with anything after it', async t => {
   const number = (most: bigint): fc.Arbitrary<bigint> => fc.bigInt({ min: 1n, max: most })
   const forms = fc.constantFrom('as it is', 'mirrored', 'with the parity in s')
   fc.assert(
@@ -110,7 +110,7 @@ t.test('finds the signature that bytes begin with, in every form and with anythi
   }
 })
 
-t.test('reads whole bytes of hex after 0x, up to 16 KiB', async t => {
+t.test('parses whole bytes of hex after 0x, up to 16 KiB', async t => {
   t.same(parseHex('0x'), bytes(''))
   t.same(parseHex('0xAbCd'), bytes('abcd'))
   t.equal(parseHex(`0x${'00'.repeat(16_384)}`)?.length, 16_384)

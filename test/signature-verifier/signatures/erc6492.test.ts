@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { bytesToHex, hexToBytes, parseErc6492Signature, serializeErc6492Signature } from 'viem/utils'
 
-/** Not exported by the package: what takes wrappers off before a signature is looked at. */
+/** Not exported by the package, but every signature from a client goes through it. */
 const { unwrapSignature } = (await import(
   `${process.cwd()}/packages/signature-verifier/dist/signatures/erc6492.js`
 )) as {
@@ -16,7 +16,7 @@ const hex = (least: number, most: number): fc.Arbitrary<`0x${string}`> =>
 const parts = fc.record({ address: hex(20, 20), data: hex(0, 200), signature: hex(0, 200) })
 const MAGIC = '6492'.repeat(16)
 
-t.test('law: takes off what the chain library wraps', async t => {
+t.test('law: removes the wrapper that viem adds', async t => {
   fc.assert(
     fc.property(parts, ({ address, data, signature }) => {
       const unwrapped = unwrapSignature(hexToBytes(serializeErc6492Signature({ address, data, signature })))
@@ -32,7 +32,7 @@ t.test('law: takes off what the chain library wraps', async t => {
   t.pass('for 500 wrappers')
 })
 
-t.test('law: reads a bent wrapper as the chain library does, or not at all', async t => {
+t.test('law: reads an altered wrapper as viem does, or refuses it', async t => {
   let read = 0
   fc.assert(
     fc.property(parts, fc.nat(), fc.integer({ min: 0, max: 255 }), fc.boolean(), (part, at, byte, cut) => {

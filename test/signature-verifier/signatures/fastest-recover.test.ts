@@ -8,7 +8,6 @@ import {
   keccakWithJsSha3,
   fastestRecover,
   recoverWithViem,
-  type LoadModule,
   type Recover,
   type Secp256k1Addon,
 } from '@gatewright/signature-verifier'
@@ -20,8 +19,8 @@ import { fieldsFor, newWallet, openVerifier, signed } from '../wallets.ts'
 
 const require = createRequire(import.meta.url)
 const only =
-  (wanted: string): LoadModule =>
-  async specifier => {
+  (wanted: string) =>
+  async (specifier: string): Promise<unknown> => {
     if (!specifier.startsWith(wanted)) throw new Error('not installed')
     return import(specifier)
   }
@@ -38,7 +37,7 @@ t.test('picks the native addon, then wasm, then viem, by what is installed', asy
   })
 })
 
-t.test('asks for the addon itself and never for the entry that falls back to elliptic', async t => {
+t.test('loads the addon itself and never the entry that falls back to elliptic', async t => {
   const asked: string[] = []
   await fastestRecover(async specifier => {
     asked.push(specifier)
@@ -54,7 +53,7 @@ t.test('asks for the addon itself and never for the entry that falls back to ell
   )
 })
 
-t.test('passes over a module that recovers a known key wrongly or has another shape', async t => {
+t.test('skips a module that recovers a known key wrongly or has another interface', async t => {
   const liar = {
     default: { ecdsaRecover: () => new Uint8Array(65) },
     createKeccak: () => ({ init() {}, update() {}, digest: () => new Uint8Array(32) }),
@@ -66,7 +65,7 @@ t.test('passes over a module that recovers a known key wrongly or has another sh
   }
 })
 
-t.test('proves wallets through each of them', async t => {
+t.test('verifies wallets through each of them', async t => {
   for (const { name, recover } of [native, wasm]) {
     const { verify, clock } = openVerifier({ recover })
     const wallet = newWallet()
@@ -86,7 +85,7 @@ const scalar = (most: bigint): fc.Arbitrary<bigint> =>
   )
 
 t.test(
-  'law: native, wasm and viem agree on every signature in range, points that are none included',
+  'law: native, wasm and viem agree on every signature in range, including r without a point',
   async t => {
     const word = (value: bigint): string => value.toString(16).padStart(64, '0')
     const outcome = async (recover: Recover, hash: Uint8Array, compact: Uint8Array, yParity: 0 | 1) => {
@@ -123,7 +122,7 @@ t.test(
   },
 )
 
-t.test('takes the modules themselves as well as picking them', async t => {
+t.test('accepts the modules themselves', async t => {
   const addon = require('secp256k1/bindings.js') as Secp256k1Addon
   const wallet = newWallet()
   for (const recover of [fromSecp256k1Addon(addon), fromLibauth(await instantiateSecp256k1Wasm())]) {
@@ -155,13 +154,13 @@ t.test('treats an error of the addon as no key', async t => {
   t.equal(await recover(new Uint8Array(32), new Uint8Array(64), 0), undefined)
 })
 
-t.test('does not take a recovery of another shape for an answer', async t => {
+t.test('refuses a recovery whose result has another length', async t => {
   const { verify, clock } = openVerifier({ recover: () => new Uint8Array(33).fill(2) })
   const wallet = newWallet()
   await t.rejects(verify(await signed(wallet, fieldsFor(wallet, clock))), /65 bytes/)
 })
 
-t.test('the wasm recipe takes inputs of the right length only: it has no room for more', async t => {
+t.test('the wasm adapter accepts inputs of the right length only', async t => {
   const recover = fromLibauth(await instantiateSecp256k1Wasm())
   for (const [hash, compact] of [
     [33, 64],

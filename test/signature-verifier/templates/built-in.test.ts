@@ -27,7 +27,7 @@ function textV2(fields: Fields, { host = domain, request = digest } = {}): strin
   return [head, `Domain: ${host}`, `Chain ID: ${fields.chainId}`, `Request: ${request}`].join('\n')
 }
 
-/** An EIP-4361 text that says what the fields say, but for `changes`. */
+/** An EIP-4361 text with the same values as the fields, except for `changes`. */
 function text4361(fields: Fields, changes: Partial<Eip4361Message> = {}): string {
   const { nonce, issuedAt, expiresAt: expirationTime } = fields
   const uri = `https://${domain}/login`
@@ -42,7 +42,7 @@ async function sent(fields: Fields, write: (fields: Fields) => string) {
   return { ...(await signed(wallet, fields, write)), message: write(fields) }
 }
 
-t.test('proves template v2, which binds domain, chain and request', async t => {
+t.test('verifies template v2, which binds domain, chain and request', async t => {
   const { verify, clock } = openVerifier({ domain })
   const proof = await sent(fieldsFor(wallet, clock, { chainId: 8453 }), textV2)
   t.match(await verify(proof, context), {
@@ -51,7 +51,7 @@ t.test('proves template v2, which binds domain, chain and request', async t => {
   })
 })
 
-t.test('refuses a v2 text that says something else than host or request', async t => {
+t.test('refuses a v2 text that differs from the host or the request', async t => {
   const { verify, clock } = openVerifier({ domain })
   const fields = fieldsFor(wallet, clock, { chainId: 1 })
   const elsewhere = await sent(fields, fields => textV2(fields, { host: 'evil.example' }))
@@ -68,7 +68,7 @@ t.test('refuses a v2 text that says something else than host or request', async 
   t.match(await verify(proof, context), { ok: true })
 })
 
-t.test('proves EIP-4361 with and without the chain as a field', async t => {
+t.test('verifies EIP-4361 with and without the chain as a field', async t => {
   const { verify, clock } = openVerifier({ domain })
   for (const extra of [{}, { chainId: 1 }, { chainId: '1', template: 'eip4361' }]) {
     const fields = fieldsFor(wallet, clock, { nonce: nonce(), ...extra })
@@ -116,7 +116,7 @@ t.test('refuses an EIP-4361 text that differs from host or fields, whoever signe
   }
 })
 
-t.test('heeds Not Before, with the skew, on its own boundary', async t => {
+t.test('applies Not Before with the skew, exactly at its boundary', async t => {
   const { verify, clock } = openVerifier({ domain })
   for (const [ahead, expected] of [
     [60_000, { ok: true }],
@@ -128,14 +128,14 @@ t.test('heeds Not Before, with the skew, on its own boundary', async t => {
   }
 })
 
-t.test('accepts the text of template A as message, and no other text under its name', async t => {
+t.test('accepts the text of template A as message, and refuses any other text under its name', async t => {
   const { verify, clock } = openVerifier()
   const proof = await sent(fieldsFor(wallet, clock), textA)
   t.match(await verify({ ...proof, message: `${textA(proof)}\n` }), { status: 400, field: 'message' })
   t.match(await verify(proof), { ok: true, value: { template: 'A' } })
 })
 
-t.test('any change of one byte of a message is refused', async t => {
+t.test('refuses a message with any one byte changed', async t => {
   const { verify, clock } = openVerifier({ domain })
   const fields = fieldsFor(wallet, clock, { nonce: nonce(), chainId: 1 })
   for (const write of [text4361, textV2, textA]) {
@@ -158,7 +158,7 @@ t.test('any change of one byte of a message is refused', async t => {
   }
 })
 
-t.test('any flip of one bit of a signature is refused', async t => {
+t.test('refuses a signature with any one bit flipped', async t => {
   const { verify, clock } = openVerifier()
   const proof = await signed(wallet, fieldsFor(wallet, clock, { template: 'A' }))
   const good = Buffer.from(proof.signature.slice(2), 'hex')
@@ -177,7 +177,7 @@ const line = fc.string({
   maxLength: 20,
 })
 
-t.test('law: what a line template renders, it reads as itself and as no other fields', async t => {
+t.test('law: a line template matches the text it renders for these fields and for no others', async t => {
   const template = lineTemplate('own', [
     ...['{service} wants a key', 'Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}'],
     ...['Expires At: {expiresAt}', '', 'For: {purpose|nothing}', 'Team: {team}'],
@@ -189,20 +189,20 @@ t.test('law: what a line template renders, it reads as itself and as no other fi
   fc.assert(
     fc.property(fields, fields, (one, other) => {
       const rendered = template.read({ fields: one, message: undefined })
-      if (rendered.is !== 'text') return false
+      if (rendered.kind !== 'match') return false
       const again = template.read({ fields: one, message: rendered.text })
       const foreign = template.read({ fields: { ...other, service: one.service }, message: rendered.text })
       const same =
         JSON.stringify({ ...one, purpose: one.purpose ?? 'nothing' }) ===
         JSON.stringify({ ...other, service: one.service, purpose: other.purpose ?? 'nothing' })
-      return again.is === 'text' && again.text === rendered.text && (same || foreign.is === 'contrary')
+      return again.kind === 'match' && again.text === rendered.text && (same || foreign.kind === 'mismatch')
     }),
     { numRuns: 1000 },
   )
   t.pass('for 1000 pairs of statements')
 })
 
-t.test('takes a template that a team declares in a few lines, with a field of its own', async t => {
+t.test("accepts a template of a team's own, with a field of its own", async t => {
   const invoice = lineTemplate('invoice', [
     '{service} Invoice Access',
     'Address: {address}',
@@ -222,7 +222,7 @@ t.test('takes a template that a team declares in a few lines, with a field of it
   t.match(await verify(proof), { ok: true, value: { template: 'invoice' } })
 })
 
-t.test('tries two templates of fields without a hint, and a third by its name only', async t => {
+t.test('tries two field templates without a hint, and a third only by its name', async t => {
   const third = lineTemplate('third', [
     '{service} Third',
     ...['Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}', 'Expires At: {expiresAt}'],
@@ -234,7 +234,7 @@ t.test('tries two templates of fields without a hint, and a third by its name on
   t.match(await verify({ ...proof, template: 'third' }), { ok: true })
 })
 
-t.test('refuses a declaration that could be read in two ways or forgets a field', async t => {
+t.test('refuses template lines that allow two readings or lack a required field', async t => {
   const four = ['Address: {address}', 'Nonce: {nonce}', 'Issued At: {issuedAt}', 'Expires At: {expiresAt}']
   const wrong = [
     four.slice(1),
@@ -265,7 +265,7 @@ t.test('digests a request by its canonical JSON, members in any order', async t 
   t.equal(requestDigest({ scopes: [], nonce: 'x' } as object), requestDigest({ scopes: [] }))
 })
 
-t.test('gives no digest of what has no canonical form', async t => {
+t.test('returns no digest for values without a canonical form', async t => {
   const deep: unknown[] = []
   let inner = deep
   for (let depth = 0; depth < 10_000; depth++) inner.push((inner = []))

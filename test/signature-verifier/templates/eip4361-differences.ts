@@ -4,7 +4,8 @@ import { parseSiweMessage } from 'viem/siwe'
 import { eip4361Message } from '../arbitraries.ts'
 
 /**
- * Where viem 2.57.1 accepts and we refuse. Each explains itself; a difference of no known kind fails the test below.
+ * Kinds of messages that viem 2.57.1 accepts and this package refuses, each with its reason. Any other difference fails
+ * the test below.
  */
 const DIFFERENCES: readonly [string, (text: string) => boolean][] = [
   ['text after the last field: its pattern has no end anchor', text => parseUpTo(text)],
@@ -64,7 +65,8 @@ const DIFFERENCES: readonly [string, (text: string) => boolean][] = [
 const statementOf = (text: string): string => text.split('\n')[3] ?? ''
 
 /**
- * Whether a text is a URI (RFC 3986), by another way than the parser's: split as its appendix B does, then part by part.
+ * Whether a text is a URI (RFC 3986), checked in another way than the parser does: split as in its appendix B, then
+ * part by part.
  */
 export function isUri(text: string): boolean {
   const [, scheme, , authority, path = '', , query = '', , fragment = ''] =
@@ -104,7 +106,7 @@ const parseUpTo = (text: string): boolean =>
     text,
   )
 
-/** What viem reads, when it finds everything that a verifier needs. */
+/** The fields that viem parses, when they include everything that a verifier needs. */
 function byViem(text: string): ReturnType<typeof parseSiweMessage> | undefined {
   const read = parseSiweMessage(text)
   const whole = read.domain !== undefined && read.address && read.uri && read.version && read.nonce
@@ -136,7 +138,7 @@ const PIECES = [
   '\nChain ID: 5',
   'Expiration Time: 2099-01-01T00:00:00Z',
 ]
-/** A good message with a piece put in, taken out, doubled or exchanged somewhere. */
+/** A valid message with a piece inserted, removed, doubled or exchanged somewhere. */
 const mutated = fc
   .tuple(eip4361Message, fc.nat(), fc.nat(60), fc.constantFrom(...PIECES), fc.nat(4))
   .map(([message, at, length, piece, how]) => {
@@ -150,11 +152,14 @@ const mutated = fc
     return lines.toSpliced(line, 1, piece).join('\n')
   })
 
-/** The other way round: viem's domain pattern knows no `[`, `_`, `~` and the like, so it reads no domain there. */
+/**
+ * A message that only this package accepts: viem's domain pattern lacks `[`, `_`, `~` and others, so it finds no
+ * domain.
+ */
 const viemRefuses = ({ domain }: Eip4361Message): boolean =>
   !/^[a-zA-Z0-9+,.-]*(?::[0-9]{1,5})?$/.test(domain)
 
-/** Whether two readings of one message say the same. */
+/** Whether two parsers found the same fields. */
 function same(theirs: ReturnType<typeof parseSiweMessage>, ours: Eip4361Message): boolean {
   return (
     theirs.domain === ours.domain &&
@@ -169,9 +174,9 @@ function same(theirs: ReturnType<typeof parseSiweMessage>, ours: Eip4361Message)
 }
 
 /**
- * Reads `runs` bent messages with both parsers. Throws for a message that viem accepts and ours refuses for no known
- * reason, that ours accepts and viem refuses for another reason than its domain pattern, or that the two read
- * differently. Says how often which kind of difference was met, and how many messages both took.
+ * Parses `runs` altered messages with both parsers. Throws for a message that viem accepts and this package refuses for
+ * no known reason, that this package accepts and viem refuses for another reason than its domain pattern, or whose
+ * fields differ. Returns how often each kind of difference occurred, and how many messages both accepted.
  */
 export function compareWithViem(runs: number): { kinds: Map<string, number>; both: number } {
   const kinds = new Map<string, number>()

@@ -21,11 +21,11 @@ const MESSAGE: Eip4361Message = {
 }
 const TEXT = renderEip4361(MESSAGE)
 
-t.test('reads every field of a message and writes the same bytes', async t => {
+t.test('parses every field of a message and renders the same bytes', async t => {
   t.same(parseEip4361(TEXT), MESSAGE)
 })
 
-t.test('law: what it writes, it reads back, whatever the fields', async t => {
+t.test('law: it parses every message that it renders, whatever the fields', async t => {
   fc.assert(
     fc.property(eip4361Message, message => {
       const text = renderEip4361(message)
@@ -47,7 +47,7 @@ function sorted(message: object): unknown[] {
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
-t.test('law: a changed character gives another reading or none, never the same one', async t => {
+t.test('law: a changed character gives other fields or none, never the same fields', async t => {
   fc.assert(
     fc.property(eip4361Message, fc.nat(), fc.integer({ min: 0, max: 0x10ff }), (message, at, code) => {
       const text = renderEip4361(message)
@@ -61,7 +61,7 @@ t.test('law: a changed character gives another reading or none, never the same o
   t.pass('for 2000 changes')
 })
 
-t.test('reads messages of the chain library, with and without optional parts', async t => {
+t.test('parses messages rendered by viem, with and without optional parts', async t => {
   const { resources, ...rest } = MESSAGE
   const [issuedAt, expirationTime] = [new Date(MESSAGE.issuedAt), new Date('2026-01-01T00:05:00Z')]
   const fields = { ...rest, address: MESSAGE.address as `0x${string}`, chainId: 1, version: '1' } as const
@@ -75,7 +75,7 @@ t.test('reads messages of the chain library, with and without optional parts', a
   t.ok(parseEip4361(createSiweMessage({ ...bare, scheme: 'https' })))
 })
 
-t.test('refuses every bent spelling of a good message', async t => {
+t.test('refuses every altered spelling of a valid message', async t => {
   const bent: [string, string][] = [
     ['CR LF', TEXT.replaceAll('\n', '\r\n')],
     ['one CR', TEXT.replace('\n', '\r\n')],
@@ -140,7 +140,7 @@ t.test('refuses every bent spelling of a good message', async t => {
   }
 })
 
-t.test('reads IP literals as host of URI, resource and domain', async t => {
+t.test('accepts IP literals as host of URI, resource and domain', async t => {
   for (const host of ['[::1]', '[2001:DB8::1]:8443', '[::ffff:192.0.2.1]', '[v1.fe80::a+en1]']) {
     const message = {
       ...MESSAGE,
@@ -152,7 +152,7 @@ t.test('reads IP literals as host of URI, resource and domain', async t => {
   }
 })
 
-t.test('law: reads a URI where RFC 3986 has one, and nowhere else', async t => {
+t.test('law: accepts exactly the URIs of RFC 3986', async t => {
   const piece = fc.constantFrom(
     ...[
       'a',
@@ -189,13 +189,13 @@ t.test('law: reads a URI where RFC 3986 has one, and nowhere else', async t => {
   t.ok(good > 500, `${good} of 5000 are URIs`)
 })
 
-t.test('differs from the chain library only in known ways, and reads the same where both accept', async t => {
+t.test('differs from viem only in known ways, and parses the same fields where both accept', async t => {
   const { kinds, both } = compareWithViem(5000)
   t.ok(both > 500, `both accepted ${both}`)
   t.ok(kinds.size > 5, [...kinds].map(([kind, count]) => `${count} x ${kind}`).join('; '))
 })
 
-t.test('is not spoofed by what spoofs the chain library', async t => {
+t.test("refuses messages that spoof viem's parser", async t => {
   const fake =
     'URI: https://evil.example\nVersion: 1\nChain ID: 1\nNonce: attackernonce\nIssued At: 2026-01-01T00:00:00Z'
   const { statement: _, ...bare } = MESSAGE
@@ -213,7 +213,7 @@ interface Vectors {
 }
 type Changes = Readonly<Record<string, readonly (readonly [from: string, to: string])[]>>
 
-t.test('agrees with the published parsing cases of siwe, but for three', async t => {
+t.test('agrees with the published parsing cases of siwe, except three', async t => {
   const vectors = JSON.parse(readFileSync('test/vectors/eip4361-parsing.json', 'utf8')) as Vectors
   const base = vectors.base.join('\n')
   const texts = (changes: Changes): [string, string][] =>
@@ -223,8 +223,8 @@ t.test('agrees with the published parsing cases of siwe, but for three', async t
     })
   for (const [name, text] of texts(vectors.accepted)) t.ok(parseEip4361(text), name)
   for (const [name, text] of texts(vectors.refused)) t.notOk(parseEip4361(text), name)
-  // User information before the host is what phishing is made of; the EIP's grammar allows it.
+  // Phishing uses user information before the host; the EIP's grammar allows it.
   for (const [name, text] of texts(vectors.stricter)) t.notOk(parseEip4361(text), name)
-  // RFC 3986 allows an underscore in a host. The domain must equal the verifier's own in any case.
+  // RFC 3986 allows an underscore in a host. The verifier's own domain must be equal in any case.
   for (const [name, text] of texts(vectors.looser)) t.ok(parseEip4361(text), name)
 })

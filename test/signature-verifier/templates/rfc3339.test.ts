@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { dateTime } from '../arbitraries.ts'
 
-/** Not exported by the package, but its every case matters. */
+/** Not exported by the package, but each of its cases matters. */
 const { parseRfc3339 } = (await import(
   `${process.cwd()}/packages/signature-verifier/dist/templates/rfc3339.js`
 )) as {
@@ -27,7 +27,7 @@ t.test('reads what RFC 3339 allows, to the millisecond', async t => {
   for (const [text, expected] of cases) t.equal(parseRfc3339(text), Date.parse(expected), text)
 })
 
-t.test('refuses what it does not allow, and leap seconds', async t => {
+t.test('refuses texts that RFC 3339 does not allow, and leap seconds', async t => {
   const cases = [
     ...['', '2026', '2026-01-01', '2026-01-01T00:00Z', '2026-01-01T00:00:00', '2026-01-01 00:00:00Z'],
     ...['2026-01-01t00:00:00Z', '2026-01-01T00:00:00z', '2026-01-01T00:00:00.Z', '2026-01-01T00:00:00,5Z'],

@@ -7,14 +7,14 @@ export function isAddress(text: string): boolean {
   return ADDRESS.test(text)
 }
 
-/** Whether a text is an address whose letters are in upper and lower case as EIP-55 says: digits alone carry no checksum. */
+/** Whether a text is an address with a valid EIP-55 checksum in the case of its letters. Digits carry no checksum. */
 export function isChecksumAddress(text: string): boolean {
   if (!isAddress(text)) return false
   const digits = text.slice(2)
   const hash = keccak256(digits.toLowerCase())
-  // A letter is in upper case where the hash's digit in its place is 8 or more.
-  return [...digits].every((digit, at) => {
-    const letter = (hash[at] as string) >= '8' ? digit.toUpperCase() : digit.toLowerCase()
+  // A letter is upper-case where the digit of the hash at its position is 8 or more.
+  return [...digits].every((digit, index) => {
+    const letter = (hash[index] as string) >= '8' ? digit.toUpperCase() : digit.toLowerCase()
     return digit === letter
   })
 }

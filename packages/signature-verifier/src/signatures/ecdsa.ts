@@ -1,43 +1,49 @@
-/** An ECDSA signature in the one form that recovery accepts. */
+/** An ECDSA signature in the only form that recovery accepts. */
 export interface EcdsaSignature {
   /** 64 bytes: r, then s, with s in the lower half of the order. */
   readonly compact: Uint8Array
-  /** Which of the two points with that r: the parity of its y. */
+  /** The parity of y, which selects one of the two points with this r. */
   readonly yParity: 0 | 1
 }
 
 /** Longest raw signature, in bytes. ERC-1271 and ERC-6492 signatures are of any length; this bounds the work. */
 export const MAX_SIGNATURE_BYTES = 16_384
 
-/** What each ASCII character is worth as a hex digit of either case; 16 for those that are none. */
+/** The value of each ASCII character as a hex digit of either case; 16 for all others. */
 const NIBBLES = Uint8Array.from({ length: 128 }, (_, code) => {
   const value = Number.parseInt(String.fromCharCode(code), 16)
   return Number.isNaN(value) ? 16 : value
 })
 
-/** The value of the hex digit at a place of a text; 16 or more when there is none. */
-export function nibble(text: string, at: number): number {
+/** The value of the hex digit at an index of a text; 16 or more when there is no digit. */
+export function hexDigitAt(text: string, at: number): number {
   return NIBBLES[text.charCodeAt(at)] ?? 16
 }
 
-/** The bytes of a `0x` hex text of whole bytes; undefined when malformed or over `MAX_SIGNATURE_BYTES`. */
+/**
+ * Parses `0x` and hex digits into bytes; undefined for odd digits, other characters, or more than
+ * `MAX_SIGNATURE_BYTES`.
+ */
 export function parseHex(text: unknown): Uint8Array | undefined {
   if (typeof text !== 'string' || text.length > 2 + 2 * MAX_SIGNATURE_BYTES) return undefined
   if (text.length % 2 !== 0 || !text.startsWith('0x')) return undefined
   const bytes = Buffer.allocUnsafe(text.length / 2 - 1)
   for (let index = 0; index < bytes.length; index++) {
-    const [high, low] = [nibble(text, 2 * index + 2), nibble(text, 2 * index + 3)]
+    const [high, low] = [hexDigitAt(text, 2 * index + 2), hexDigitAt(text, 2 * index + 3)]
     if (high > 15 || low > 15) return undefined
     bytes[index] = high * 16 + low
   }
   return bytes
 }
 
-/** Order of the curve's group, and its lower half: the largest s that is not the mirror of a smaller one. */
+/** The order of the curve's group, and half of it: the largest low s. */
 const ORDER = Buffer.from('fffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141', 'hex')
 const HALF_ORDER = Buffer.from('7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0', 'hex')
 
-/** Whether the 32 bytes at `at` are a number of 1 to `most`, or to below it. Plain loops: this is on every path. */
+/**
+ * Whether the 32 bytes at `at` are a number from 1 to `most`, or below `most`. Plain loops, because every proof runs
+ * this.
+ */
 function isBetween(bytes: Uint8Array, at: number, most: Uint8Array, mayEqual: boolean): boolean {
   let index = 0
   while (index < 32 && bytes[at + index] === 0) index++
@@ -50,9 +56,9 @@ function isBetween(bytes: Uint8Array, at: number, most: Uint8Array, mayEqual: bo
 }
 
 /**
- * Reads 65 bytes (r, s, v with v 27, 28, 0 or 1) or the 64 bytes of EIP-2098 (y parity in the top bit of s).
- * Undefined for any other length or v, for r or s outside 1 .. order-1, and for a high s: it is the mirror image of
- * another signature of the same text (EIP-2), and a signature must have one form.
+ * Reads 65 bytes (r, s, v with v 27, 28, 0 or 1) or the 64 bytes of EIP-2098 (y parity in the top bit of s). Undefined
+ * for any other length or v, for r or s outside 1 to order - 1, and for a high s: it is the mirror image of another
+ * signature of the same text (EIP-2), and a signature must have one form only.
  */
 export function readEcdsa(bytes: Uint8Array): EcdsaSignature | undefined {
   let compact: Uint8Array
@@ -73,9 +79,9 @@ export function readEcdsa(bytes: Uint8Array): EcdsaSignature | undefined {
 }
 
 /**
- * The signatures of a key that bytes of any length may begin with, whatever the form: s as it is or mirrored, with the
- * parity of EIP-2098 in it or not, any v, anything behind. Each has a low s and is to be tried with both parities.
- * None, one or two.
+ * Lists the signatures of a key that bytes of any length may begin with, in whatever form: s as it is or mirrored, with
+ * or without the parity of EIP-2098 in it, any v, any bytes after it. Each has a low s and must be tried with both
+ * parities. None, one or two.
  */
 export function leadingSignatures(bytes: Uint8Array): readonly Uint8Array[] {
   if (bytes.length < 64 || !isBetween(bytes, 0, ORDER, false)) return []
@@ -87,7 +93,7 @@ export function leadingSignatures(bytes: Uint8Array): readonly Uint8Array[] {
   return [asSent, withoutParity].flatMap(withLowS)
 }
 
-/** The same r with the lower one of s and its mirror image; none for an s that is out of range. */
+/** The same r with the lower of s and its mirror image; none for an s out of range. */
 function withLowS(compact: Uint8Array): Uint8Array[] {
   if (!isBetween(compact, 32, ORDER, false)) return []
   if (isBetween(compact, 32, HALF_ORDER, true)) return [compact]

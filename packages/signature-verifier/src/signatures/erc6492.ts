@@ -1,22 +1,23 @@
-/** A signature with its ERC-6492 wrapper taken off, if it had one. */
+/** A signature without its ERC-6492 wrapper, if it had one. */
 export interface UnwrappedSignature {
-  /** What the wallet itself checks. Never wrapped again. */
+  /** The signature that the wallet itself checks. Never wrapped again. */
   readonly signature: Uint8Array
-  /** How a wallet that does not exist yet is deployed: the factory, in lower case, and what it is called with. */
+  /** How to deploy a wallet that does not exist yet: the factory, in lower case, and the call data for it. */
   readonly deployment?: { readonly factory: string; readonly data: Uint8Array }
 }
 
 const MAGIC = Buffer.from('6492'.repeat(16), 'hex')
 
-/** The last byte first: it settles the matter for nearly every signature that is not wrapped. */
+/** Compares the last byte first: it decides for nearly every signature without a wrapper. */
 function isWrapped(bytes: Uint8Array): boolean {
   return bytes.at(-1) === 0x92 && MAGIC.equals(bytes.subarray(-32))
 }
 
 /**
- * Takes an ERC-6492 wrapper off, so that every later step sees the same signature whether it came wrapped or not.
+ * Removes an ERC-6492 wrapper, so that every later step sees the same signature whether it was wrapped or not.
  * Undefined for a wrapper that is not the ABI encoding of `(address, bytes, bytes)`, and for one inside another:
- * ERC-6492 has one level. Read by hand, because this is before every limit: viem's decoder takes 4 ms for 16 KiB.
+ * ERC-6492 has one level. Parsed by hand, because this runs before every limit and viem's decoder takes 4 ms for 16
+ * KiB.
  */
 export function unwrapSignature(signature: Uint8Array): UnwrappedSignature | undefined {
   if (!isWrapped(signature)) return { signature }
@@ -26,7 +27,7 @@ export function unwrapSignature(signature: Uint8Array): UnwrappedSignature | und
   return { signature: inner, deployment: { factory: `0x${encoded.toString('hex', 12, 32)}`, data } }
 }
 
-/** The bytes whose offset is the word at `head`; undefined where they are not all inside. */
+/** Reads the bytes whose offset is in the word at `head`; undefined where they are not all inside. */
 function readBytes(encoded: Buffer, head: number): Uint8Array | undefined {
   const offset = readLength(encoded, head)
   const length = readLength(encoded, offset)
@@ -35,7 +36,7 @@ function readBytes(encoded: Buffer, head: number): Uint8Array | undefined {
     : undefined
 }
 
-/** The number in the word at `at`; infinite where there is no word, or one that no length can be. */
+/** Reads the length or offset in the word at `at`; infinite where there is no word or the number is too large. */
 function readLength(encoded: Buffer, at: number): number {
   return at + 32 <= encoded.length && isZero(encoded, at, at + 28) ? encoded.readUInt32BE(at + 28) : Infinity
 }

@@ -5,9 +5,12 @@ export interface Secp256k1Addon {
   ecdsaRecover(signature: Uint8Array, recoveryId: number, hash: Uint8Array, compressed: boolean): Uint8Array
 }
 
-/** The part of an instantiated libauth `Secp256k1Wasm` (npm `@bitauth/libauth` 3) that is used. Numbers are addresses. */
+/**
+ * The part of an instantiated libauth `Secp256k1Wasm` (npm `@bitauth/libauth` 3) that is used. Numbers are addresses in
+ * its memory.
+ */
 export interface LibauthWasm {
-  /** All of its memory, which has a fixed size. */
+  /** Its whole memory, of a fixed size. */
   readonly heapU8: Uint8Array
   malloc(bytes: number): number
   mallocSizeT(value: number): number
@@ -18,8 +21,8 @@ export interface LibauthWasm {
 }
 
 /**
- * Recipe for the native addon, libsecp256k1 in C. Give it `secp256k1/bindings.js`: the package's main entry falls
- * back to `elliptic` in silence, which is slow and has had forgeries.
+ * Adapts the native addon, libsecp256k1 in C. Pass `secp256k1/bindings.js`: the package's main entry silently falls
+ * back to `elliptic`, which is slow and has accepted forgeries.
  */
 export function fromSecp256k1Addon(addon: Secp256k1Addon): Recover {
   return (hash, compact, yParity) => {
@@ -36,8 +39,8 @@ export function fromSecp256k1Addon(addon: Secp256k1Addon): Recover {
 const [VERIFY, UNCOMPRESSED] = [0x101, 0x02]
 
 /**
- * Recipe for libauth, libsecp256k1 in WebAssembly: `fromLibauth(await instantiateSecp256k1Wasm())`. Its memory is
- * asked for once and used again by every call: a call has no `await` in it, so no two are under way at once.
+ * Adapts libauth, libsecp256k1 in WebAssembly: `fromLibauth(await instantiateSecp256k1Wasm())`. Memory is allocated
+ * once and reused by every call: a call contains no `await`, so two calls never overlap.
  */
 export function fromLibauth(wasm: LibauthWasm): Recover {
   const { heapU8 } = wasm
@@ -46,7 +49,7 @@ export function fromLibauth(wasm: LibauthWasm): Recover {
   const [signatureAt, keyAt] = [wasm.malloc(65), wasm.malloc(64)]
   const [bytesAt, lengthAt] = [wasm.malloc(65), wasm.mallocSizeT(65)]
   return (hash, compact, yParity) => {
-    // Longer ones would be written over what is behind, shorter ones would leave the end of those before.
+    // Longer input would overwrite the memory after it; shorter input would leave bytes of the previous call.
     if (hash.length !== 32 || compact.length !== 64) throw new TypeError('recover takes 32 and 64 bytes')
     heapU8.set(hash, hashAt)
     heapU8.set(compact, compactAt)
@@ -64,7 +67,7 @@ export interface HashWasmKeccak {
   digest(form: 'binary'): Uint8Array
 }
 
-/** Recipe for hash-wasm: `fromHashWasm(await createKeccak(256))`. */
+/** Adapts hash-wasm: `fromHashWasm(await createKeccak(256))`. */
 export function fromHashWasm(hasher: HashWasmKeccak): Keccak256 {
   return bytes => {
     hasher.init()
@@ -73,15 +76,15 @@ export function fromHashWasm(hasher: HashWasmKeccak): Keccak256 {
   }
 }
 
-/** What `fastestRecover` found: options of `createVerifier`, and their name for the host's log. */
+/** The result of `fastestRecover`: options of `createVerifier`, and their name for the host's log. */
 export interface FastestRecover {
   readonly name: 'native' | 'wasm' | 'viem'
   readonly recover: Recover
   readonly keccak256: Keccak256
 }
 
-/** Imports a module by name. The default looks from this package's folder up. */
-export type LoadModule = (specifier: string) => Promise<unknown>
+/** Imports a module by name. */
+type LoadModule = (specifier: string) => Promise<unknown>
 
 const CANDIDATES: readonly {
   readonly name: 'native' | 'wasm'
@@ -104,10 +107,11 @@ const CANDIDATES: readonly {
 ]
 
 /**
- * The fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else viem; and the hash
- * of `hash-wasm` if that is. None is a dependency. A candidate that does not load, for example an addon without a
- * build for this machine, or that gets a known answer wrong, is passed over; `name` is for the host's log.
- * Where packages cannot see each other's modules, give `load` as `specifier => import(specifier)` of your own.
+ * Finds the fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else viem; and
+ * `hash-wasm` for the hash if it is installed. None of them is a dependency. A candidate that does not load, such as an
+ * addon without a build for this machine, or that computes a known result wrong, is skipped. `name` is for the host's
+ * log. `load` imports a module by name; the default resolves from this package's folder up. Where packages cannot see
+ * each other's modules, pass `specifier => import(specifier)` from your own code.
  */
 export async function fastestRecover(
   load: LoadModule = async specifier => import(specifier),
@@ -118,7 +122,7 @@ export async function fastestRecover(
       const recover = await make(await load(specifier))
       if (await recoversKnownKey(recover)) return { name, recover, keccak256 }
     } catch {
-      // Not installed, or not for this machine.
+      // Not installed, or not built for this machine.
     }
   }
   return { name: 'viem', recover: recoverWithViem, keccak256 }
@@ -135,7 +139,10 @@ async function pickKeccak(load: LoadModule): Promise<Keccak256> {
   return keccakWithJsSha3
 }
 
-/** `hash` is Keccak-256 of `gatewright`; the signature is by the private key 1, whose public key is the generator of secp256k1. */
+/**
+ * A known result: `hash` is Keccak-256 of `gatewright`; the signature is by the private key 1, whose public key is the
+ * generator of secp256k1.
+ */
 const KNOWN = {
   hash: '18c758882e756725c05d985be0645f3e9574470b8f115b4027b77364d9925ecd',
   compact:

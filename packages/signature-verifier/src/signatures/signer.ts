@@ -1,105 +1,114 @@
 import { REFUSED, runQueued } from '@gatewright/kernel'
+import type { CandidateMessage, CandidateMessages } from '../candidate-messages.ts'
 import { invalidSignature, rateLimited, RETRY_AFTER_SECONDS, type ProofDenial } from '../codes.ts'
-import { unwrapSignature, type UnwrappedSignature } from './erc6492.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { Statement } from '../proof.ts'
-import { isSignedBy, personalHash } from './recover.ts'
 import { leadingSignatures, readEcdsa, type EcdsaSignature } from './ecdsa.ts'
-import type { Text, Texts } from '../candidate-messages.ts'
+import { unwrapSignature, type UnwrappedSignature } from './erc6492.ts'
+import { isSignedBy, personalHash } from './recover.ts'
 
-/** Who signed what. */
-export interface Signer {
-  readonly principal: string
-  readonly text: Text
+/** The wallet that signed, and the text that it signed. */
+interface Signer {
+  readonly wallet: string
+  readonly message: CandidateMessage
 }
 
-/** Whose signature is looked for. */
-export interface Question {
+type SignerResult = Signer | ProofDenial
+
+/** One proof whose signer is looked for. */
+interface SignerSearch {
   readonly options: CheckedOptions
   readonly statement: Statement
-  readonly texts: Texts
+  readonly messages: CandidateMessages
   readonly addressBucket: string | undefined
 }
 
 /**
- * Finds which text the statement's address signed, after taking an ERC-6492 wrapper off: first as a key, by recovery
- * and with no network; then as a contract wallet, by the first text that names an allow-listed chain. What the key of
- * an account with code signed (EIP-7702) proves the key, wrapped or not, and never the code. Without a promise where
- * the recovery has none and the first text is the signed one.
+ * Finds which text the statement's address signed, after it removed an ERC-6492 wrapper: first as a key, by recovery
+ * and with no network; then as a contract wallet, over the first text that names an allow-listed chain. A signature by
+ * the key of an account with code (EIP-7702), wrapped or not, proves the key and never the code. Returns no promise
+ * where the recovery returns none and the first text is the signed one.
  * Denials: `invalid_signature`, `rate_limited`. Faults: see `Verifier.verify`.
  */
-export function findSigner(question: Question): Signer | ProofDenial | Promise<Signer | ProofDenial> {
-  const { options, statement, addressBucket } = question
+export function findSigner(search: SignerSearch): SignerResult | Promise<SignerResult> {
+  const { options, statement, addressBucket } = search
   const unwrapped = unwrapSignature(statement.signature)
   if (!unwrapped) return invalidSignature('malformed ERC-6492 wrapper, or one inside another')
   const ecdsa = readEcdsa(unwrapped.signature)
-  // What is no ECDSA signature at all costs no recovery.
-  if (!ecdsa) return contractSigner(question, unwrapped)
-  const text = runQueued(options.recoveryQueue, addressBucket, signedByKey, { question, ecdsa })
-  if (text instanceof Promise) return text.then(found => signerOf(question, unwrapped, found))
-  return signerOf(question, unwrapped, text)
+  // Bytes that are not an ECDSA signature cost no recovery.
+  if (!ecdsa) return findContractSigner(search, unwrapped)
+  const message = runQueued(options.recoveryQueue, addressBucket, messageSignedByKey, { search, ecdsa })
+  if (message instanceof Promise) return message.then(found => signerOf(search, unwrapped, found))
+  return signerOf(search, unwrapped, message)
 }
 
 function signerOf(
-  question: Question,
+  search: SignerSearch,
   unwrapped: UnwrappedSignature,
-  text: Text | undefined | typeof REFUSED,
-): Signer | ProofDenial | Promise<Signer | ProofDenial> {
-  if (text === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
-  return text ? { principal: question.statement.address, text } : contractSigner(question, unwrapped)
+  message: CandidateMessage | undefined | typeof REFUSED,
+): SignerResult | Promise<SignerResult> {
+  if (message === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  return message ? { wallet: search.statement.address, message } : findContractSigner(search, unwrapped)
 }
 
-interface KeyQuestion {
-  readonly question: Question
+interface KeySearch {
+  readonly search: SignerSearch
   readonly ecdsa: EcdsaSignature
 }
 
-/** The first text whose signer is the address. */
-function signedByKey(asked: KeyQuestion): Text | undefined | Promise<Text | undefined> {
-  const { first } = asked.question.texts
-  const signed = signs(asked, first)
-  if (signed instanceof Promise) return signed.then(yes => (yes ? first : signedOther(asked)))
-  return signed ? first : signedOther(asked)
+/** The first candidate message that the address's key signed. */
+function messageSignedByKey(
+  keySearch: KeySearch,
+): CandidateMessage | undefined | Promise<CandidateMessage | undefined> {
+  const { first } = keySearch.search.messages
+  const signed = hasSigned(keySearch, first)
+  if (signed instanceof Promise) return signed.then(yes => (yes ? first : otherMessageSignedByKey(keySearch)))
+  return signed ? first : otherMessageSignedByKey(keySearch)
 }
 
-async function signedOther(asked: KeyQuestion): Promise<Text | undefined> {
-  for (const text of asked.question.texts.others()) if (await signs(asked, text)) return text
+async function otherMessageSignedByKey(keySearch: KeySearch): Promise<CandidateMessage | undefined> {
+  for (const message of keySearch.search.messages.others())
+    if (await hasSigned(keySearch, message)) return message
   return undefined
 }
 
-function signs({ question, ecdsa }: KeyQuestion, { reading }: Text): boolean | Promise<boolean> {
-  const { options, statement } = question
-  return isSignedBy(statement.address, options, personalHash(options.keccak256, reading.text), ecdsa)
+function hasSigned({ search, ecdsa }: KeySearch, { match }: CandidateMessage): boolean | Promise<boolean> {
+  const { options, statement } = search
+  return isSignedBy(statement.address, options, personalHash(options.keccak256, match.text), ecdsa)
 }
 
-async function contractSigner(
-  question: Question,
+async function findContractSigner(
+  search: SignerSearch,
   unwrapped: UnwrappedSignature,
-): Promise<Signer | ProofDenial> {
-  const { options, statement, texts, addressBucket } = question
+): Promise<SignerResult> {
+  const { options, statement, messages, addressBucket } = search
   const { contracts, keccak256 } = options
   const { address } = statement
   if (!contracts) return invalidSignature('not signed by this key')
-  const named = ({ reading: { chainId } }: Text): boolean => chainId !== undefined && contracts.has(chainId)
-  const text = [texts.first, ...texts.others()].find(named)
-  if (text?.reading.chainId === undefined) return invalidSignature('not signed by this key')
-  const { chainId } = text.reading
-  const hash = personalHash(keccak256, text.reading.text)
-  const byKey = await beginsWithKeySignature(question, hash, unwrapped.signature)
+  const message = [messages.first, ...messages.others()].find(
+    ({ match: { chainId } }) => chainId !== undefined && contracts.has(chainId),
+  )
+  if (message?.match.chainId === undefined) return invalidSignature('not signed by this key')
+  const { chainId, text } = message.match
+  const hash = personalHash(keccak256, text)
+  const byKey = await beginsWithKeySignature(search, hash, unwrapped.signature)
   if (byKey === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
   if (byKey) return invalidSignature('signed by this key, in a form that is not accepted')
-  const stands = await contracts.standsBy({ chainId, wallet: address, hash, unwrapped, addressBucket })
-  if (stands === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
-  if (!stands) return invalidSignature('not signed by this key, nor by a contract wallet')
-  return { principal: `eip155:${chainId}:${address}`, text }
+  const isValid = await contracts.isValidSignature({
+    ...{ chainId, wallet: address, hash, unwrapped, addressBucket },
+  })
+  if (isValid === REFUSED) return rateLimited(RETRY_AFTER_SECONDS)
+  if (!isValid) return invalidSignature('not signed by this key, nor by a contract wallet')
+  return { wallet: `eip155:${chainId}:${address}`, message }
 }
 
 /**
- * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` refuses, such as with
- * bytes behind it. The code of an account (EIP-7702) may take that form, and must not make another principal of it.
+ * Whether the bytes begin with a signature by the address's own key in a form that `readEcdsa` refuses, for example with
+ * more bytes after it. The code of an account (EIP-7702) may accept that form; the proof would then count for a second
+ * wallet.
  */
 async function beginsWithKeySignature(
-  { options, statement, addressBucket }: Question,
+  { options, statement, addressBucket }: SignerSearch,
   hash: Uint8Array,
   signature: Uint8Array,
 ): Promise<boolean | typeof REFUSED> {
@@ -107,7 +116,7 @@ async function beginsWithKeySignature(
     (await isSignedBy(statement.address, options, hash, { compact, yParity: 0 })) ||
     isSignedBy(statement.address, options, hash, { compact, yParity: 1 })
   for (const compact of leadingSignatures(signature)) {
-    // Two recoveries a turn at most, as for every other proof.
+    // One queued job runs two recoveries at most, as for every other proof.
     const found = await runQueued(options.recoveryQueue, addressBucket, signedWithEitherParity, compact)
     if (found) return found
   }

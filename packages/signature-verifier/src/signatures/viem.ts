@@ -1,6 +1,6 @@
 let loading: Promise<typeof import('viem/utils')> | undefined
 
-/** viem, loaded by the first call: it is 200 modules, which only contract wallets and its own recovery need. */
+/** Loads viem on the first call: only contract wallets and viem's own recovery need its 200 modules. */
 export function loadViem(): Promise<typeof import('viem/utils')> {
   loading ??= import('viem/utils')
   return loading

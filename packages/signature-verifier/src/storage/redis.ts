@@ -46,9 +46,10 @@ export interface RedisStorageOptions {
 const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true, challengePrefix: true }
 
 /**
- * Replay memory in Redis: one script, one key, one round trip. Holds what `maxmemory` holds, some 150 bytes a key;
- * full is `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`, because any other forgets live nonces.
- * A failover to a replica that lags can forget a claim that was acknowledged; see docs/storage.md.
+ * Replay protection in Redis: one script, one key and one round trip per verb. It holds as many keys as `maxmemory`
+ * allows, about 150 bytes each; beyond that, `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`,
+ * because every other policy evicts live nonces. A failover to a replica that lags can lose an acknowledged claim; see
+ * docs/storage.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): ChallengeStorage {
   const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = knownOptions(
@@ -71,7 +72,7 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
   }
 }
 
-/** Redis refuses writes over `maxmemory` with an error that begins with OOM; nothing was written then. */
+/** Redis refuses writes over `maxmemory` with an error that begins with OOM, and then has written nothing. */
 function orFull(error: unknown): never {
   const cause = error instanceof Fault ? error.cause : undefined
   if (cause instanceof Error && cause.message.startsWith('OOM')) {

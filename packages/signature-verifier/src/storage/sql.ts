@@ -11,15 +11,15 @@ export interface SqlStorageOptions {
 const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
 
 /**
- * The verbs as single statements that read the same on Postgres and SQLite. The upsert locks the row before
- * its WHERE looks at it, so simultaneous claims see each other; a loser gets no row back. A deleted row is gone for
- * the others that waited for it. Holds what the disk holds; full is `ERR_STORE_UNAVAILABLE`, nothing is forgotten.
+ * Builds the port from single statements that Postgres and SQLite both run. The upsert locks the row before it
+ * evaluates its WHERE, so simultaneous claims see each other and a loser gets no row. Calls that waited for a deleted
+ * row find it gone. A full disk is `ERR_STORE_UNAVAILABLE`; nothing is evicted.
  */
-export function sqlStorage(where: string, db: SqlQueries, options: SqlStorageOptions): ChallengeStorage {
-  const { prefix: given } = knownOptions(where, options, SQL_OPTIONS)
+export function sqlStorage(caller: string, db: SqlQueries, options: SqlStorageOptions): ChallengeStorage {
+  const { prefix: given } = knownOptions(caller, options, SQL_OPTIONS)
   const prefix = checkedPrefix(given ?? DEFAULT_PREFIX)
-  const claim = `insert into ${prefix}nonces as held (digest, expires_at) values ($1, $2)
-    on conflict (digest) do update set expires_at = excluded.expires_at where held.expires_at <= $3
+  const claim = `insert into ${prefix}nonces as stored (digest, expires_at) values ($1, $2)
+    on conflict (digest) do update set expires_at = excluded.expires_at where stored.expires_at <= $3
     returning 1 as won`
   const issue = `insert into ${prefix}challenges (digest, expires_at) values ($1, $2)
     on conflict (digest) do nothing
@@ -27,7 +27,7 @@ export function sqlStorage(where: string, db: SqlQueries, options: SqlStorageOpt
   const consume = `delete from ${prefix}challenges where digest = $1 and expires_at > $2 returning 1 as won`
   const collect = (table: string): string => `delete from ${table} where digest in
     (select digest from ${table} where expires_at <= $1 order by expires_at limit $2)
-    returning 1 as gone`
+    returning 1 as deleted`
   const [collectNonces, collectChallenges] = [collect(`${prefix}nonces`), collect(`${prefix}challenges`)]
 
   const decide = async (statement: string, values: readonly SqlValue[]): Promise<boolean> => {
@@ -41,9 +41,9 @@ export function sqlStorage(where: string, db: SqlQueries, options: SqlStorageOpt
     consume: (key, now) => decide(consume, [keyDigest(key), now]),
     collect: async (limit, now) => {
       const cutoff = now - GRACE_MS
-      const gone = (await rows(db, collectNonces, [cutoff, limit])).length
-      if (gone === limit) return gone
-      return gone + (await rows(db, collectChallenges, [cutoff, limit - gone])).length
+      const deleted = (await rows(db, collectNonces, [cutoff, limit])).length
+      if (deleted === limit) return deleted
+      return deleted + (await rows(db, collectChallenges, [cutoff, limit - deleted])).length
     },
   }
 }

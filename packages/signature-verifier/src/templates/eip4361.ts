@@ -3,7 +3,7 @@ import { parseRfc3339 } from './rfc3339.ts'
 import { looksLikeField } from './plain-text.ts'
 import { AUTHORITY, isIpLiteral, isUri } from './uri.ts'
 
-/** What a Sign-In with Ethereum message says. Texts as in the message; rendering gives the same bytes back. */
+/** The fields of a Sign-In with Ethereum message, as texts. Rendering them gives the same bytes. */
 export interface Eip4361Message {
   readonly scheme?: string | undefined
   /** RFC 3986 authority without user information. */
@@ -11,7 +11,10 @@ export interface Eip4361Message {
   /** With its EIP-55 checksum. */
   readonly address: string
   readonly statement?: string | undefined
-  /** RFC 3986 URI. User information in it is read; a verifier refuses it, for its authority is not the domain. */
+  /**
+   * RFC 3986 URI. It may contain user information; the verifier then refuses it, because its authority differs from the
+   * domain.
+   */
   readonly uri: string
   /** Decimal, no leading zeros. */
   readonly chainId: string
@@ -33,7 +36,7 @@ const REQUEST_ID = /^(?:[\w.~!$&'()*+,;=:@-]|%[0-9a-fA-F]{2})*$/
 
 const isDateTime = (text: string): boolean => parseRfc3339(text) !== undefined
 
-/** The lines after the statement: label, name, what a value must be, and whether it may be missing. */
+/** The lines after the statement: label, name, validity check, and whether the line is optional. */
 const FIELDS: readonly [string, keyof Eip4361Message | 'version', (text: string) => boolean, boolean][] = [
   ['URI: ', 'uri', isUri, false],
   ['Version: ', 'version', text => text === '1', false],
@@ -46,9 +49,9 @@ const FIELDS: readonly [string, keyof Eip4361Message | 'version', (text: string)
 ]
 
 /**
- * Reads a message by the grammar of EIP-4361, every line in its place, nothing left over. Stricter than the EIP where
- * it leaves two readings: checksummed address, no user information in the domain, no leading zeros in the chain
- * id, upper-case `T` and `Z`, no statement that holds something like a field. Undefined for anything else.
+ * Parses a message by the grammar of EIP-4361: every line in its place and nothing left over. Stricter than the EIP
+ * where it allows two readings: checksummed address, no user information in the domain, no leading zeros in the chain
+ * id, upper-case `T` and `Z`, no statement that contains the label of a field. Undefined for anything else.
  */
 export function parseEip4361(text: string): Eip4361Message | undefined {
   const lines = text.split('\n')
@@ -85,7 +88,7 @@ export function parseEip4361(text: string): Eip4361Message | undefined {
   return renderEip4361(message) === text ? message : undefined
 }
 
-/** Writes a message in the one form that `parseEip4361` reads. Does not check the fields. */
+/** Renders a message in the one format that `parseEip4361` accepts. It does not check the fields. */
 export function renderEip4361(message: Eip4361Message): string {
   const { scheme, domain, address, statement, resources } = message
   const lines = [

@@ -1,45 +1,5 @@
 import { isPlainLine } from './plain-text.ts'
-
-/** What a signed text ties down beyond wallet, nonce and times. A proof that lacks one can be used for another. */
-export type Binding = 'chain' | 'domain' | 'request'
-
-/** What a template may put into its text or must find there. */
-export interface TemplateFacts {
-  /**
-   * The statement's fields as sent (absent ones undefined), and what the host knows: `service`, `domain`,
-   * `requestDigest`. All are single plain lines.
-   */
-  readonly fields: Readonly<Record<string, string | undefined>>
-  /** The signed text, where the client sent it. */
-  readonly message: string | undefined
-}
-
-/** The text that the wallet must have signed, or why this template cannot have it. */
-export type Reading =
-  | {
-      readonly is: 'text'
-      readonly text: string
-      readonly binds: readonly Binding[]
-      /** The chain that the text names, where it names one. */
-      readonly chainId: string | undefined
-      /** The text is not valid before this instant (epoch ms). */
-      readonly notBefore?: number | undefined
-    }
-  /** The message is not of this template, or the template needs the field `missing`. */
-  | { readonly is: 'other'; readonly reason: string; readonly missing?: string | undefined }
-  /** The message is of this template, but says something else in `field` than the request or the host. */
-  | { readonly is: 'contrary'; readonly field: string }
-
-/** One shape of signed text. `lineTemplate` makes one from its lines. */
-export interface Template {
-  /** What a client names in `template`, and what the verdict carries. */
-  readonly name: string
-  /** `fields`: rendered from the fields as sent. `message`: the client sends the signed text itself. */
-  readonly source: 'fields' | 'message'
-  /** Every field the text uses, so that the verifier can check and hand over those it does not know. */
-  readonly uses: readonly string[]
-  read(facts: TemplateFacts): Reading
-}
+import type { Binding, Template, TemplateInput, TemplateMatch } from './template.ts'
 
 interface Line {
   readonly label: string
@@ -48,7 +8,7 @@ interface Line {
 }
 
 const LINE = /^([^{}]*)(?:\{([a-zA-Z]+)(?:\|([^{}]+))?\})?$/
-const NONE: readonly Binding[] = Object.freeze([])
+const NO_BINDINGS: readonly Binding[] = Object.freeze([])
 const REQUIRED = ['address', 'nonce', 'issuedAt', 'expiresAt']
 const BINDINGS: readonly [Binding, string][] = [
   ['chain', 'chainId'],
@@ -56,22 +16,22 @@ const BINDINGS: readonly [Binding, string][] = [
   ['request', 'requestDigest'],
 ]
 
-/** Reads `Label: {field}` or `Label: {field|text when absent}`; `{service}` may stand anywhere. */
+/** Parses `Label: {field}` or `Label: {field|text when absent}`. `{service}` may be anywhere in a line. */
 function readLine(name: string, text: string): Line {
   const match = LINE.exec(text.replaceAll('{service}', '\u0000'))
   if (!match || !isPlainLine(text)) {
     throw new TypeError(
-      `template "${name}": one plain line with one {field} at its end, not ${JSON.stringify(text)}`,
+      `template "${name}": a line must be one plain line with at most one {field}, at its end, got ${JSON.stringify(text)}`,
     )
   }
   return { label: match[1] as string, field: match[2], absent: match[3] }
 }
 
 /**
- * Declares a template by its lines: fixed text, then at most one `{field}` or `{field|text when absent}` at the end
- * of a line. `{service}` is the host's name. Any other name is a field of the request, taken as sent. Lines join by
- * one LF, with none at the end; no field can hold a line end, so a text has one reading only.
- * Throws a `TypeError` unless address, nonce, issuedAt and expiresAt all appear, and no field twice.
+ * Creates a template from its lines: fixed text, then at most one `{field}` or `{field|text when absent}` at the end of
+ * a line. `{service}` is the host's name. Any other name is a field of the request, rendered as sent. Lines are joined
+ * by one LF, with none at the end. No field can contain a line end, so a text has only one reading. Throws a
+ * `TypeError` unless address, nonce, issuedAt and expiresAt all appear and no field appears twice.
  */
 export function lineTemplate(
   name: string,
@@ -86,22 +46,26 @@ export function lineTemplate(
   if (new Set(uses).size !== uses.length) throw new TypeError(`template "${name}" has a field twice`)
   const bindable = BINDINGS.filter(([, field]) => uses.includes(field))
   const bindsChain = uses.includes('chainId')
-  /** The labels with the service's name in them, for the one service that a verifier has. */
-  let labelled: { readonly service: string; readonly labels: readonly string[] } | undefined
+  /** The labels with the service's name in them, cached for the one service of a verifier. */
+  let cachedLabels: { readonly service: string; readonly labels: readonly string[] } | undefined
   const labelsFor = (service: string): readonly string[] => {
-    if (labelled?.service !== service) {
-      labelled = { service, labels: parsed.map(({ label }) => label.replaceAll('\u0000', service)) }
+    if (cachedLabels?.service !== service) {
+      cachedLabels = { service, labels: parsed.map(({ label }) => label.replaceAll('\u0000', service)) }
     }
-    return labelled.labels
+    return cachedLabels.labels
   }
 
-  /** Why a message is not the text: of another template, or of this one with other values. */
-  const unlike = (message: string, labels: readonly string[], fields: TemplateFacts['fields']): Reading => {
-    const said = parseLines(message, parsed, labels)
-    if (!said) return { is: 'other', reason: `message is not of template ${name}` }
-    // The message is not the text, so one field at least is another.
-    const field = uses.find(used => said[used] !== fields[used]) as string
-    return { is: 'contrary', field }
+  /** Says why a message is not the rendered text: it belongs to another template, or its values differ. */
+  const explainDifference = (
+    message: string,
+    labels: readonly string[],
+    fields: TemplateInput['fields'],
+  ): TemplateMatch => {
+    const values = parseLines(message, parsed, labels)
+    if (!values) return { kind: 'other', reason: `message does not have the lines of template ${name}` }
+    // The message differs from the text, so at least one field differs.
+    const field = uses.find(used => values[used] !== fields[used]) as string
+    return { kind: 'mismatch', field }
   }
 
   return {
@@ -113,19 +77,19 @@ export function lineTemplate(
         const { field, absent } = parsed[index] as Line
         const value = field === undefined ? '' : (fields[field] ?? absent)
         if (value === undefined)
-          return { is: 'other', reason: `template ${name} needs ${field}`, missing: field }
+          return { kind: 'other', reason: `template ${name} needs ${field}`, missing: field }
         text += index === 0 ? `${labels[0]}${value}` : `\n${labels[index]}${value}`
       }
-      if (message !== undefined && message !== text) return unlike(message, labels, fields)
+      if (message !== undefined && message !== text) return explainDifference(message, labels, fields)
       const chainId = bindsChain ? fields['chainId'] : undefined
-      if (bindable.length === 0) return { is: 'text', text, binds: NONE, chainId }
+      if (bindable.length === 0) return { kind: 'match', text, binds: NO_BINDINGS, chainId }
       const binds = bindable.filter(([, field]) => fields[field] !== undefined).map(([binding]) => binding)
-      return { is: 'text', text, binds, chainId }
+      return { kind: 'match', text, binds, chainId }
     },
   }
 }
 
-/** Values by field, or undefined when the text does not have exactly these lines. */
+/** Parses the values by field; undefined when the text does not have exactly these lines. */
 function parseLines(
   text: string,
   lines: readonly Line[],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** What a bootstrap asks for beyond the proof: the members of the request body with these names, as sent. */
+/** The members of a bootstrap request that its digest covers, as sent. */
 export interface RequestedGrant {
   readonly scopes?: unknown
   readonly sessionScopes?: unknown

@@ -13,7 +13,7 @@ function digits(text: string, from: number, count: number): number {
   return value
 }
 
-/** Milliseconds of the fraction that begins after the seconds, further digits cut; 0 when there is none. */
+/** Reads the fraction after the seconds in ms, further digits cut off; 0 when there is none. */
 function milliseconds(text: string): number {
   if (text[19] !== '.') return 0
   const length = text.length - 20 - (text.endsWith('Z') ? 1 : 6)
@@ -21,8 +21,9 @@ function milliseconds(text: string): number {
 }
 
 /**
- * Reads an RFC 3339 date-time strictly: upper-case `T` and `Z`, a zone always, a day that the month has, at most
- * nine digits of fraction (cut to ms). Undefined for anything else, leap seconds included: they have no epoch ms.
+ * Parses an RFC 3339 date-time strictly: upper-case `T` and `Z`, always with a zone, a day that the month has, at most
+ * nine digits of fraction (cut to ms). Undefined for anything else, leap seconds included, because they have no epoch
+ * ms.
  */
 export function parseRfc3339(text: unknown): EpochMs | undefined {
   if (typeof text !== 'string' || text.length > 35 || !DATE_TIME.test(text)) return undefined
