@@ -3,7 +3,7 @@ import { createIssuer, type IssuerOptions, type KeyStorage } from '@gatewright/s
 import t from 'tap'
 import { DAY, must, newKey, PEPPER, setUp, USER } from '../fixtures.ts'
 
-/** Key storage that counts calls and can be taken down. */
+/** Key storage that counts its calls and can be made to fail. */
 function watched(keys: KeyStorage) {
   const seen = { calls: [] as string[], down: false }
   const storage = new Proxy(keys, {
@@ -25,7 +25,7 @@ function watchedSetUp(changes: Partial<IssuerOptions> = {}) {
   return { issuer: createIssuer({ ...options, ...changes, keys: storage }), seen, clock, options }
 }
 
-t.test('junk of every kind is refused with no storage call', async t => {
+t.test('refuses malformed texts of every kind without a storage call', async t => {
   const { issuer, seen } = watchedSetUp()
   const { text } = await newKey(issuer, [])
   seen.calls.length = 0
@@ -46,7 +46,7 @@ t.test('junk of every kind is refused with no storage call', async t => {
   t.same(seen.calls, [])
 })
 
-t.test('any one changed character is junk: the checksum finds it before the store does', async t => {
+t.test('refuses a key with one changed character by its checksum, without a storage call', async t => {
   const { issuer, seen } = watchedSetUp()
   const { text } = await newKey(issuer, [])
   seen.calls.length = 0
@@ -58,7 +58,7 @@ t.test('any one changed character is junk: the checksum finds it before the stor
   t.same(seen.calls, [])
 })
 
-t.test('every refusal reads the same to the caller, and only the event tells them apart', async t => {
+t.test('every refusal is the same for the caller, and only the reason for the event differs', async t => {
   const { issuer, clock, options } = setUp()
   const dead = await newKey(issuer, [])
   must(await issuer.revokeKey('operator', dead.key.id))
@@ -76,20 +76,20 @@ t.test('every refusal reads the same to the caller, and only the event tells the
   const shown = verdicts.map(verdict => JSON.stringify({ ...verdict, reason: null }))
   t.equal(new Set(shown).size, 1)
   t.equal(new Set(verdicts.map(verdict => 'reason' in verdict && verdict.reason)).size, 5)
-  // The secret comes before the state: without it nobody learns that a key was revoked.
+  // The secret is checked before the state, so nobody without it learns that a key was revoked.
   t.match(await elsewhere.authenticateKey(dead.text, 'user'), { reason: /wrong secret/ })
 })
 
-t.test('a key is good until the instant before its end', async t => {
+t.test('accepts a key until 1 ms before its end', async t => {
   const { issuer, clock } = setUp()
   const { text } = await newKey(issuer, [], { expiresAt: clock.now() + 1000 })
   clock.advance(999)
   t.equal((await issuer.authenticateKey(text, 'user')).ok, true)
   clock.advance(1)
-  t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized', reason: 'past its end' })
+  t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized', reason: 'the key has expired' })
 })
 
-t.test('a key known to the process costs no storage call; a change made here is seen at once', async t => {
+t.test('a cached key costs no storage call, and a change in this process applies at once', async t => {
   const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000 })
   const { key, text } = await newKey(issuer, ['a.read'])
   must(await issuer.authenticateKey(text, 'user'))
@@ -102,7 +102,7 @@ t.test('a key known to the process costs no storage call; a change made here is 
   t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized' })
 })
 
-t.test('a store that is down is a fault, never a refusal', async t => {
+t.test('throws a fault when the store is down, and never a refusal', async t => {
   const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
   const { key, text } = await newKey(issuer, [])
   seen.down = true
@@ -112,7 +112,7 @@ t.test('a store that is down is a fault, never a refusal', async t => {
   await t.rejects(issuer.createKey({ ...USER, scopes: [] }), fault)
 })
 
-t.test('uses are written in batches: at once after a silence, then not until the next flush', async t => {
+t.test('writes uses in batches: at once when the recorded use is old, else at the next flush', async t => {
   const { issuer, seen, clock, options } = watchedSetUp()
   const { key, text } = await newKey(issuer, [])
   const stored = async () => (await options.keys.find(key.id))?.lastUsedAt
@@ -134,7 +134,7 @@ t.test('uses are written in batches: at once after a silence, then not until the
   t.equal(await stored(), clock.now(), 'after 12 h of silence')
 })
 
-t.test('a batch that cannot be written is kept for the next', async t => {
+t.test('keeps a batch that cannot be written for the next write', async t => {
   const { issuer, seen, clock, options } = watchedSetUp({ keyCacheMs: 1000 })
   const { key, text } = await newKey(issuer, [])
   must(await issuer.authenticateKey(text, 'user'))
@@ -148,7 +148,7 @@ t.test('a batch that cannot be written is kept for the next', async t => {
 })
 
 t.test(
-  'rows under an old pepper authenticate after a roll and move to the new one; a removed one refuses',
+  'keys under an old pepper authenticate and move to the new one, and are refused once it is removed',
   async t => {
     const { issuer, options } = setUp()
     const [used, unused] = [await newKey(issuer, []), await newKey(issuer, [])]
@@ -165,7 +165,7 @@ t.test(
   },
 )
 
-t.test('a digest of a scheme that this version does not know is refused, not guessed at', async t => {
+t.test('refuses a digest whose scheme this version does not know', async t => {
   const { issuer, options } = setUp()
   const { key, text } = await newKey(issuer, [])
   const { digest = '', pepperId = '' } = (await options.keys.find(key.id)) ?? {}
@@ -176,22 +176,29 @@ t.test('a digest of a scheme that this version does not know is refused, not gue
   }
 })
 
-t.test('hands the read of a key that is not known to the host, and junk and known keys not', async t => {
-  const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
-  const { text } = await newKey(issuer, [])
-  seen.calls.length = 0
-  const full = { ok: false, code: 'rate_limited', status: 429, message: 'full' } as const
-  let asked = 0
-  const refuse = async (): Promise<typeof full> => {
-    asked++
-    return full
-  }
-  t.match(await issuer.authenticateKey(text, 'user', refuse), full)
-  t.same(seen.calls, [], 'refused without a read')
-  t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
-  t.match(await issuer.authenticateKey(text, 'user', refuse), { ok: true }, 'proven before, so never put off')
-  t.match(await issuer.authenticateKey('junk', 'user', refuse), { code: 'unauthorized' })
-  t.equal(asked, 1)
-  const wrong = await newKey(createIssuer(setUp().options), [])
-  t.match(await issuer.authenticateKey(wrong.text, 'user', refuse), full)
-})
+t.test(
+  'passes the read of an unknown key to the host, but neither malformed texts nor cached keys',
+  async t => {
+    const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
+    const { text } = await newKey(issuer, [])
+    seen.calls.length = 0
+    const full = { ok: false, code: 'rate_limited', status: 429, message: 'full' } as const
+    let asked = 0
+    const refuse = async (): Promise<typeof full> => {
+      asked++
+      return full
+    }
+    t.match(await issuer.authenticateKey(text, 'user', refuse), full)
+    t.same(seen.calls, [], 'refused without a read')
+    t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
+    t.match(
+      await issuer.authenticateKey(text, 'user', refuse),
+      { ok: true },
+      'proven before, so never put off',
+    )
+    t.match(await issuer.authenticateKey('junk', 'user', refuse), { code: 'unauthorized' })
+    t.equal(asked, 1)
+    const wrong = await newKey(createIssuer(setUp().options), [])
+    t.match(await issuer.authenticateKey(wrong.text, 'user', refuse), full)
+  },
+)

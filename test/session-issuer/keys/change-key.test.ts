@@ -13,7 +13,7 @@ t.test('a change raises the version, ends the sessions of the key, and enters th
   t.match(await issuer.changeKey(session, key.id, { scopes: [] }), { code: 'unauthorized' })
 })
 
-t.test('asking for what a key already is changes nothing and ends nothing', async t => {
+t.test('a change to the rights that a key already has changes nothing and ends nothing', async t => {
   const { issuer, feed } = setUp()
   const { key } = await newKey(issuer, ['a.read', 'b.read'])
   const session = await newSession(issuer, key)
@@ -22,7 +22,7 @@ t.test('asking for what a key already is changes nothing and ends nothing', asyn
   t.same(feed.after(0, 10), [])
 })
 
-t.test('a session narrows its own key and one above it, and loosens neither', async t => {
+t.test('a session narrows its own key and one above it, and widens neither', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read', 'b.read'])
   const child = await newKey(issuer, ['a.read', 'b.read'], { parent: root.key })
@@ -39,7 +39,7 @@ t.test('a session narrows its own key and one above it, and loosens neither', as
   })
 })
 
-t.test('a policy for the own key joins what is there; from above it takes its place', async t => {
+t.test("a policy is added to the caller's own key, and replaces the policies of a key below", async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read'], { policy: { root: 1 } })
   const child = await newKey(issuer, ['a.read'], { parent: root.key, policy: { child: 1 } })
@@ -49,7 +49,7 @@ t.test('a policy for the own key joins what is there; from above it takes its pl
   t.same(await issuer.policies(replaced.policyIds), [{ root: 1 }, { child: 3 }])
 })
 
-t.test('what stands between the caller and a key bounds what the key can be given', async t => {
+t.test('a key below gets at most the rights of the keys between it and the caller', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read', 'b.read'])
   const middle = await newKey(issuer, ['a.read'], { parent: root.key })
@@ -61,7 +61,7 @@ t.test('what stands between the caller and a key bounds what the key can be give
   t.same(must(await issuer.changeKey(root.key, leaf.key.id, { scopes: ['a.read'] })).scopes, ['a.read'])
 })
 
-t.test('a key cannot touch one that holds more, and learns nothing of other accounts', async t => {
+t.test('a key cannot change a key with more rights, and sees nothing of other accounts', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read', 'b.read', 'keys.write'])
   const other = await newKey(issuer, ['a.read'])
@@ -84,7 +84,7 @@ t.test('a key cannot touch one that holds more, and learns nothing of other acco
   }
 })
 
-t.test('a session bound by a policy of its own cannot loosen a key past it', async t => {
+t.test('a session with a policy of its own cannot free a key from that policy', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read', 'b.read'])
   const child = await newKey(issuer, ['a.read'], { parent: root.key })
@@ -97,7 +97,7 @@ t.test('a session bound by a policy of its own cannot loosen a key past it', asy
 })
 
 t.test(
-  'a revoked key takes its sessions and all below it along, and revoking again answers the same',
+  'revoking a key ends its sessions and all keys below, and revoking again returns the same',
   async t => {
     const { issuer, feed, clock } = setUp()
     const root = await newKey(issuer, ['a.read'])
@@ -116,27 +116,30 @@ t.test(
   },
 )
 
-t.test('a root lists and revokes every key of its account, any other only its own and below', async t => {
-  const { issuer, clock } = setUp()
-  const one = await newKey(issuer, ['a.read'], { policy: { one: 1 } })
-  clock.advance(1)
-  const two = await newKey(issuer, ['a.read'])
-  clock.advance(1)
-  const child = await newKey(issuer, ['a.read'], { parent: one.key, policy: { child: 1 } })
-  const ids = async (caller: typeof one.key) =>
-    must(await issuer.listKeys(caller)).map(({ key, policies }) => [key.id, policies])
-  t.same(await ids(two.key), [
-    [child.key.id, [{ child: 1 }]],
-    [two.key.id, []],
-    [one.key.id, [{ one: 1 }]],
-  ])
-  t.same(await ids(child.key), [[child.key.id, [{ child: 1 }]]])
-  t.match(await issuer.revokeKey(child.key, two.key.id), { code: 'not_found' })
-  must(await issuer.revokeKey(two.key, one.key.id))
-  t.notMatch(JSON.stringify(must(await issuer.listKeys(two.key))), 'hmac')
-})
+t.test(
+  'a root lists and revokes every key of its account, any other key only itself and those below',
+  async t => {
+    const { issuer, clock } = setUp()
+    const one = await newKey(issuer, ['a.read'], { policy: { one: 1 } })
+    clock.advance(1)
+    const two = await newKey(issuer, ['a.read'])
+    clock.advance(1)
+    const child = await newKey(issuer, ['a.read'], { parent: one.key, policy: { child: 1 } })
+    const ids = async (caller: typeof one.key) =>
+      must(await issuer.listKeys(caller)).map(({ key, policies }) => [key.id, policies])
+    t.same(await ids(two.key), [
+      [child.key.id, [{ child: 1 }]],
+      [two.key.id, []],
+      [one.key.id, [{ one: 1 }]],
+    ])
+    t.same(await ids(child.key), [[child.key.id, [{ child: 1 }]]])
+    t.match(await issuer.revokeKey(child.key, two.key.id), { code: 'not_found' })
+    must(await issuer.revokeKey(two.key, one.key.id))
+    t.notMatch(JSON.stringify(must(await issuer.listKeys(two.key))), 'hmac')
+  },
+)
 
-t.test('revoking an account ends its keys and its sessions, whatever key minted them', async t => {
+t.test('revoking an account ends its keys and its sessions, whichever key minted them', async t => {
   const { issuer } = setUp()
   const own = await newKey(issuer, ['a.read'])
   const partner = await newKey(issuer, ['a.read'], { surface: 'partner', accountId: 'partner' })

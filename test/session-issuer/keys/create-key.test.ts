@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DAY, must, newKey, newSession, setUp, USER } from '../fixtures.ts'
 
-t.test('a key below holds no more than its maker and ends no later', async t => {
+t.test('a key below has at most the scopes of its creator and ends no later', async t => {
   const { issuer, clock } = setUp()
   const root = await newKey(issuer, ['a.read'], { expiresAt: clock.now() + DAY })
   t.match(await issuer.createKey({ ...USER, parent: root.key, scopes: ['a.read', 'b.read'] }), {
@@ -16,7 +16,7 @@ t.test('a key below holds no more than its maker and ends no later', async t => 
   t.match(child.key, { expiresAt: clock.now() + DAY, parentId: root.key.id, ancestry: [root.key.id] })
 })
 
-t.test('a parent that has changed, ended, or is of another account or surface makes no key', async t => {
+t.test('refuses a parent that has changed, has ended, or belongs to another account or surface', async t => {
   const { issuer, clock } = setUp()
   const root = await newKey(issuer, ['a.read'], { expiresAt: clock.now() + DAY })
   const session = await newSession(issuer, root.key)
@@ -32,7 +32,7 @@ t.test('a parent that has changed, ended, or is of another account or surface ma
   t.match(await issuer.createKey({ ...USER, scopes: [], parent: session }), { code: 'unauthorized' })
 })
 
-t.test('the account and the user of a key must be texts that every store keeps as they are', async t => {
+t.test('refuses account and user ids that some store cannot store unchanged', async t => {
   const { issuer } = setUp()
   for (const bad of ['acc\ud83d', 'acc\ude00\ud83d', 'acc\0']) {
     for (const owner of [{ accountId: bad }, { userId: bad }]) {
@@ -42,7 +42,7 @@ t.test('the account and the user of a key must be texts that every store keeps a
   }
 })
 
-t.test('keys and policies stand at most so deep', async t => {
+t.test('refuses key chains and policy chains beyond their limits', async t => {
   const { issuer } = setUp()
   let { key } = await newKey(issuer, [])
   for (let depth = 0; depth < 8; depth++) key = (await newKey(issuer, [], { parent: key })).key
@@ -75,7 +75,7 @@ const works = async (issuer: Issuer, key: CreatedKey): Promise<boolean> =>
   (await issuer.authenticateKey(key.text, 'user')).ok
 
 t.test(
-  'a key has at most its quota of live keys below it, at any depth, and says which limit binds',
+  'a key has at most its quota of live keys below it, at any depth, and the denial names the limit',
   async t => {
     const { issuer } = setUp({ maxKeysBelow: 3 })
     const root = await newKey(issuer, [])
@@ -117,7 +117,7 @@ t.test('by default a key has 20 live keys below it, and an account 50', async t 
   })
 })
 
-t.test('keys below a root make room for a new root, however lately they were used', async t => {
+t.test('keys below a root are retired for a new root, however recently they were used', async t => {
   const { issuer, clock } = setUp({ maxLiveKeys: 4 })
   const root = await newKey(issuer, ['a.read'])
   const idle = await newKey(issuer, ['a.read'], { parent: root.key })
@@ -149,7 +149,7 @@ t.test('keys below a root make room for a new root, however lately they were use
   )
 })
 
-t.test('at the cap the root unused for longest gives its keys first, then itself', async t => {
+t.test('at the cap the keys below the root unused for longest are retired first, then that root', async t => {
   const { issuer, clock } = setUp({ maxLiveKeys: 4 })
   const old = await newKey(issuer, [])
   const younger = await newKey(issuer, [])
@@ -164,7 +164,7 @@ t.test('at the cap the root unused for longest gives its keys first, then itself
   t.equal(await works(issuer, younger), true)
 })
 
-t.test('a fresh proof gets its key whatever a delegate does, and no cap is passed', async () => {
+t.test('a new wallet proof gets its key whatever a delegate does, and no cap is exceeded', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ by: fc.nat(), hours: fc.nat({ max: 30 }), uses: fc.boolean() }), {
@@ -204,7 +204,7 @@ t.test('a fresh proof gets its key whatever a delegate does, and no cap is passe
 
 const lastUse = ({ lastUsedAt, createdAt }: KeyRecord): number => Math.max(lastUsedAt ?? 0, createdAt)
 
-t.test('nothing is retired for a key that is no root, nor for a partner', async t => {
+t.test('retires nothing for a key below another, nor for a partner key', async t => {
   const { issuer, clock } = setUp({ maxLiveKeys: 1 })
   const { key } = await newKey(issuer, [])
   const partner = { surface: 'partner', accountId: 'partner' } as const
@@ -214,7 +214,7 @@ t.test('nothing is retired for a key that is no root, nor for a partner', async 
   t.match(await issuer.createKey({ ...USER, ...partner, scopes: [] }), { code: 'policy_blocked' })
 })
 
-t.test('50 at once on one account: the cap holds and every text works', async t => {
+t.test('creates 50 keys at once on one account: the cap holds and every returned text works', async t => {
   const { issuer } = setUp({ maxLiveKeys: 20 })
   const made = await race(50, () => issuer.createKey({ ...USER, scopes: [] }))
   const texts = made.flatMap(verdict => (verdict.ok ? [verdict.value.text] : []))
@@ -222,7 +222,7 @@ t.test('50 at once on one account: the cap holds and every text works', async t 
   for (const text of texts) t.equal((await issuer.authenticateKey(text, 'user')).ok, true)
 })
 
-t.test('the published pattern finds keys in text, and nothing else', async t => {
+t.test('keyPattern finds keys in text, and nothing else', async t => {
   const { issuer } = setUp({ environment: 'live', keyPrefix: 'acme' })
   const { text } = await newKey(issuer, [])
   const found = `export KEY="${text}"; # gw_live_user_x ${text.replace('acme', 'gw')}`.match(
@@ -232,23 +232,26 @@ t.test('the published pattern finds keys in text, and nothing else', async t => 
   for (const prefix of ['', 'A', '9a', 'a_b', 'x'.repeat(13)]) t.throws(() => keyPattern(prefix), /keyPrefix/)
 })
 
-t.test('whoever creates and revokes all day fills no memory and locks nobody out', async t => {
-  const { issuer, options, clock } = setUp()
-  const { key } = await newKey(issuer, [])
-  for (let n = 0; n < 250; n++) {
-    clock.advance(1)
-    const made = await newKey(issuer, [], { parent: key, policy: { n } })
-    must(await issuer.revokeKey(key, made.key.id))
-  }
-  const { keys } = await options.keys.load(USER.accountId)
-  t.ok(keys.length <= 202, `${keys.length} rows`)
-  t.equal(
-    Math.min(...keys.slice(1).map(one => one.createdAt)) > key.createdAt + 40,
-    true,
-    'the oldest went first',
-  )
-  t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true)
-  for (const listed of must(await issuer.listKeys(key))) {
-    if (listed.key.id !== key.id) t.equal(listed.policies.length, listed.key.policyIds.length)
-  }
-})
+t.test(
+  'creating and revoking keys all day keeps the stored keys bounded and other callers working',
+  async t => {
+    const { issuer, options, clock } = setUp()
+    const { key } = await newKey(issuer, [])
+    for (let n = 0; n < 250; n++) {
+      clock.advance(1)
+      const made = await newKey(issuer, [], { parent: key, policy: { n } })
+      must(await issuer.revokeKey(key, made.key.id))
+    }
+    const { keys } = await options.keys.load(USER.accountId)
+    t.ok(keys.length <= 202, `${keys.length} rows`)
+    t.equal(
+      Math.min(...keys.slice(1).map(one => one.createdAt)) > key.createdAt + 40,
+      true,
+      'the oldest went first',
+    )
+    t.equal((await issuer.createKey({ ...USER, scopes: [] })).ok, true)
+    for (const listed of must(await issuer.listKeys(key))) {
+      if (listed.key.id !== key.id) t.equal(listed.policies.length, listed.key.policyIds.length)
+    }
+  },
+)

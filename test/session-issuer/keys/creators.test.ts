@@ -1,4 +1,4 @@
-// What a session made can be found, and ended with it, also after the session is gone.
+// The keys that a session created can be found, and ended with it, even after the session was deleted.
 import assert from 'node:assert/strict'
 import type { Session } from '@gatewright/kernel'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const works = async (issuer: Issuer, text: string): Promise<boolean> =>
   (await issuer.authenticateKey(text, 'user')).ok
 
-t.test('a key says which key and which sessions made it, a root that none did', async t => {
+t.test('a key names the key and the sessions that created it, and a root names none', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read'])
   t.equal(root.key.createdBy, null)
@@ -29,7 +29,7 @@ t.test('a key says which key and which sessions made it, a root that none did', 
   t.same(taken.key.rotatedBy, { keyId, lineageId, sessionIds })
 })
 
-t.test('a session that has ended in the store makes and rotates no key', async t => {
+t.test('refuses to create or rotate keys for a session that has ended in the store', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read'])
   const child = await newKey(issuer, [], { parent: root.key })
@@ -44,7 +44,7 @@ for (const [when, ms] of [
   ['expired', 16 * MINUTE],
   ['collected', DAY],
 ] as const) {
-  t.test(`ending a session with its keys ends all that it made, and nothing else: ${when}`, async t => {
+  t.test(`ending a session with its keys ends all keys that it created, and no others: ${when}`, async t => {
     const { issuer, clock } = setUp()
     const root = await newKey(issuer, ['a.read'])
     const session = await newSession(issuer, root.key)
@@ -67,28 +67,31 @@ for (const [when, ms] of [
   })
 }
 
-t.test('only the own key, one above, a root or the operator may end what a session made', async t => {
-  for (const ms of [0, DAY]) {
-    const { issuer, clock } = setUp()
-    const root = await newKey(issuer, ['a.read'])
-    const agent = await newKey(issuer, ['a.read'], { parent: root.key })
-    const sibling = await newKey(issuer, ['a.read'], { parent: root.key })
-    const session = await newSession(issuer, agent.key)
-    const made = await newKey(issuer, ['a.read'], { parent: session })
-    const stranger = await newKey(issuer, ['a.read'], { accountId: 'other' })
-    clock.advance(ms)
-    await issuer.maintain()
-    const asked = (key: ApiKey, id = session.sessionId) => issuer.endSessionWithKeys(key, id)
-    for (const { key } of [sibling, made, stranger]) t.match(await asked(key), { code: 'not_found' })
-    t.match(await asked(root.key, 'never'), { code: 'not_found' })
-    t.equal(await works(issuer, made.text), true)
-    t.match(await asked(agent.key), { ok: true, value: { keys: 1 } })
-    const otherRoot = await newKey(issuer, [])
-    t.match(await asked(otherRoot.key), { ok: true, value: { keys: 0 } })
-  }
-})
+t.test(
+  "only the session's key, a key above it, a root or the operator may end the keys of a session",
+  async t => {
+    for (const ms of [0, DAY]) {
+      const { issuer, clock } = setUp()
+      const root = await newKey(issuer, ['a.read'])
+      const agent = await newKey(issuer, ['a.read'], { parent: root.key })
+      const sibling = await newKey(issuer, ['a.read'], { parent: root.key })
+      const session = await newSession(issuer, agent.key)
+      const made = await newKey(issuer, ['a.read'], { parent: session })
+      const stranger = await newKey(issuer, ['a.read'], { accountId: 'other' })
+      clock.advance(ms)
+      await issuer.maintain()
+      const asked = (key: ApiKey, id = session.sessionId) => issuer.endSessionWithKeys(key, id)
+      for (const { key } of [sibling, made, stranger]) t.match(await asked(key), { code: 'not_found' })
+      t.match(await asked(root.key, 'never'), { code: 'not_found' })
+      t.equal(await works(issuer, made.text), true)
+      t.match(await asked(agent.key), { ok: true, value: { keys: 1 } })
+      const otherRoot = await newKey(issuer, [])
+      t.match(await asked(otherRoot.key), { ok: true, value: { keys: 0 } })
+    }
+  },
+)
 
-t.test('the operator ends what a session made, and names the account of one that is gone', async t => {
+t.test('the operator ends the keys of a session, and names the account of a deleted one', async t => {
   const { issuer, clock } = setUp()
   const root = await newKey(issuer, [])
   const session = await newSession(issuer, root.key)
@@ -102,7 +105,7 @@ t.test('the operator ends what a session made, and names the account of one that
 })
 
 t.test(
-  'whatever a session, its sessions and its keys do, nothing of it is live after it is ended with its keys',
+  'nothing that a session, its sessions and its keys create is live after it is ended with its keys',
   async () => {
     const step = fc.record({
       by: fc.nat(),
@@ -115,7 +118,7 @@ t.test(
         const root = await newKey(issuer, ['a.read'])
         const clean = await newKey(issuer, ['a.read'], { parent: root.key })
         const session = await newSession(issuer, root.key, { ttlSeconds: 86_400 })
-        /** Everything that the holder of the session has got hold of: credentials, and texts of keys. */
+        /** Everything that the holder of the session got: credentials, and texts of keys. */
         const held: (ApiKey | Session)[] = [session]
         const texts: string[] = []
         const keyIds = [clean.key.id]

@@ -14,7 +14,7 @@ t.test('the checksum is the CRC-32 of all before it, in 6 base62 digits', async 
   }
 })
 
-t.test('a text with a right checksum and a wrong character is still junk', async t => {
+t.test('refuses a text with a correct checksum and a wrong character', async t => {
   const { issuer, options } = setUp()
   let calls = 0
   const find = options.keys.find.bind(options.keys)

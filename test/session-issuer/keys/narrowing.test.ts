@@ -1,5 +1,5 @@
-// Whatever is minted, created, changed, rotated and revoked, by whom and in what order: nobody ever holds more than
-// what stands above it, and nobody gains by asking.
+// Whatever is minted, created, changed, rotated and revoked, by any caller in any order: no key or session ever has
+// more rights than those above it, and no refused call gives rights.
 import type { Session } from '@gatewright/kernel'
 import type { ApiKey, KeyRecord } from '@gatewright/session-issuer'
 import assert from 'node:assert/strict'
@@ -9,7 +9,7 @@ import { DAY, newKey, setUp, USER, type SetUp } from '../fixtures.ts'
 
 const SCOPES = ['a.read', 'b.read', 'c.read', 'd.read']
 
-/** What is asked for, as often as it is named. */
+/** The verbs of a run, with their frequencies. */
 const VERBS =
   'mint mint mint mint create create create change change change rotate rotate revoke end wait'.split(' ')
 
@@ -28,13 +28,13 @@ interface World extends SetUp {
   readonly texts: string[]
   readonly keyIds: string[]
   readonly sessions: { readonly session: Session; readonly from: ApiKey | Session }[]
-  /** How often each verb was granted. */
+  /** How often each verb succeeded. */
   readonly granted: Map<string, number>
 }
 
 type Rights = Pick<ApiKey, 'scopes' | 'policyIds'> & { readonly expiresAt: number | null }
 
-/** Whether `inner` allows nothing that `outer` does not: scopes, policies and, where asked, the end. */
+/** Whether `inner` allows nothing that `outer` does not: scopes, policies and, where given, the end. */
 function within(inner: Rights, outer: Rights, ends = true): boolean {
   const scopes = inner.scopes.every(scope => outer.scopes.includes(scope))
   const policies = outer.policyIds.every(id => inner.policyIds.includes(id))
@@ -58,7 +58,7 @@ async function run(world: World, { does, by, on, scopes, policy, seconds }: Step
   if (does === 'wait') return clock.advance(seconds * 1000)
   const who = await caller(world, by)
   if (!who) return
-  // A guard lets no session pass that has ended; the issuer is asked by live callers only.
+  // A guard refuses ended sessions, so only live callers reach the issuer.
   if ('sessionId' in who && !((await issuer.isCurrent(who)) && clock.now() < who.expiresAt)) return
   const granted = (verb: string): void => {
     world.granted.set(verb, (world.granted.get(verb) ?? 0) + 1)
@@ -100,7 +100,7 @@ async function run(world: World, { does, by, on, scopes, policy, seconds }: Step
   assert.ok(within(after, before) || within(after, who, false), 'a change loosens no further than the caller')
 }
 
-/** Every live key within every live key above it; every live session within its key and what it came from. */
+/** Checks every live key against every live key above it, and every live session against its key and what minted it. */
 async function check(world: World): Promise<void> {
   const { issuer, clock } = world
   const now = clock.now()
@@ -133,7 +133,7 @@ async function check(world: World): Promise<void> {
   }
 }
 
-t.test('rights only ever narrow, through any sequence of verbs', async t => {
+t.test('rights only narrow, through any sequence of verbs', async t => {
   const granted = new Map<string, number>()
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), async all => {

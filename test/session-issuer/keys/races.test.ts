@@ -1,4 +1,4 @@
-// Several hosts over one real store, at once.
+// Several hosts over one real store at once.
 import { race } from '@gatewright/kernel/testing'
 import { createIssuer, type Issuer, type IssuerOptions } from '@gatewright/session-issuer'
 import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'

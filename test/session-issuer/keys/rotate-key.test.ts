@@ -2,7 +2,7 @@ import { endsSession } from '@gatewright/kernel'
 import t from 'tap'
 import { must, newKey, newSession, setUp } from '../fixtures.ts'
 
-t.test('a successor has the rights, policies, place and end of the key it replaces', async t => {
+t.test('a successor has the rights, policies, place in the chain and end of the key it replaces', async t => {
   const { issuer, clock } = setUp()
   const root = await newKey(issuer, ['a.read'], { policy: { root: 1 }, expiresAt: clock.now() + 9_000_000 })
   const child = await newKey(issuer, ['a.read'], { parent: root.key })
@@ -45,7 +45,7 @@ t.test('without an overlap the old key and its sessions end at once', async t =>
   t.equal(must(await issuer.listKeys(key)).find(one => one.key.id === old.key.id)?.key.successorId, key.id)
 })
 
-t.test('a lost answer costs nothing: an unused successor is replaced, a used one is not', async t => {
+t.test('rotating again replaces an unused successor and refuses a used one', async t => {
   const { issuer, clock } = setUp()
   const old = await newKey(issuer, ['a.read'], { expiresAt: clock.now() + 999_000 })
   const lost = must(await issuer.rotateKey(old.key, old.key.id, { overlapSeconds: 60 }))
@@ -56,7 +56,7 @@ t.test('a lost answer costs nothing: an unused successor is replaced, a used one
   t.match(await issuer.rotateKey(now, old.key.id), { details: { rule: 'already_rotated' } })
 })
 
-t.test('one predecessor overlaps at most, and a rotated key counts once against the cap', async t => {
+t.test('at most one predecessor overlaps, and a rotated key counts once against the cap', async t => {
   const { issuer } = setUp({ maxLiveKeys: 1 })
   const first = await newKey(issuer, ['a.read'])
   const second = must(await issuer.rotateKey(first.key, first.key.id, { overlapSeconds: 600 }))
@@ -66,7 +66,7 @@ t.test('one predecessor overlaps at most, and a rotated key counts once against 
   for (const { text } of [second, third]) t.equal((await issuer.authenticateKey(text, 'user')).ok, true)
 })
 
-t.test('ending the newest of a lineage ends what it was to replace, and all below', async t => {
+t.test('ending the newest key of a lineage ends its predecessor and all keys below', async t => {
   const { issuer } = setUp()
   const old = await newKey(issuer, ['a.read'])
   const child = await newKey(issuer, ['a.read'], { parent: old.key })
@@ -77,7 +77,7 @@ t.test('ending the newest of a lineage ends what it was to replace, and all belo
   }
 })
 
-t.test('ending the old key early leaves its successor and all below', async t => {
+t.test('ending the old key early leaves its successor and all keys below', async t => {
   const { issuer } = setUp()
   const old = await newKey(issuer, ['a.read'])
   const child = await newKey(issuer, ['a.read'], { parent: old.key })
@@ -87,7 +87,7 @@ t.test('ending the old key early leaves its successor and all below', async t =>
   for (const one of [text, child.text]) t.equal((await issuer.authenticateKey(one, 'user')).ok, true)
 })
 
-t.test('nobody gains a key by rotating one: not a session of it, not a narrower caller', async t => {
+t.test('refuses rotation by a session of the key and by callers with fewer rights', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read', 'b.read'])
   const other = await newKey(issuer, ['a.read', 'b.read'])
@@ -105,7 +105,7 @@ t.test('nobody gains a key by rotating one: not a session of it, not a narrower 
   t.equal((await issuer.rotateKey(full, child.key.id)).ok, true)
 })
 
-t.test('an overlap outside 0 to 604800 s is refused', async t => {
+t.test('refuses an overlap outside 0 to 604800 s', async t => {
   const { issuer } = setUp()
   const { key } = await newKey(issuer, [])
   for (const overlapSeconds of [-1, 604_801, 0.5, '60' as never]) {

@@ -25,7 +25,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
   })
 }
 
-t.test('the dates of a token are whole seconds, and it never lives longer than asked', async t => {
+t.test('the dates of a token are whole seconds, and it never lives longer than requested', async t => {
   const { issuer, clock } = setUp()
   clock.advance(999)
   const { key } = await newKey(issuer, [])
@@ -36,7 +36,7 @@ t.test('the dates of a token are whole seconds, and it never lives longer than a
   t.ok(session.expiresAt <= clock.now() + 60_000)
 })
 
-t.test('more scopes than the key or session holds are refused by name', async t => {
+t.test('refuses scopes that the key or session does not hold, by name', async t => {
   const { issuer } = setUp()
   const { key } = await newKey(issuer, ['a.read', 'b.read'])
   const session = await newSession(issuer, key, { scopes: ['a.read'] })
@@ -45,7 +45,7 @@ t.test('more scopes than the key or session holds are refused by name', async t 
   t.match(await issuer.issueSession(session, { scopes: ['b.read'] }), { details: { scope: ['b.read'] } })
 })
 
-t.test('a life outside 60 to 86400 s is refused; the end of the key cuts it', async t => {
+t.test('refuses a life outside 60 to 86400 s, and shortens it to the end of the key', async t => {
   const { issuer, clock } = setUp()
   const { key } = await newKey(issuer, [], { expiresAt: clock.now() + 100_500 })
   for (const ttlSeconds of [59, 86_401, 60.5, NaN, -1, '900' as never, null as never]) {
@@ -56,35 +56,38 @@ t.test('a life outside 60 to 86400 s is refused; the end of the key cuts it', as
   clock.advance(100_000)
   t.match(await issuer.issueSession(key), { code: 'unauthorized', reason: /within this second/ })
   clock.advance(500)
-  t.match(await issuer.issueSession(key), { code: 'unauthorized', reason: 'it has ended' })
+  t.match(await issuer.issueSession(key), { code: 'unauthorized', reason: 'the key or session has ended' })
 })
 
-t.test('a session from a session ends no later, is bound by more, and falls with it', async t => {
-  const { issuer, clock } = setUp()
-  const { key } = await newKey(issuer, ['a.read'], { policy: { root: 1 } })
-  const parent = await newSession(issuer, key, { ttlSeconds: 100, policy: { parent: 1 } })
-  const child = await newSession(issuer, parent, { ttlSeconds: 86_400, policy: { child: 1 } })
-  t.equal(child.expiresAt, parent.expiresAt)
-  t.same(await issuer.policies(child.policyIds), [{ root: 1 }, { parent: 1 }, { child: 1 }])
-  t.equal(must(await issuer.endSession(child, parent.sessionId)), 2)
-  t.equal(await issuer.isCurrent(child), false)
-  for (const ended of [parent, child]) {
-    t.match(await issuer.issueSession(ended), { code: 'unauthorized' })
-  }
-  t.match(await issuer.issueSession({ ...parent, sessionId: 'unknown' }), { code: 'unauthorized' })
-  const later = await newSession(issuer, key, { ttlSeconds: 60 })
-  clock.advance(60_000)
-  t.match(await issuer.issueSession(later), { code: 'unauthorized' })
-})
+t.test(
+  'a session minted from a session ends no later, has at least its policies, and is revoked with it',
+  async t => {
+    const { issuer, clock } = setUp()
+    const { key } = await newKey(issuer, ['a.read'], { policy: { root: 1 } })
+    const parent = await newSession(issuer, key, { ttlSeconds: 100, policy: { parent: 1 } })
+    const child = await newSession(issuer, parent, { ttlSeconds: 86_400, policy: { child: 1 } })
+    t.equal(child.expiresAt, parent.expiresAt)
+    t.same(await issuer.policies(child.policyIds), [{ root: 1 }, { parent: 1 }, { child: 1 }])
+    t.equal(must(await issuer.endSession(child, parent.sessionId)), 2)
+    t.equal(await issuer.isCurrent(child), false)
+    for (const ended of [parent, child]) {
+      t.match(await issuer.issueSession(ended), { code: 'unauthorized' })
+    }
+    t.match(await issuer.issueSession({ ...parent, sessionId: 'unknown' }), { code: 'unauthorized' })
+    const later = await newSession(issuer, key, { ttlSeconds: 60 })
+    clock.advance(60_000)
+    t.match(await issuer.issueSession(later), { code: 'unauthorized' })
+  },
+)
 
-t.test('sessions stand at most 8 deep', async t => {
+t.test('refuses a session chain deeper than 8', async t => {
   const { issuer } = setUp()
   let session: Session = await newSession(issuer, (await newKey(issuer, [])).key)
   for (let depth = 0; depth < 8; depth++) session = await newSession(issuer, session)
   t.match(await issuer.issueSession(session), { details: { rule: 'max_depth' } })
 })
 
-t.test('a partner key mints for a named user only, and nothing else names one', async t => {
+t.test('requires a user for a session of a partner key, and refuses one for any other', async t => {
   const { issuer } = setUp()
   const partner = await newKey(issuer, ['a.read'], { surface: 'partner', accountId: 'partner' })
   t.match(await issuer.issueSession(partner.key), { code: 'invalid_request', field: 'userId' })
@@ -97,7 +100,7 @@ t.test('a partner key mints for a named user only, and nothing else names one', 
   t.match(await issuer.issueSession(partner.key, long), { code: 'invalid_request', field: 'label' })
 })
 
-t.test('a label and the ids of a subject must be texts that every store keeps as they are', async t => {
+t.test('refuses a label and ids of a user that some store cannot store unchanged', async t => {
   const { issuer } = setUp()
   const partner = await newKey(issuer, ['a.read'], { surface: 'partner', accountId: 'partner' })
   for (const bad of ['u\ud83d', 'u\ude00\ud83d', 'u\0']) {
@@ -114,7 +117,7 @@ t.test('a label and the ids of a subject must be texts that every store keeps as
   t.equal((await newSession(issuer, partner.key, { subject: SUBJECT, label: 'u\ufffd' })).userId, 'u')
 })
 
-t.test('a token of more than 4 KiB is refused and nothing is stored', async t => {
+t.test('refuses a token of more than 4 KiB, and stores nothing', async t => {
   const { issuer, options, clock } = setUp()
   const scopes = Array.from({ length: 200 }, (_, n) => `scope-number-${n}.read`)
   const { key } = await newKey(issuer, scopes)
@@ -123,7 +126,7 @@ t.test('a token of more than 4 KiB is refused and nothing is stored', async t =>
   t.ok(must(await issuer.issueSession(key, { scopes: scopes.slice(0, 60) })).token.length <= 4096)
 })
 
-t.test('a caller lists and ends the sessions of its own keys; a root those of its account', async t => {
+t.test('a caller lists and ends the sessions of its own keys, and a root those of its account', async t => {
   const { issuer } = setUp()
   const root = await newKey(issuer, ['a.read'])
   const child = await newKey(issuer, ['a.read'], { parent: root.key })
@@ -143,14 +146,14 @@ t.test('a caller lists and ends the sessions of its own keys; a root those of it
   t.same(await ids(root.key), [])
 })
 
-t.test('a missing policy is a fault: a chain with a hole could allow what the lost one forbids', async t => {
+t.test('throws a fault when a policy of a chain is missing', async t => {
   const { issuer } = setUp()
   const { key } = await newKey(issuer, [], { policy: { a: 1 } })
   await t.rejects(issuer.policies([...key.policyIds, 'pol_gone']), { code: 'ERR_STORE_REPLY' })
   t.same(await issuer.policies([]), [])
 })
 
-t.test('maintenance collects sessions, ended keys and old feed entries', async t => {
+t.test('maintain deletes sessions, ended keys and old feed entries', async t => {
   const { issuer, clock, feed, options } = setUp()
   const gone = await newKey(issuer, [])
   await newSession(issuer, gone.key)
@@ -166,7 +169,7 @@ t.test('maintenance collects sessions, ended keys and old feed entries', async t
   )
 })
 
-t.test('wrong options are refused at construction, by name, and no secret is shown', async t => {
+t.test('refuses wrong options at construction, by name and without showing a secret', async t => {
   const { options } = setUp()
   const secret = 'hunter2'
   const wrong: [RegExp, object][] = [
@@ -182,7 +185,7 @@ t.test('wrong options are refused at construction, by name, and no secret is sho
       /^peppers: the id "p" is given twice/,
       { peppers: [1, 2].map(() => ({ id: 'p', secret: 'x'.repeat(32) })) },
     ],
-    [/^keys must be a storage, not undefined/, { keys: undefined }],
+    [/^keys must be a storage, got undefined/, { keys: undefined }],
     [/^maxLiveKeys must be an integer from 1 to 1000, not 0/, { maxLiveKeys: 0 }],
     [/^keyCacheMs must be an integer from 0 to 1000, not string/, { keyCacheMs: '5' }],
     [/^jwksMaxAgeSeconds must be/, { jwksMaxAgeSeconds: 9 }],

@@ -9,10 +9,10 @@ import type { ApiKey, KeyRecord } from '../storage/port.ts'
 import { createUseLog } from './use-log.ts'
 
 /**
- * Runs the read of a key that is not known: when it likes, or not at all, and then its own denial is the answer. For a
- * host that bounds what strangers' keys cost.
+ * Runs the read of a key that is not cached, at once or later, or refuses it with a denial of its own. For a host that
+ * limits the reads that unknown keys cause.
  */
-export type AroundRead<D extends Denial> = (
+export type KeyReadLimiter<D extends Denial> = (
   read: () => Promise<Verdict<ApiKey, IssuerDenial>>,
 ) => Promise<Verdict<ApiKey, IssuerDenial> | D>
 
@@ -21,51 +21,53 @@ export interface Authenticator {
   authenticateKey<D extends Denial = never>(
     text: unknown,
     surface: Surface,
-    around?: AroundRead<D>,
+    limitRead?: KeyReadLimiter<D>,
   ): Promise<Verdict<ApiKey, IssuerDenial | D>>
-  /** Forgets what is cached of a key that was changed. */
+  /** Removes a changed key from the cache. */
   forget(key: KeyRecord): void
   flush(): Promise<void>
 }
 
-/** A key as it was read. Not the text: a cache of secrets would be one more place to lose them from. */
-interface Cached {
+/** A key as it was read. The text is not cached, because a cache of secrets could leak them. */
+interface CachedKey {
   readonly record: KeyRecord
   readonly allowed: Verdict<ApiKey, IssuerDenial>
   readonly matches: (text: string) => boolean
-  /** Start of the read, on the monotonic clock: a wall clock set back must not lengthen the trust. */
+  /** Start of the read, on the monotonic clock: a wall clock that is set back must not keep the key cached longer. */
   readonly readAt: number
 }
 
-/** One message for every cause: which check failed would help whoever guesses. `reason` is for the event. */
+/**
+ * One message for every cause: knowing which check failed would help an attacker. `reason` is for the decision event.
+ */
 const refusal = (reason: IssuerReason): Promise<IssuerDenial> => {
   const denial = Object.freeze(deny('unauthorized', 'the API key is not valid', { reason }))
   return Promise.resolve(denial)
 }
-const JUNK = refusal('not a key of this environment and surface')
+const MALFORMED = refusal('not a key of this environment and surface')
 const UNKNOWN = refusal('no such key')
-const WRONG = refusal('wrong secret, or its pepper is gone')
+const WRONG_SECRET = refusal('wrong secret, or its pepper was removed')
 const REVOKED = refusal('revoked')
-const PAST = refusal('past its end')
+const EXPIRED = refusal('the key has expired')
 
-/** Makes the authenticator. The secret is compared before the state of the key is looked at. */
+/** Makes the authenticator. It compares the secret before it looks at the state of the key. */
 export function createAuthenticator(
   options: CheckedOptions,
   texts: KeyTexts,
   peppers: Peppers,
 ): Authenticator {
   const { keys, clock, keyCacheMs, keyCacheSize } = options
-  const cache = new LRUCache<string, Cached>({ max: keyCacheSize })
+  const cache = new LRUCache<string, CachedKey>({ max: keyCacheSize })
   const uses = createUseLog(options)
 
-  const decide = (text: string, found: Cached): Promise<Verdict<ApiKey, IssuerDenial>> => {
+  const decide = (text: string, found: CachedKey): Promise<Verdict<ApiKey, IssuerDenial>> => {
     const { record, allowed } = found
-    if (!found.matches(text)) return WRONG
+    if (!found.matches(text)) return WRONG_SECRET
     const now = clock.now()
-    if (!isLive(record, now)) return record.revokedAt === null ? PAST : REVOKED
+    if (!isLive(record, now)) return record.revokedAt === null ? EXPIRED : REVOKED
     const rehash = peppers.isOld(record) ? peppers.digest(text) : undefined
-    const pressing = uses.record(record.id, now, record.lastUsedAt ?? 0, rehash)
-    return pressing ? uses.flush().then(() => allowed) : Promise.resolve(allowed)
+    const writeNow = uses.record(record.id, now, record.lastUsedAt ?? 0, rehash)
+    return writeNow ? uses.flush().then(() => allowed) : Promise.resolve(allowed)
   }
   const read = async (id: string, text: string, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>> => {
     const readAt = performance.now()
@@ -77,16 +79,16 @@ export function createAuthenticator(
   }
 
   return {
-    // Not async, so that junk and known keys cost no more than they must.
-    authenticateKey(text, surface, around) {
+    // Not async, so that malformed and cached keys cost no promise of their own.
+    authenticateKey(text, surface, limitRead) {
       const id = texts.readId(surface, text)
-      if (id === undefined) return JUNK
+      if (id === undefined) return MALFORMED
       const cached = cache.get(id)
       const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs
       if (fresh) return decide(text as string, cached)
       const readKey = () => read(id, text as string, surface)
-      // A text that proved itself before is no stranger's.
-      return around === undefined || cached?.matches(text as string) ? readKey() : around(readKey)
+      // The text matched this key before, so it is not a guess.
+      return limitRead === undefined || cached?.matches(text as string) ? readKey() : limitRead(readKey)
     },
     forget: ({ id }) => {
       cache.delete(id)

@@ -3,20 +3,20 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive } from './key.ts'
 import type { ApiKey, KeyRecord } from '../storage/port.ts'
 
-/** Who asks: a key presented as such, a session, or the operator, whom nothing here limits. */
+/** Who calls: a key presented as such, a session, or the operator, who has no limits. */
 export type Caller = ApiKey | Session | 'operator'
 
-/** What a caller stands on at the moment of the decision. */
-export interface Standing {
-  /** The caller's key as it is now. */
+/** A caller whose key is live and unchanged, with the rights it has now. */
+export interface ActiveCaller {
+  /** The caller's key as it is stored now. */
   readonly key: KeyRecord
-  /** What the caller holds: a session may hold less than its key. */
+  /** The scopes of the caller: a session may hold fewer than its key. */
   readonly scopes: readonly string[]
   readonly policyIds: readonly string[]
   readonly bySession: boolean
 }
 
-/** Where a key stands, seen from a caller. The keys of one lineage are one place. */
+/** Where a key is in the chain, relative to a caller. The keys of one lineage share one place. */
 export type Relation = 'own' | 'below' | 'above' | 'other'
 
 /** Whether a caller is a session. */
@@ -24,12 +24,12 @@ export function isSession(caller: ApiKey | Session): caller is Session {
   return 'sessionId' in caller
 }
 
-/** The caller's standing; undefined when its key has ended or changed since it was presented. */
-export function standingOf(
+/** Finds the caller's key; undefined when the key has ended or changed since it was presented. */
+export function findActiveCaller(
   caller: ApiKey | Session,
   keys: readonly KeyRecord[],
   now: EpochMs,
-): Standing | undefined {
+): ActiveCaller | undefined {
   const bySession = isSession(caller)
   const [id, version] = bySession ? [caller.keyId, caller.keyVersion] : [caller.id, caller.version]
   const key = keys.find(one => one.id === id)
@@ -37,42 +37,47 @@ export function standingOf(
   return { key, bySession, scopes: caller.scopes, policyIds: caller.policyIds }
 }
 
-/** Where a key of the same account stands, seen from the caller. */
-export function relationOf(target: ApiKey, { key }: Standing): Relation {
+/** Where a key of the same account is in the chain, relative to the caller. */
+export function relationOf(target: ApiKey, { key }: ActiveCaller): Relation {
   if (target.lineageId === key.lineageId) return 'own'
   if (target.ancestry.includes(key.lineageId)) return 'below'
   return key.ancestry.includes(target.lineageId) ? 'above' : 'other'
 }
 
-/** A key from bootstrap stands at the root of its chain and oversees its account. */
+/** Whether a key is a root: it has no key above it, and may see and revoke every key of its account. */
 export function isRoot(key: ApiKey): boolean {
   return key.ancestry.length === 0
 }
 
-/** Whether a caller may list a key: a root all of its account, any other what is its own or below. */
-export function sees(standing: Standing, target: ApiKey): boolean {
-  const relation = relationOf(target, standing)
-  return isRoot(standing.key) || relation === 'own' || relation === 'below'
+/**
+ * Whether a caller may list a key: a root lists all keys of its account, any other caller its own key and those below.
+ */
+export function canList(active: ActiveCaller, target: ApiKey): boolean {
+  const relation = relationOf(target, active)
+  return isRoot(active.key) || relation === 'own' || relation === 'below'
 }
 
-/** The policies that bind the caller and not this chain: a session may be narrower than its key. */
-export function policiesBeyond(standing: Standing, chain: readonly string[]): string[] {
-  return standing.policyIds.filter(id => !chain.includes(id))
+/** The policies that bind the caller but are missing from a chain: a session may have more policies than its key. */
+export function policiesMissingFrom(active: ActiveCaller, chain: readonly string[]): string[] {
+  return active.policyIds.filter(id => !chain.includes(id))
 }
 
-/** Refuses scopes that the caller does not hold itself, naming them. */
-export function scopesWithin(wanted: readonly string[], held: readonly string[]): IssuerDenial | undefined {
+/** Refuses scopes that the caller does not hold, and names them. */
+export function refuseMissingScopes(
+  wanted: readonly string[],
+  held: readonly string[],
+): IssuerDenial | undefined {
   const scope = missingScopes(wanted, held)
   if (scope.length === 0) return undefined
   return deny('insufficient_scope', `not held: ${scope.join(' ')}`, { details: { scope } })
 }
 
-/** The credential was good when it was presented and is not any more. */
-export const stale: IssuerDenial = deny('unauthorized', 'the credential is not valid', {
+/** The credential was valid when it was presented and no longer is. */
+export const staleCredential: IssuerDenial = deny('unauthorized', 'the credential is not valid', {
   reason: 'its key has changed or ended',
 })
 
-/** The key is known to the caller and beyond its authority. */
-export const beyond: IssuerDenial = deny('policy_blocked', 'the key is not below the caller', {
+/** The caller may see the key but not change it. */
+export const outsideAuthority: IssuerDenial = deny('policy_blocked', 'the key is not below the caller', {
   details: { rule: 'key_authority' },
 })

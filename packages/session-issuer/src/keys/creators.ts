@@ -1,10 +1,10 @@
 import type { Session } from '@gatewright/kernel'
-import { isRoot, isSession, type Standing } from './authority.ts'
-import type { ApiKey, KeyMaker, KeyRecord, SessionStorage } from '../storage/port.ts'
+import { isRoot, isSession, type ActiveCaller } from './authority.ts'
+import type { ApiKey, KeyCreator, KeyRecord, SessionStorage } from '../storage/port.ts'
 
 /**
- * The sessions that a caller acts by, from the first to itself; empty for a key. Undefined for a session that has
- * ended in the store: what it asks for now would outlive it unseen.
+ * The ids of the sessions that a caller acts by, from the first to itself; empty for a key. Undefined for a session
+ * that has ended in the store: a key that it created now would outlive it unnoticed.
  */
 export async function sessionPath(
   caller: ApiKey | Session,
@@ -17,42 +17,46 @@ export async function sessionPath(
   return [...stored.ancestry, stored.sessionId]
 }
 
-/** The maker that a new key names. */
-export function makerOf({ key }: Standing, sessionIds: readonly string[]): KeyMaker {
+/** The creator that a new key's record names. */
+export function creatorOf({ key }: ActiveCaller, sessionIds: readonly string[]): KeyCreator {
   return { keyId: key.id, lineageId: key.lineageId, sessionIds }
 }
 
-const makersOf = ({ createdBy, rotatedBy }: KeyRecord): KeyMaker[] =>
+const creatorsOf = ({ createdBy, rotatedBy }: KeyRecord): KeyCreator[] =>
   [createdBy, rotatedBy].filter(maker => maker !== null)
 
 /**
- * The ids of all keys that a session, or one minted from it, created or got by rotating them, and of all keys that
- * these made in their turn. A rotation by the key itself hands its makers on, so a successor is found too.
+ * The ids of all keys that a session, or one minted from it, created or got by rotation, and of all keys that these
+ * created in turn. A rotation by the key itself copies its creators, so a successor is found too.
  */
-export function keysMadeBy(sessionId: string, keys: readonly KeyRecord[]): ReadonlySet<string> {
-  const made = new Set<string>()
-  for (let before = -1; before !== made.size; ) {
-    before = made.size
+export function keysCreatedBy(sessionId: string, keys: readonly KeyRecord[]): ReadonlySet<string> {
+  const created = new Set<string>()
+  for (let sizeBefore = -1; sizeBefore !== created.size; ) {
+    sizeBefore = created.size
     for (const key of keys) {
-      const isMade = makersOf(key).some(
-        ({ keyId, sessionIds }) => sessionIds.includes(sessionId) || made.has(keyId),
+      const isCreated = creatorsOf(key).some(
+        ({ keyId, sessionIds }) => sessionIds.includes(sessionId) || created.has(keyId),
       )
-      if (isMade) made.add(key.id)
+      if (isCreated) created.add(key.id)
     }
   }
-  return made
+  return created
 }
 
 /**
- * Whether a caller may end what a session made after the session itself is no longer stored, which is then known
- * from the keys that name it: the session's key is the caller's own or stands below it; a root reaches all.
+ * Whether a caller may end the keys that a session created, after the session itself is deleted and only the keys name
+ * it: the session's key is the caller's own or below it; a root reaches all.
  */
-export function reachesMaker(standing: Standing, sessionId: string, keys: readonly KeyRecord[]): boolean {
+export function canReachCreator(
+  active: ActiveCaller,
+  sessionId: string,
+  keys: readonly KeyRecord[],
+): boolean {
   return keys.some(key =>
-    makersOf(key).some(({ lineageId, sessionIds }) => {
+    creatorsOf(key).some(({ lineageId, sessionIds }) => {
       if (!sessionIds.includes(sessionId)) return false
-      const upToMaker = key.ancestry.slice(0, key.ancestry.indexOf(lineageId) + 1)
-      return isRoot(standing.key) || upToMaker.includes(standing.key.lineageId)
+      const upToCreator = key.ancestry.slice(0, key.ancestry.indexOf(lineageId) + 1)
+      return isRoot(active.key) || upToCreator.includes(active.key.lineageId)
     }),
   )
 }

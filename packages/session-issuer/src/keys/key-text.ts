@@ -1,18 +1,18 @@
 import type { Surface } from '@gatewright/kernel'
 import { BASE62, randomBase62 } from '../random.ts'
 
-/** Which world a key belongs to. A key of one environment is refused in the other. */
+/** The environment of a key. A key of one environment is refused in the other. */
 export type Environment = 'live' | 'sandbox'
 
 /** Writes and reads the key texts of one issuer. */
 export interface KeyTexts {
   /** The part of a key text that is safe to show: prefix, environment, surface and id. */
   display(surface: Surface, id: string): string
-  /** Draws a new key. The id has 95 random bits, the secret 178. */
-  draw(surface: Surface): { id: string; text: string }
+  /** Generates a new key text. The id has 95 random bits, the secret 178. */
+  generate(surface: Surface): { id: string; text: string }
   /**
-   * The id in a key text, or undefined for anything that cannot be a key of this environment and surface: wrong
-   * type, shape, environment, surface or checksum. No secret is looked at and no store is asked.
+   * Reads the id in a key text; undefined for anything that cannot be a key of this environment and surface: wrong
+   * type, format, environment, surface or checksum. It compares no secret and reads no store.
    */
   readId(surface: Surface, text: unknown): string | undefined
 }
@@ -25,14 +25,14 @@ const TAIL_LENGTH = ID_LENGTH + 1 + SECRET_LENGTH + CHECKSUM_LENGTH
 /** The value of each ASCII character as a base62 digit, or -1. */
 const DIGITS = Int8Array.from({ length: 128 }, (_, code) => BASE62.indexOf(String.fromCharCode(code)))
 
-/** The table of CRC-32 as in zlib and GitHub's tokens (polynomial 0xEDB88320, reflected). */
+/** The table of CRC-32 as in zlib and in GitHub's tokens (polynomial 0xEDB88320, reflected). */
 const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte
   for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? 0xedb88320 ^ (crc >>> 1) : crc >>> 1
   return crc
 })
 
-/** Continues a CRC over part of an ASCII text. A table, because it also stops at the first wrong character. */
+/** Continues a CRC over part of an ASCII text. By table and not `zlib.crc32`, which would need a copy of the part. */
 function crcOver(text: string, from: number, to: number, start: number): number {
   let crc = start
   for (let at = from; at < to; at++) crc = (CRC[(crc ^ text.charCodeAt(at)) & 255] as number) ^ (crc >>> 8)
@@ -48,7 +48,7 @@ function checksum(crc: number): string {
   return text
 }
 
-/** The value of base62 digits, or -1 when one is none. */
+/** The value of base62 digits, or -1 when a character is not one. */
 function valueOf(text: string, from: number, to: number): number {
   let value = 0
   for (let at = from; at < to; at++) {
@@ -60,8 +60,8 @@ function valueOf(text: string, from: number, to: number): number {
 }
 
 /**
- * Key texts of the form `gw_<live|sandbox>_<user|partner>_<16 base62 id>_<30 base62 secret><6 base62 CRC-32>`. The
- * checksum covers everything before it. Throws a `TypeError` for a bad prefix.
+ * Makes the key texts of the form `gw_<live|sandbox>_<user|partner>_<16 base62 id>_<30 base62 secret><6 base62
+ * CRC-32>`. The checksum covers everything before it. Throws a `TypeError` for a wrong prefix.
  */
 export function createKeyTexts(keyPrefix: string, environment: Environment): KeyTexts {
   const head = (surface: Surface): { text: string; crc: number } => {
@@ -71,7 +71,7 @@ export function createKeyTexts(keyPrefix: string, environment: Environment): Key
   const heads = { user: head('user'), partner: head('partner') }
   return {
     display: (surface, id) => heads[surface].text + id,
-    draw(surface) {
+    generate(surface) {
       const id = randomBase62(ID_LENGTH)
       const body = `${heads[surface].text}${id}_${randomBase62(SECRET_LENGTH)}`
       return { id, text: body + checksum(crcOver(body, 0, body.length, -1)) }
@@ -84,7 +84,7 @@ export function createKeyTexts(keyPrefix: string, environment: Environment): Key
       const end = text.length - CHECKSUM_LENGTH
       const sum = valueOf(text, end, text.length)
       if (sum !== ~crcOver(text, start.length, end, crc) >>> 0) return undefined
-      // After the sum, which refuses more: only a text with a right sum can still hold other characters.
+      // After the checksum, which refuses more: only a text with a correct checksum can still contain other characters.
       if (valueOf(text, start.length, idEnd) < 0 || valueOf(text, idEnd + 1, end) < 0) return undefined
       return text.slice(start.length, idEnd)
     },

@@ -1,26 +1,26 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import type { Accounts, Decision } from './account.ts'
-import { sees, stale, standingOf, type Caller } from './authority.ts'
+import type { UpdateAccount, Decision } from './update-account.ts'
+import { canList, staleCredential, findActiveCaller, type Caller } from './authority.ts'
 import type { IssuerDenial } from '../codes.ts'
 import { toApiKey } from './key.ts'
 import type { ApiKey } from '../storage/port.ts'
 
-/** A key with the policies of its own, in order; those it inherits are left out. */
-export interface ListedKey {
+/** A key with the documents of its own policies, in order; those it inherits are left out. */
+export interface KeyWithPolicies {
   readonly key: ApiKey
   readonly policies: readonly unknown[]
 }
 
-/** Lists the keys a caller may see, newest first, those that ended lately included. */
+/** Lists the keys a caller may see, newest first, including those that ended recently. */
 export async function listKeys(
-  accounts: Accounts,
+  updateAccount: UpdateAccount,
   policies: (ids: readonly string[]) => Promise<readonly unknown[]>,
   caller: Exclude<Caller, 'operator'>,
-): Promise<Verdict<readonly ListedKey[], IssuerDenial>> {
-  const found = await accounts(caller.accountId, (keys, now): Decision<readonly ApiKey[]> => {
-    const standing = standingOf(caller, keys, now)
-    if (!standing) return stale
-    const visible = keys.filter(key => sees(standing, key)).map(toApiKey)
+): Promise<Verdict<readonly KeyWithPolicies[], IssuerDenial>> {
+  const found = await updateAccount(caller.accountId, (keys, now): Decision<readonly ApiKey[]> => {
+    const active = findActiveCaller(caller, keys, now)
+    if (!active) return staleCredential
+    const visible = keys.filter(key => canList(active, key)).map(toApiKey)
     return { ok: true, value: visible.sort((a, b) => b.createdAt - a.createdAt) }
   })
   if (!found.ok) return found

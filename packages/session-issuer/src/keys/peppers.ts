@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
 import { knownOptions, type OptionNames } from '@gatewright/kernel'
 
-/** A server-side secret that key digests depend on, so that a copied database alone verifies no key. */
+/** A server-side secret that key digests depend on, so that a copy of the database alone verifies no key. */
 export interface Pepper {
   /** Stored with each digest: 1 to 32 of A-Z, a-z, 0-9, `-` and `_`. */
   readonly id: string
@@ -11,8 +11,8 @@ export interface Pepper {
 
 const PEPPER: OptionNames<Pepper> = { id: true, secret: true }
 
-/** A key's secret as it is stored. The scheme stands in front, so that a later one can tell its own. */
-export interface StoredDigest {
+/** A key's digest as it is stored. It begins with its scheme, so that a later version can tell schemes apart. */
+export interface KeyDigest {
   readonly digest: string
   readonly pepperId: string
 }
@@ -20,19 +20,19 @@ export interface StoredDigest {
 /** Digests and compares key texts. */
 export interface Peppers {
   /** Digests under the newest pepper. */
-  digest(text: string): StoredDigest
+  digest(text: string): KeyDigest
   /**
-   * Makes the comparison of presented texts with a stored digest, in constant time. It is false for every text
-   * when the digest's pepper has been removed or its scheme is unknown.
+   * Makes the function that compares presented texts with a stored digest, in constant time. It is false for every text
+   * when the digest's pepper was removed or its scheme is unknown.
    */
-  matcher(stored: StoredDigest): (text: string) => boolean
-  /** Whether a row still depends on an older pepper. */
-  isOld(stored: StoredDigest): boolean
+  matcher(stored: KeyDigest): (text: string) => boolean
+  /** Whether a digest depends on an older pepper. */
+  isOld(stored: KeyDigest): boolean
 }
 
 const SCHEME = 'hmac-sha256:'
 
-/** Checks peppers, newest first, and makes the digester. Throws a `TypeError` that never shows a secret. */
+/** Checks the peppers, newest first, and makes the digester. Throws a `TypeError` that never shows a secret. */
 export function createPeppers(peppers: readonly Pepper[]): Peppers {
   if (!Array.isArray(peppers) || peppers.length === 0) {
     throw new TypeError('peppers must be a list of at least one { id, secret }, newest first')

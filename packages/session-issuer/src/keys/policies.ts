@@ -2,8 +2,8 @@ import { malformedReply } from '@gatewright/kernel'
 import type { CheckedOptions } from '../options.ts'
 
 /**
- * Reads policy documents by id, from the keys' storage and, for those it does not hold, the sessions'. A missing
- * one is a fault: a chain with a hole could allow what the lost policy forbids.
+ * Makes the reader of policy documents by id, from the keys' storage and then, for those not found there, from the
+ * sessions'. A missing document is a fault: without it the chain could allow what that policy forbids.
  */
 export function policyReader({
   keys,

@@ -2,24 +2,28 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyUse } from '../storage/port.ts'
 
-/** Gathers uses of keys and writes them in batches. */
+/** Collects uses of keys and writes them in batches. */
 export interface UseLog {
-  /** Notes a use. True when it should be written at once, given when the store last heard of the key. */
+  /**
+   * Records a use. True when it should be written at once, because `storedAt`, the last use that the store knows, is
+   * old.
+   */
   record(id: string, at: EpochMs, storedAt: EpochMs, rehash?: KeyUse['rehash']): boolean
   flush(): Promise<void>
 }
 
-/**
- * A use is written at once when the store has not heard of the key for this long. The cap on live keys spares
- * keys used in the last 24 h, and must not miss one because its use still waits in a batch.
- */
-const SILENCE_MS = 12 * 3_600_000
+/** Uses per write. */
 const BATCH = 100
 
-/** Makes the log. A batch that cannot be written is kept for the next; the timer does not hold the process. */
-export function createUseLog({ keys, lastUsedFlushMs }: CheckedOptions): UseLog {
+/**
+ * Makes the log. A batch that cannot be written is kept for the next write; the timer does not keep the process
+ * running.
+ */
+export function createUseLog({ keys, lastUsedFlushMs, rootKeyIdleMs }: CheckedOptions): UseLog {
   const waiting = new Map<string, KeyUse>()
   const written = new Map<string, EpochMs>()
+  /** Keys used within `rootKeyIdleMs` are not retired, so the store must learn of a use well within it. */
+  const silenceMs = rootKeyIdleMs / 2
   let timer: NodeJS.Timeout | undefined
 
   const flush = async (): Promise<void> => {
@@ -42,7 +46,7 @@ export function createUseLog({ keys, lastUsedFlushMs }: CheckedOptions): UseLog 
   return {
     record(id, at, storedAt, rehash) {
       waiting.set(id, rehash ? { id, at, rehash } : { id, at })
-      if (at - storedAt >= SILENCE_MS && at - (written.get(id) ?? 0) >= SILENCE_MS) return true
+      if (at - storedAt >= silenceMs && at - (written.get(id) ?? 0) >= silenceMs) return true
       timer ??= setTimeout(() => flush().catch(() => undefined), lastUsedFlushMs).unref()
       return false
     },

@@ -10,38 +10,32 @@ import {
   type OptionNames,
 } from '@gatewright/kernel'
 import { CompactSign } from 'jose'
-import { actorOf, entryMaker, noteOn } from '../audit.ts'
-import { isSession, scopesWithin } from '../keys/authority.ts'
-import {
-  DEFAULT_TTL_SECONDS,
-  MAX_DEPTH,
-  MAX_LABEL_LENGTH,
-  MAX_POLICIES,
-  MAX_TOKEN_BYTES,
-  MAX_TTL_SECONDS,
-  MIN_TTL_SECONDS,
-} from '../bounds.ts'
+import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
+import { isSession, refuseMissingScopes } from '../keys/authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import type { KeyRing, Signer } from '../signing/key-ring.ts'
 import type { ApiKey, SessionRecord } from '../storage/port.ts'
 
-/** What a new session is to be. */
+/** The requested session. */
 export interface SessionRequest {
-  /** Default: all that the key or session holds. */
+  /** The session's scopes. Default: all scopes of the key or session. */
   readonly scopes?: readonly string[]
-  /** A policy document, checked by the host. It joins the chain, so it can only narrow. */
+  /** A policy document, checked by the host. It is added to the chain, so it can only narrow. */
   readonly policy?: unknown
-  /** 60 to 86 400, default 900. The session ends earlier when its key or parent session does. */
+  /**
+   * Life of the session, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The
+   * session ends earlier when its key or parent session does.
+   */
   readonly ttlSeconds?: number
-  /** The user the session is for. Required with a partner key, refused with anything else. */
+  /** The user of the session. Required for a partner key, refused for any other. */
   readonly subject?: {
     readonly accountId: string
     readonly userId: string | null
     readonly walletAddress: string | null
   }
-  /** At most 120 characters. */
+  /** At most `maxLabelLength` characters. */
   readonly label?: string
 }
 
@@ -61,46 +55,55 @@ export interface IssuedSession {
 
 const ENCODER = new TextEncoder()
 
-/** Makes the verb that exchanges a key or a session for a session. */
-export function createSessionIssuer(
+/** Makes the verb that exchanges a key or a session for a new session. */
+export function makeIssueSession(
   options: CheckedOptions,
   ring: KeyRing,
 ): (by: ApiKey | Session, request?: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
-  const { sessions, clock } = options
-  const entryOf = entryMaker(options.auditRetentionDays)
+  const { sessions, clock, maxPolicies, maxSessionDepth, maxTokenBytes } = options
+  const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   return async (by, request = {}) => {
     knownOptions('issueSession', request, REQUEST)
-    const refusal = check(by, request)
+    const refusal = checkRequest(by, request, options)
     if (refusal) return refusal
     const now = clock.now()
     const parent = isSession(by) ? await sessions.find(by.sessionId) : undefined
     const above = isSession(by) ? parent : by
     if (!above || !(above.revokedAt === null && now < (above.expiresAt ?? Infinity))) {
-      return deny('unauthorized', 'the credential is not valid', { reason: 'it has ended' })
+      return deny('unauthorized', 'the credential is not valid', { reason: 'the key or session has ended' })
     }
     const policyIds =
       request.policy === undefined ? by.policyIds : [...by.policyIds, `pol_${randomBase62(16)}`]
-    const session = draw(by, request, policyIds, now)
+    const session = buildSession(by, request, policyIds, {
+      now,
+      ttlSeconds: request.ttlSeconds ?? options.defaultSessionTtlSeconds,
+    })
     if (session.expiresAt <= now) {
-      return deny('unauthorized', 'the credential is not valid', { reason: 'it ends within this second' })
-    }
-    const ancestry = parent ? [...parent.ancestry, parent.sessionId] : []
-    if (policyIds.length > MAX_POLICIES || ancestry.length > MAX_DEPTH) {
-      return deny('policy_blocked', 'sessions and policies stand too deep', {
-        details: { rule: 'max_depth' },
+      return deny('unauthorized', 'the credential is not valid', {
+        reason: 'the session would end within this second',
       })
     }
+    const ancestry = parent ? [...parent.ancestry, parent.sessionId] : []
+    if (policyIds.length > maxPolicies || ancestry.length > maxSessionDepth) {
+      return deny(
+        'policy_blocked',
+        `session chain deeper than ${maxSessionDepth}, or more than ${maxPolicies} policies`,
+        {
+          details: { rule: 'max_depth' },
+        },
+      )
+    }
     const token = await sign(options, await ring.signer(), session)
-    if (token.length > MAX_TOKEN_BYTES) {
-      return deny('invalid_request', `the token would be longer than ${MAX_TOKEN_BYTES} bytes`, {
+    if (token.length > maxTokenBytes) {
+      return deny('invalid_request', `the token would be longer than ${maxTokenBytes} bytes`, {
         field: 'scopes',
       })
     }
     const record: SessionRecord = { ...session, ancestry, label: request.label ?? null, revokedAt: null }
     const own =
       request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
-    const note = noteOn('session.create', session.sessionId, policyIds)
-    const audit = entryOf(session.accountId, actorOf(by), note, now)
+    const note = auditNote('session.create', session.sessionId, policyIds)
+    const audit = buildAuditEntry(session.accountId, actorOf(by), note, now)
     if (!(await sessions.insert(record, own, audit))) {
       return deny('unauthorized', 'the credential is not valid', { reason: 'the parent session was revoked' })
     }
@@ -108,45 +111,57 @@ export function createSessionIssuer(
   }
 }
 
-/** Everything that can be refused without looking at the store. */
-function check(by: ApiKey | Session, request: SessionRequest): IssuerDenial | undefined {
-  const { ttlSeconds = DEFAULT_TTL_SECONDS, scopes = [], label = '', subject } = request
-  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < MIN_TTL_SECONDS || ttlSeconds > MAX_TTL_SECONDS) {
-    return deny(
-      'invalid_request',
-      `ttlSeconds must be an integer from ${MIN_TTL_SECONDS} to ${MAX_TTL_SECONDS}`,
-      {
-        field: 'ttlSeconds',
-      },
-    )
+/** Refuses what can be refused without a storage call. */
+function checkRequest(
+  by: ApiKey | Session,
+  request: SessionRequest,
+  {
+    minSessionTtlSeconds: least,
+    maxSessionTtlSeconds: most,
+    defaultSessionTtlSeconds,
+    maxLabelLength,
+  }: CheckedOptions,
+): IssuerDenial | undefined {
+  const { ttlSeconds = defaultSessionTtlSeconds, scopes = [], label = '', subject } = request
+  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < least || ttlSeconds > most) {
+    return deny('invalid_request', `ttlSeconds must be an integer from ${least} to ${most}`, {
+      field: 'ttlSeconds',
+    })
   }
-  if (typeof label !== 'string' || label.length > MAX_LABEL_LENGTH || !isStorableText(label)) {
-    const message = `label must be at most ${MAX_LABEL_LENGTH} characters, well-formed and without U+0000`
+  if (typeof label !== 'string' || label.length > maxLabelLength || !isStorableText(label)) {
+    const message = `label must be at most ${maxLabelLength} characters of well-formed Unicode without U+0000`
     return deny('invalid_request', message, { field: 'label' })
   }
   const partnerKey = by.surface === 'partner' && !isSession(by)
   if (partnerKey !== (subject !== undefined)) {
-    return deny('invalid_request', 'a user must be named with a partner key, and only then', {
-      field: 'userId',
-    })
+    return deny(
+      'invalid_request',
+      'a session of a partner key must name its user, and no other session may',
+      {
+        field: 'userId',
+      },
+    )
   }
   if (subject && ![subject.accountId, subject.userId ?? ''].every(isStorableText)) {
-    return deny('invalid_request', 'the user must be named in well-formed Unicode without U+0000', {
+    return deny('invalid_request', 'the ids of the user must be well-formed Unicode without U+0000', {
       field: 'userId',
     })
   }
-  return scopesWithin(scopes, by.scopes)
+  return refuseMissingScopes(scopes, by.scopes)
 }
 
-/** Dates are whole seconds, as in the token; a session ends no later than what it comes from. */
-function draw(
+/**
+ * Builds a session. Its dates are whole seconds, as in the token; it ends no later than the key or session it comes
+ * from.
+ */
+function buildSession(
   by: ApiKey | Session,
   request: SessionRequest,
   policyIds: readonly string[],
-  now: EpochMs,
+  { now, ttlSeconds }: { now: EpochMs; ttlSeconds: number },
 ): Session {
   const issuedAt = Math.floor(now / 1000) * 1000
-  const wanted = issuedAt + (request.ttlSeconds ?? DEFAULT_TTL_SECONDS) * 1000
+  const wanted = issuedAt + ttlSeconds * 1000
   const end = Math.floor((by.expiresAt ?? Infinity) / 1000) * 1000
   const { accountId, userId, walletAddress } = request.subject ?? by
   return {
@@ -162,7 +177,10 @@ function draw(
   }
 }
 
-/** jose's `CompactSign` and not `SignJWT`, which would copy the claims deeply once more before it serialises them. */
+/**
+ * Signs with jose's `CompactSign` and not `SignJWT`, which would deep-copy the claims once more before it serialises
+ * them.
+ */
 function sign(options: CheckedOptions, { kid, algorithm, key }: Signer, session: Session): Promise<string> {
   const claims = { ...toClaims(session), iss: options.issuer, aud: options.audience }
   return new CompactSign(ENCODER.encode(JSON.stringify(claims)))

@@ -1,66 +1,74 @@
 import { allow, type Session, type Verdict } from '@gatewright/kernel'
-import { ended, type Accounts, type Decision } from '../keys/account.ts'
-import { actorOf, entryMaker, noteOn, notesOn } from '../audit.ts'
-import { isRoot, isSession, sees, stale, standingOf, type Caller, type Standing } from '../keys/authority.ts'
+import { endKeys, type UpdateAccount, type Decision } from '../keys/update-account.ts'
+import { actorOf, auditEntryBuilder, auditNote, keyNotes } from '../audit.ts'
+import {
+  isRoot,
+  isSession,
+  canList,
+  staleCredential,
+  findActiveCaller,
+  type Caller,
+  type ActiveCaller,
+} from '../keys/authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive } from '../keys/key.ts'
 import type { CheckedOptions } from '../options.ts'
-import { keysMadeBy, reachesMaker } from '../keys/creators.ts'
+import { keysCreatedBy, canReachCreator } from '../keys/creators.ts'
 import type { KeyRecord, SessionRecord } from '../storage/port.ts'
 
-/** Most sessions that a listing answers. */
-const MOST_LISTED = 1000
-/** Sessions revoked per step when all of an account's end. */
+/** Most sessions that one listing returns. */
+const MAX_LISTED = 1000
+/** Sessions revoked per step when all sessions of an account end. */
 const BATCH = 500
 
-/** What `endSessionWithKeys` ended. */
-export interface EndedWithKeys {
-  /** The session and those minted from it, as far as they were live. */
+/** How many sessions and keys a verb ended. */
+export interface RevocationCounts {
+  /** Sessions that were live until now. */
   readonly sessions: number
-  /** The keys that any of them made, and all below those. */
+  /** Keys that were live until now. */
   readonly keys: number
 }
 
 /** The verbs about existing sessions. */
-export interface SessionManager {
+export interface SessionVerbs {
   listSessions(caller: Exclude<Caller, 'operator'>): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
   endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   endSessionWithKeys(
     caller: Caller,
     sessionId: string,
     accountId?: string,
-  ): Promise<Verdict<EndedWithKeys, IssuerDenial>>
+  ): Promise<Verdict<RevocationCounts, IssuerDenial>>
   endAccountSessions(accountId: string): Promise<number>
   isCurrent(session: Session): Promise<boolean>
 }
 
 /** Makes the verbs about existing sessions. */
-export function createSessionManager(options: CheckedOptions, accounts: Accounts): SessionManager {
+export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateAccount): SessionVerbs {
   const { keys, sessions, clock } = options
-  const entryOf = entryMaker(options.auditRetentionDays)
+  const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
   const revoke = (session: SessionRecord, caller: Caller): Promise<number> => {
     const { sessionId, accountId, policyIds } = session
     const now = clock.now()
-    const note = noteOn('session.end', sessionId, policyIds)
-    return sessions.revoke(sessionId, now, entryOf(accountId, actorOf(caller), note, now))
+    const note = auditNote('session.end', sessionId, policyIds)
+    return sessions.revoke(sessionId, now, buildAuditEntry(accountId, actorOf(caller), note, now))
   }
 
-  /** The keys whose sessions a caller may see; undefined for all of its account. */
+  /** The ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
   const visibleKeys = (
     caller: Exclude<Caller, 'operator'>,
   ): Promise<Verdict<readonly string[] | undefined, IssuerDenial>> =>
-    accounts(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
-      const standing = standingOf(caller, all, now)
-      if (!standing) return stale
-      if (isRoot(standing.key)) return { ok: true, value: undefined }
-      return { ok: true, value: all.filter(key => sees(standing, key)).map(key => key.id) }
+    updateAccount(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
+      const active = findActiveCaller(caller, all, now)
+      if (!active) return staleCredential
+      if (isRoot(active.key)) return { ok: true, value: undefined }
+      return { ok: true, value: all.filter(key => canList(active, key)).map(key => key.id) }
     })
 
   return {
     async listSessions(caller) {
       const visible = await visibleKeys(caller)
       if (!visible.ok) return visible
-      const all = await sessions.list(caller.accountId, MOST_LISTED, clock.now())
+      const all = await sessions.list(caller.accountId, MAX_LISTED, clock.now())
       return allow(visible.value ? all.filter(one => visible.value?.includes(one.keyId)) : all)
     },
     async endSession(caller, sessionId) {
@@ -70,7 +78,7 @@ export function createSessionManager(options: CheckedOptions, accounts: Accounts
         const visible = await visibleKeys(caller)
         if (!visible.ok) return visible
         const within = session?.accountId === caller.accountId
-        if (!within || (visible.value && !visible.value.includes(session.keyId))) return unknown
+        if (!within || (visible.value && !visible.value.includes(session.keyId))) return sessionNotFound
       }
       return allow(session ? await revoke(session, caller) : 0)
     },
@@ -78,26 +86,27 @@ export function createSessionManager(options: CheckedOptions, accounts: Accounts
       const id = idOf(caller, sessionId)
       const session = await sessions.find(id)
       const account = caller === 'operator' ? (session?.accountId ?? accountId) : caller.accountId
-      if (account === undefined) return unknown
+      if (account === undefined) return sessionNotFound
       const refusal = (keys: readonly KeyRecord[], now: number): IssuerDenial | undefined => {
         if (caller === 'operator') return undefined
-        const standing = standingOf(caller, keys, now)
-        if (!standing) return stale
-        return mayEnd(standing, id, session, keys) ? undefined : unknown
+        const active = findActiveCaller(caller, keys, now)
+        if (!active) return staleCredential
+        return mayEnd(active, id, session, keys) ? undefined : sessionNotFound
       }
-      const asked = await accounts(
+      const checked = await updateAccount(
         account,
         (keys, now): Decision<undefined> => refusal(keys, now) ?? { ok: true, value: undefined },
       )
-      if (!asked.ok) return asked
-      // The session first, and the keys against a revision that is always raised: a key that the session is making
-      // at this moment is either seen here, or its own commit is decided again and finds the session ended.
+      if (!checked.ok) return checked
+      // The session ends first, and the keys are then committed against a revision that every write raises. So a key
+      // that the session is creating at this moment is either found here, or its own commit runs again and finds the
+      // session ended.
       const endedSessions = session ? await revoke(session, caller) : 0
-      const revoked = await accounts(account, (keys, now): Decision<number> => {
+      const revoked = await updateAccount(account, (keys, now): Decision<number> => {
         const denial = refusal(keys, now)
         if (denial) return denial
-        const write = ended(keys, [...keysMadeBy(id, keys)], now)
-        const notes = [noteOn('session.revokeKeys', id), ...notesOn('key.revoke', write.keys)]
+        const write = endKeys(keys, [...keysCreatedBy(id, keys)], now)
+        const notes = [auditNote('session.revokeKeys', id), ...keyNotes('key.revoke', write.keys)]
         return { ok: true, value: write.keys.length, write: { ...write, by: actorOf(caller), notes } }
       })
       return revoked.ok ? allow({ sessions: endedSessions, keys: revoked.value }) : revoked
@@ -116,19 +125,19 @@ export function createSessionManager(options: CheckedOptions, accounts: Accounts
   }
 }
 
-const unknown: IssuerDenial = deny('not_found', 'no such session')
+const sessionNotFound: IssuerDenial = deny('not_found', 'no such session')
 
 const idOf = (caller: Caller, sessionId: string): string =>
   sessionId === 'current' && caller !== 'operator' && isSession(caller) ? caller.sessionId : sessionId
 
-/** Whether the session's key is the caller's own or stands below it; a root reaches all of its account. */
+/** Whether the session's key is the caller's own or below it; a root reaches all keys of its account. */
 function mayEnd(
-  standing: Standing,
+  active: ActiveCaller,
   id: string,
   session: SessionRecord | undefined,
   keys: readonly KeyRecord[],
 ): boolean {
-  if (!session) return reachesMaker(standing, id, keys)
-  if (session.accountId !== standing.key.accountId) return false
-  return isRoot(standing.key) || keys.some(key => key.id === session.keyId && sees(standing, key))
+  if (!session) return canReachCreator(active, id, keys)
+  if (session.accountId !== active.key.accountId) return false
+  return isRoot(active.key) || keys.some(key => key.id === session.keyId && canList(active, key))
 }

@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import type { SigningAlgorithm, SigningKey } from '../storage/signing-port.ts'
 
-/** Makes a signing key with its RFC 7638 thumbprint as `kid`. */
+/** Generates a signing key with its RFC 7638 thumbprint as `kid`. */
 export async function generateSigningKey(
   algorithm: SigningAlgorithm,
 ): Promise<Pick<SigningKey, 'kid' | 'algorithm' | 'privateJwk'>> {

@@ -14,7 +14,7 @@ import {
   signingKeyAt,
   stateOf,
   type SigningKeyState,
-  type Timing,
+  type RotationTiming,
 } from './schedule.ts'
 
 /** Options of `createKeyRing`. */
@@ -22,20 +22,20 @@ export interface KeyRingOptions {
   readonly storage: SigningKeyStorage
   readonly algorithm: SigningAlgorithm
   readonly clock: Clock
-  /** How long a host trusts the set it has loaded, in ms. */
+  /** How long a host trusts the key set it has loaded, in ms. */
   readonly refreshMs: number
-  readonly timing: Timing
+  readonly timing: RotationTiming
 }
 
-/** A key ready to sign with. */
+/** An imported key that can sign. */
 export interface Signer {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
   readonly key: CryptoKey
 }
 
-/** A signing key as operators see it. */
-export interface ListedSigningKey {
+/** A signing key as operators see it: its state and times, without the private key. */
+export interface SigningKeyInfo {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
   readonly state: SigningKeyState
@@ -44,30 +44,33 @@ export interface ListedSigningKey {
   readonly dropsAt: EpochMs | null
 }
 
-/** The signing keys as one host sees them. Every set used was read from the store at most `refreshMs` ago. */
+/** The signing keys as one host sees them. Every set in use was read from the store at most `refreshMs` ago. */
 export interface KeyRing {
   signer(): Promise<Signer>
-  /** Public keys of all that are not dropped, newest first. */
+  /** The public keys that are not dropped, newest first. */
   publicKeys(): Promise<readonly JWK[]>
-  /** The public key of a `kid`; one that is not known is looked for in the store again, at most once a second. */
+  /** The public key of a `kid`. An unknown `kid` makes the host read the store again, at most once a second. */
   publicKey(kid: string): Promise<JWK | undefined>
-  states(): Promise<readonly ListedSigningKey[]>
+  list(): Promise<readonly SigningKeyInfo[]>
   /**
-   * Announces a successor of a key that has been active for `ageMs`, unless one is announced already. Of
-   * simultaneous calls on any number of hosts one resolves true. False where keys come from configuration.
+   * Announces a successor of a key that has been active for `ageMs`, unless one is already announced. Of simultaneous
+   * calls on any number of hosts one resolves to true. False where the keys come from configuration.
    */
   rotate(ageMs: number): Promise<boolean>
   /** Drops a key at once. False when it is not published. */
   drop(kid: string): Promise<boolean>
 }
 
-/** How often a lost race is decided again. Each loss means that another host's change went through. */
+/**
+ * How often a change is decided again because another host committed first. Each lost race means that its change was
+ * written.
+ */
 const ATTEMPTS = 20
 
-/** Loads, caches and changes the set of signing keys; makes the first key on first use. */
+/** Loads, caches and changes the set of signing keys; creates the first key on first use. */
 export function createKeyRing(options: KeyRingOptions): KeyRing {
   const { storage, algorithm, clock, refreshMs, timing } = options
-  let held: { set: SigningKeySet; loadedAt: EpochMs } | undefined
+  let cached: { set: SigningKeySet; loadedAt: EpochMs } | undefined
   let loading: Promise<SigningKeySet> | undefined
   const signers = new Map<string, Promise<Signer>>()
 
@@ -79,7 +82,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       await change(keys => (signingKeyAt(keys, clock.now()) ? undefined : 'announce'))
       set = await storage.load()
     }
-    held = { set, loadedAt }
+    cached = { set, loadedAt }
     for (const kid of signers.keys()) if (!set.keys.some(key => key.kid === kid)) signers.delete(kid)
     return set
   }
@@ -89,16 +92,16 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     })
     return loading
   }
-  /** Reads the set after a change of it: a load that is under way may have begun before. */
+  /** Reads the set again after a change: a load that is already running may have begun before the change. */
   const renew = async (): Promise<void> => {
     await loading?.catch(() => undefined)
     await reload()
   }
-  /** The set, when it is fresh enough to use; a promise is made only when it has to be read again. */
+  /** The cached set while it is fresh; without a promise, because every mint calls this. */
   const fresh = (): SigningKeySet | undefined => {
-    const age = held ? clock.now() - held.loadedAt : Infinity
-    // A clock that was set back makes the age negative: the set may be older than it looks.
-    return age >= 0 && age < refreshMs ? held?.set : undefined
+    const age = cached ? clock.now() - cached.loadedAt : Infinity
+    // A clock that was set back makes the age negative: the set may be older than it seems.
+    return age >= 0 && age < refreshMs ? cached?.set : undefined
   }
   const current = async (): Promise<SigningKeySet> => fresh() ?? reload()
   const signerOf = ({ keys }: SigningKeySet): Promise<Signer> => {
@@ -113,7 +116,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return signer
   }
 
-  /** Decides on the stored set, and again when another host was first. */
+  /** Decides on the stored set, and again when another host committed first. */
   const change = async (
     decide: (keys: readonly SigningKey[]) => 'announce' | { drop: string } | undefined,
   ): Promise<boolean> => {
@@ -145,10 +148,10 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
       const find = ({ keys }: SigningKeySet): SigningKey | undefined =>
         publishedKeys(keys, clock.now()).find(key => key.kid === kid)
       let key = find(await current())
-      if (!key && held && clock.now() - held.loadedAt >= 1000) key = find(await reload())
+      if (!key && cached && clock.now() - cached.loadedAt >= 1000) key = find(await reload())
       return key && toPublic(key)
     },
-    async states() {
+    async list() {
       const { keys } = await reload()
       const now = clock.now()
       return keys.map(({ privateJwk: _private, ...key }) => ({ ...key, state: stateOf(key, now) }))
@@ -179,7 +182,7 @@ async function toSigner({ kid, algorithm, privateJwk }: SigningKey): Promise<Sig
   return { kid, algorithm, key: key as CryptoKey }
 }
 
-/** The public members, by name, so that a private one can never slip through (RFC 7517, RFC 8037). */
+/** Copies the public members by name, so that a private one can never be published (RFC 7517, RFC 8037). */
 function toPublic({ kid, algorithm, privateJwk: { kty, crv, x, y } }: SigningKey): JWK {
   return {
     ...(y === undefined ? { kty, crv, x } : { kty, crv, x, y }),

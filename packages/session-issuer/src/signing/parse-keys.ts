@@ -10,7 +10,7 @@ const isInstant = (value: unknown): boolean => Number.isSafeInteger(value)
 const isInstantOrNull = (value: unknown): boolean => value === null || isInstant(value)
 const isText = (value: unknown): value is string => typeof value === 'string' && value.length > 0
 
-/** The algorithm a private JWK signs with, or undefined when it is not one of ours. */
+/** The algorithm that a private JWK signs with; undefined when it is neither Ed25519 nor P-256. */
 export function algorithmOf(jwk: unknown): SigningAlgorithm | undefined {
   const { kty, crv, d, x, y } = Object(jwk) as Record<string, unknown>
   if (!isText(d) || !isText(x)) return undefined
@@ -19,14 +19,14 @@ export function algorithmOf(jwk: unknown): SigningAlgorithm | undefined {
   return undefined
 }
 
-/** Reads a stored list of signing keys; undefined when any of it is not one. */
+/** Parses a stored list of signing keys; undefined when any entry is not a signing key. */
 export function readSigningKeys(value: unknown): SigningKey[] | undefined {
   if (!Array.isArray(value)) return undefined
-  const fits = value.every((entry: unknown) => {
+  const isValid = value.every((entry: unknown) => {
     const key = Object(entry) as Record<string, unknown>
     const times = isInstant(key['activatesAt']) && isInstantOrNull(key['retiresAt'])
     const algorithm = algorithmOf(key['privateJwk'])
     return times && isInstantOrNull(key['dropsAt']) && isText(key['kid']) && algorithm === key['algorithm']
   })
-  return fits ? (value as SigningKey[]) : undefined
+  return isValid ? (value as SigningKey[]) : undefined
 }

@@ -1,9 +1,9 @@
 import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { KeyRecord, KeyStorage } from './port.ts'
-import { endOf, parse, readKey, readPolicy } from './records.ts'
+import { endOf, parse, readKey, readPolicy } from './parse-records.ts'
 import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
-import { APPEND } from './redis-feed.ts'
+import { APPEND_FEED } from './redis-feed.ts'
 
 /*
  * Keys, all below the prefix and so in one hash slot:
@@ -14,7 +14,7 @@ import { APPEND } from './redis-feed.ts'
  *   ended-keys        sorted set of key ids by their end, for collection
  */
 
-/** Deletes a key, and the policies of its lineage when no key of it is left. */
+/** Lua function that deletes a key, and the policies of its lineage when that has no key left. */
 const REMOVE = `
 local function remove(prefix, id)
   local key = prefix .. 'key:' .. id
@@ -25,14 +25,14 @@ local function remove(prefix, id)
   redis.call('ZREM', prefix .. 'ended-keys', id)
   local line = prefix .. 'lineage:' .. lineage
   redis.call('HDEL', line, 'k' .. id)
-  local left = redis.call('HKEYS', line)
-  for _, field in ipairs(left) do if string.sub(field, 1, 1) == 'k' then return end end
-  for _, field in ipairs(left) do redis.call('DEL', prefix .. 'key-policy:' .. string.sub(field, 2)) end
+  local fields = redis.call('HKEYS', line)
+  for _, field in ipairs(fields) do if string.sub(field, 1, 1) == 'k' then return end end
+  for _, field in ipairs(fields) do redis.call('DEL', prefix .. 'key-policy:' .. string.sub(field, 2)) end
   redis.call('DEL', line)
 end
 `
 
-/** KEYS[1] the account; ARGV the prefix. Answers the revision and, per key, its id and the fields of its hash. */
+/** KEYS[1] the account; ARGV the prefix. Returns the revision and, per key, its id and the fields of its hash. */
 const LOAD = redisScript(`
 local reply = { redis.call('HGET', KEYS[1], 'revision') or '0' }
 for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -48,7 +48,7 @@ return reply
  * policies, per policy 3, how many keys to drop and their ids, the account's audit key, how many rows, per row 3,
  * then the feed entries.
  */
-const COMMIT = redisScript(`${APPEND}${APPEND_AUDIT}${REMOVE}
+const COMMIT = redisScript(`${APPEND_FEED}${APPEND_AUDIT}${REMOVE}
 local prefix = ARGV[1]
 if (redis.call('HGET', KEYS[1], 'revision') or '0') ~= ARGV[4] then return 0 end
 redis.call('HSET', KEYS[1], 'revision', string.format('%.0f', tonumber(ARGV[4]) + 1))
@@ -73,9 +73,9 @@ end
 local dropped = tonumber(ARGV[at])
 for index = at + 1, at + dropped do remove(prefix, ARGV[index]) end
 at = at + 1 + dropped
-local noted = tonumber(ARGV[at + 1])
-audit(ARGV[at], ARGV, at + 2, noted)
-append(ARGV[2], ARGV[3], ARGV, at + 2 + 3 * noted)
+local rows = tonumber(ARGV[at + 1])
+audit(ARGV[at], ARGV, at + 2, rows)
+append(ARGV[2], ARGV[3], ARGV, at + 2 + 3 * rows)
 return 1
 `)
 
@@ -101,7 +101,7 @@ for _, id in ipairs(ids) do remove(ARGV[1], id) end
 return #ids
 `)
 
-/** The fields of a key's hash, as HMGET answers them. */
+/** Parses the fields of a key's hash, as HMGET returns them. */
 function toKey(fields: unknown): KeyRecord {
   if (!Array.isArray(fields) || fields.length !== 4) throw malformedReply('redis', 'the fields of a key')
   const [record, digest, pepperId, used] = fields as unknown[]
@@ -166,7 +166,7 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
   }
 }
 
-/** Reads the policies that are there. */
+/** Reads those of the policies that are stored. */
 export async function readPolicies(
   client: RedisClient,
   prefix: string,

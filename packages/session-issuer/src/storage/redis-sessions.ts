@@ -8,15 +8,15 @@ import {
 } from '@gatewright/kernel'
 import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { SessionRecord, SessionStorage } from './port.ts'
-import { parse, readSession } from './records.ts'
+import { parse, readSession } from './parse-records.ts'
 import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
-import { APPEND } from './redis-feed.ts'
+import { APPEND_FEED } from './redis-feed.ts'
 import { readPolicies } from './redis-keys.ts'
 
 /*
- * Keys, all below the prefix and so in one hash slot. Each lives as long as what it names, and the grace.
+ * Keys, all with the prefix and so in one hash slot. Each expires `GRACE_MS` after the session it belongs to.
  *   session:<id>          <revokedAt or nothing>|<record as JSON>
- *   sessions:<digest>     sorted set of an account's session ids by their end
+ *   sessions:<digest>     sorted set of an account's session ids, scored by their end
  *   minted:<id>           set of the ids of all sessions that descend from it
  *   session-policy:<id>   JSON
  */
@@ -43,23 +43,23 @@ for index = 9, 8 + ancestors do
   redis.call('SADD', minted, ARGV[3])
   if redis.call('PTTL', minted) < tonumber(px) then redis.call('PEXPIRE', minted, px) end
 end
-local noted = tonumber(ARGV[10 + ancestors])
-audit(ARGV[9 + ancestors], ARGV, 11 + ancestors, noted)
-for index = 11 + ancestors + 3 * noted, #ARGV, 2 do
+local rows = tonumber(ARGV[10 + ancestors])
+audit(ARGV[9 + ancestors], ARGV, 11 + ancestors, rows)
+for index = 11 + ancestors + 3 * rows, #ARGV, 2 do
   redis.call('SET', prefix .. 'session-policy:' .. ARGV[index], ARGV[index + 1], 'PX', px)
 end
 return 1
 `)
 
-/** Revokes the live ones of `ids`; a score in the account's set tells the end. */
-const REVOKE_ALL = `${APPEND}
+/** Lua function that revokes the live sessions among `ids` and appends them to the feed. */
+const REVOKE_ALL = `${APPEND_FEED}
 local function revoke(ids, now)
   local entries = {}
   for _, id in ipairs(ids) do
     local key = ARGV[1] .. 'session:' .. id
-    local held = redis.call('GET', key)
-    if held and string.sub(held, 1, 1) == '|' and cjson.decode(string.sub(held, 2)).expiresAt > tonumber(now) then
-      redis.call('SET', key, now .. held, 'KEEPTTL')
+    local stored = redis.call('GET', key)
+    if stored and string.sub(stored, 1, 1) == '|' and cjson.decode(string.sub(stored, 2)).expiresAt > tonumber(now) then
+      redis.call('SET', key, now .. stored, 'KEEPTTL')
       table.insert(entries, '{"kind":"session","id":' .. cjson.encode(id) .. ',"at":' .. now .. '}')
     end
   end
@@ -77,7 +77,7 @@ if count > 0 then audit(ARGV[6], ARGV, 8, tonumber(ARGV[7])) end
 return count
 `)
 
-/** KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Those revoked leave the set. */
+/** KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Revoked sessions leave the set. */
 const REVOKE_ACCOUNT = redisScript(`${REVOKE_ALL}
 local count, ids = 0, {}
 repeat
@@ -92,14 +92,14 @@ return count
 const LIST = redisScript(`
 local reply = {}
 for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', '(' .. ARGV[2])) do
-  local held = redis.call('GET', ARGV[1] .. 'session:' .. id)
-  if held and string.sub(held, 1, 1) == '|' then table.insert(reply, held) end
+  local stored = redis.call('GET', ARGV[1] .. 'session:' .. id)
+  if stored and string.sub(stored, 1, 1) == '|' then table.insert(reply, stored) end
   if #reply >= tonumber(ARGV[3]) then break end
 end
 return reply
 `)
 
-/** KEYS[1] the feed's stream; ARGV: the instant, the limit. Entries are looked at from the oldest. */
+/** KEYS[1] the feed's stream; ARGV: the instant, the limit. Starts with the oldest entry. */
 const TRIM = redisScript(`
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[2])) do
   if cjson.decode(entry[2][2]).at >= tonumber(ARGV[1]) then break end
@@ -108,12 +108,12 @@ end
 return 1
 `)
 
-function toSession(held: unknown): SessionRecord {
-  if (typeof held !== 'string') throw malformedReply('redis', 'a session')
-  const bar = held.indexOf('|')
-  const revoked = held.slice(0, bar)
+function toSession(stored: unknown): SessionRecord {
+  if (typeof stored !== 'string') throw malformedReply('redis', 'a session')
+  const bar = stored.indexOf('|')
+  const revoked = stored.slice(0, bar)
   return readSession({
-    ...(parse(held.slice(bar + 1)) as object),
+    ...(parse(stored.slice(bar + 1)) as object),
     revokedAt: revoked === '' ? null : Number(revoked),
   })
 }
@@ -131,25 +131,25 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
     async insert(session, own, audit) {
       const { revokedAt: _revokedAt, ...record } = session
       const { sessionId, accountId, ancestry, expiresAt, issuedAt } = session
-      const stored = await count(INSERT, `${prefix}session:${sessionId}`, [
+      const reply = await count(INSERT, `${prefix}session:${sessionId}`, [
         ...[prefix, keyDigest(accountId), sessionId, JSON.stringify(record), String(expiresAt)],
         ...[String(expiresAt - issuedAt + GRACE_MS), String(issuedAt - GRACE_MS)],
         ...[String(ancestry.length), ...ancestry],
         ...auditArgs(prefix, audit ? [audit] : []),
         ...own.flatMap(policy => [policy.id, JSON.stringify(policy.document)]),
       ])
-      return stored === 1
+      return reply === 1
     },
     async find(id) {
       const key = `${prefix}session:${id}`
-      const held = await orFault('redis', () => client.run(key, ['GET', key]))
-      return held === null ? undefined : toSession(held)
+      const stored = await orFault('redis', () => client.run(key, ['GET', key]))
+      return stored === null ? undefined : toSession(stored)
     },
     async list(accountId, limit, now) {
       const args = [prefix, String(now), String(limit)]
-      const held = await runScript(client, LIST, sessionsOf(accountId), args)
-      if (!Array.isArray(held)) throw malformedReply('redis', 'sessions')
-      return held.map(toSession)
+      const stored = await runScript(client, LIST, sessionsOf(accountId), args)
+      if (!Array.isArray(stored)) throw malformedReply('redis', 'sessions')
+      return stored.map(toSession)
     },
     revoke: (id, now, audit) =>
       count(REVOKE, `${prefix}session:${id}`, [

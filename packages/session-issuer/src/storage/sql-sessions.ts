@@ -11,7 +11,7 @@ import {
 import type { AuditEntry } from './audit-port.ts'
 import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
-import { parse, readPolicy, readSession } from './records.ts'
+import { parse, readPolicy, readSession } from './parse-records.ts'
 import { parameters } from './sql-keys.ts'
 import type { PolicyRecord, SessionRecord, SessionStorage } from './port.ts'
 
@@ -24,8 +24,8 @@ function toSession(row: SqlRow): SessionRecord {
 }
 
 /**
- * `SessionStorage` on either SQL store. Whoever adds to a tree of sessions or revokes part of it first locks the
- * tree's root row, so an insert under a revoked parent cannot slip past the statement that revokes its kin.
+ * `SessionStorage` on either SQL store. Adding to a tree of sessions, or revoking part of it, first locks the row of
+ * the tree's root, so an insert under a revoked parent cannot be missed by the statement that revokes its relatives.
  */
 export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: string): SessionStorage {
   const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
@@ -53,12 +53,12 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
       ...[JSON.stringify(record), parentId],
     ]
     if (audit && dialect === 'postgres') {
-      // One statement, so that the commonest mint, by a key and without a policy, stays one round trip.
-      const both = `with stored as (${insert}), noted as (
+      // One statement, so that the most frequent mint, by a key and without a policy, is one round trip.
+      const insertBoth = `with stored as (${insert}), audited as (
         insert into ${auditTable(prefix)} ${AUDIT_COLUMNS}
         select cast($9 as text), cast($10 as text), cast($11 as bigint), cast($12 as bigint), cast($13 as text)
         from stored) select stored from stored`
-      return (await rows(tx, both, [...values, ...auditValues(audit)])).length > 0
+      return (await rows(tx, insertBoth, [...values, ...auditValues(audit)])).length > 0
     }
     const [row] = await rows(tx, insert, values)
     if (row && audit) await appendAudit(tx, prefix, [audit])
@@ -72,7 +72,11 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
     }
   }
 
-  const announce = async (tx: SqlQueries, ended: readonly SqlRow[], now: EpochMs): Promise<number> => {
+  const appendRevocations = async (
+    tx: SqlQueries,
+    ended: readonly SqlRow[],
+    now: EpochMs,
+  ): Promise<number> => {
     const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
     await appendToFeed(tx, dialect, prefix, changes)
     return ended.length
@@ -117,7 +121,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
           [now, rootId, path, `${path}/`],
         )
         if (audit && ended.length > 0) await appendAudit(tx, prefix, [audit])
-        return announce(tx, ended, now)
+        return appendRevocations(tx, ended, now)
       }),
     revokeAccount: (accountId, limit, now) =>
       db.transaction(async tx => {
@@ -128,7 +132,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
               order by id limit $3) and revoked_at is null returning id`,
           [now, keyDigest(accountId), limit],
         )
-        return announce(tx, ended, now)
+        return appendRevocations(tx, ended, now)
       }),
     async policies(ids) {
       if (ids.length === 0) return []
@@ -137,13 +141,13 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
     },
     async collect(limit, now) {
       return db.transaction(async tx => {
-        const gone = await rows(
+        const deleted = await rows(
           tx,
           `delete from ${sessions} where id in
             (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
           [now - GRACE_MS, limit],
         )
-        const ids = gone.map(row => toText(row['id']))
+        const ids = deleted.map(row => toText(row['id']))
         if (ids.length > 0) {
           await rows(tx, `delete from ${policies} where session_id in (${parameters(ids.length)})`, ids)
         }
@@ -154,7 +158,7 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
             (select position from ${table} where at < $1 order by at limit $2 ${skip})`,
           [now - FEED_RETENTION_MS, limit],
         )
-        return gone.length
+        return deleted.length
       })
     },
   }

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { KeyRecord, KeyWrite, SessionRecord } from '../storage/port.ts'
 import type { AuditEntry } from '../storage/audit-port.ts'
-import { MINUTE, NOW } from './suite.ts'
+import { MINUTE, NOW } from './storage-under-test.ts'
 
-/** A key record with an id of its own. */
+/** A key record with a random id. */
 export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): KeyRecord {
   const id = changes.id ?? randomUUID()
   return {
@@ -36,7 +36,7 @@ export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): 
 /** A commit of keys and nothing else. */
 export const write = (...keys: KeyRecord[]): KeyWrite => ({ keys, policies: [], feed: [] })
 
-/** A session record with an id of its own. */
+/** A session record with a random id. */
 export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionRecord {
   return {
     sessionId: randomUUID(),
@@ -63,7 +63,7 @@ export function childOf(parent: SessionRecord): SessionRecord {
   return sessionRecord({ accountId: parent.accountId, expiresAt: parent.expiresAt, ancestry })
 }
 
-/** An audit row with an id of its own, which may be deleted a year later. */
+/** An audit row with a random id, which may be deleted a year later. */
 export function auditEntry(accountId: string, changes: Partial<AuditEntry> = {}): AuditEntry {
   return {
     id: randomUUID(),
