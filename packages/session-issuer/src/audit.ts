@@ -5,7 +5,7 @@ import type { AuditAction, AuditActor, AuditEntry } from './storage/audit-port.t
 import type { KeyRecord, KeyWrite } from './storage/port.ts'
 
 /** What an audit row says, without the time and the actor. */
-export type AuditNote = Pick<AuditEntry, 'action' | 'target' | 'scopes' | 'policyIds'>
+type AuditNote = Pick<AuditEntry, 'action' | 'target' | 'scopes' | 'policyIds'>
 
 /** A write of keys, with the actor and the notes for its audit rows. */
 export interface AuditedKeyWrite extends KeyWrite {

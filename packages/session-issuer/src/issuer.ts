@@ -1,13 +1,15 @@
 import type { Denial, EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { JWK } from 'jose'
-import { createAccountUpdater, endKeys } from './keys/update-account.ts'
-import { actorOf, auditNote, keyNotes } from './audit.ts'
+import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
 import type { Caller } from './keys/authority.ts'
 import { LONGEST_SESSION_SECONDS } from './number-options.ts'
 import { makeChangeKeys, type KeyChange } from './keys/change-key.ts'
 import type { IssuerDenial } from './codes.ts'
 import { makeCreateKey, type CreatedKey, type KeyRequest } from './keys/create-key.ts'
+import { makeMaintain, type MaintenanceResult } from './maintain.ts'
+import { makeRevokeAccount } from './keys/revoke-account.ts'
+import { jwksDocument, type JwksDocument } from './signing/jwks.ts'
 import { createKeyTexts } from './keys/key-text.ts'
 import { makeIssueSession, type IssuedSession, type SessionRequest } from './sessions/issue-session.ts'
 import { listKeys, type KeyWithPolicies } from './keys/list-keys.ts'
@@ -18,25 +20,8 @@ import { policyReader } from './keys/policies.ts'
 import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
 import { createKeyRing, type SigningKeyInfo } from './signing/key-ring.ts'
 import { rotationTiming } from './signing/schedule.ts'
-import type { AuditEntry, AuditStorage } from './storage/audit-port.ts'
+import type { AuditEntry } from './storage/audit-port.ts'
 import type { ApiKey, SessionRecord } from './storage/port.ts'
-
-/** The JWKS document (RFC 7517) is `{ keys }`; respond with `headers`. */
-export interface JwksDocument {
-  readonly keys: JWK[]
-  /** How long a verifier may cache the document. Rotation relies on no verifier keeping it longer. */
-  readonly maxAgeSeconds: number
-  readonly headers: readonly (readonly [name: string, value: string])[]
-}
-
-/** What one call of `maintain` did. */
-export interface MaintenanceResult {
-  readonly collectedKeys: number
-  readonly collectedSessions: number
-  readonly collectedAudit: number
-  /** Whether a successor of the signing key was announced. */
-  readonly rotatedSigningKey: boolean
-}
 
 /**
  * API keys, sessions and signing keys of one issuer. A caller is a key, a session or the operator; what it may do to a
@@ -116,26 +101,10 @@ export interface Issuer {
   flush(): Promise<void>
 }
 
-/** The most rows of each kind that one `maintain` deletes. */
-const COLLECT_LIMIT = 1000
-
-/** Every mint writes an audit row, so more than one batch may be due. */
-const AUDIT_BATCHES = 20
-
-async function collectAudit(audit: AuditStorage, now: EpochMs): Promise<number> {
-  let total = 0
-  for (let batch = 0; batch < AUDIT_BATCHES; batch++) {
-    const deleted = await audit.collect(COLLECT_LIMIT, now)
-    total += deleted
-    if (deleted < COLLECT_LIMIT) break
-  }
-  return total
-}
-
 /** Creates an issuer. Throws a `TypeError` for wrong options. */
 export function createIssuer(given: IssuerOptions): Issuer {
   const options = checkedOptions(given)
-  const { clock, keys, sessions, jwksMaxAgeSeconds: maxAgeSeconds } = options
+  const { clock, jwksMaxAgeSeconds: maxAgeSeconds } = options
   const texts = createKeyTexts(options.keyPrefix, options.environment)
   const peppers = createPeppers(options.peppers)
   const { signingKeyRefreshMs: refreshMs, clockSkewMs: skewMs } = options
@@ -145,7 +114,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
   const { authenticateKey, forget, flush } = createAuthenticator(options, texts, peppers)
   const updateAccount = createAccountUpdater(options, forget)
   const policies = policyReader(options)
-  const sessionVerbs = makeSessionVerbs(options, updateAccount)
+  const { endAccountSessions, ...sessionVerbs } = makeSessionVerbs(options, updateAccount)
 
   return {
     authenticateKey,
@@ -155,48 +124,16 @@ export function createIssuer(given: IssuerOptions): Issuer {
     listKeys: caller => listKeys(updateAccount, policies, caller),
     ...makeChangeKeys(options, updateAccount),
     rotateKey: makeRotateKey(options, texts, peppers, updateAccount),
-    async revokeAccount(accountId) {
-      const revoked = await updateAccount(accountId, (all, now) => {
-        const write = endKeys(
-          all,
-          all.map(key => key.id),
-          now,
-        )
-        const notes = [auditNote('account.revoke', accountId), ...keyNotes('key.revoke', write.keys)]
-        return { ok: true, value: write.keys.length, write: { ...write, by: actorOf('operator'), notes } }
-      })
-      return {
-        keys: revoked.ok ? revoked.value : 0,
-        sessions: await sessionVerbs.endAccountSessions(accountId),
-      }
-    },
+    revokeAccount: makeRevokeAccount(updateAccount, { endAccountSessions }),
     issueSession: makeIssueSession(options, ring),
-    listSessions: sessionVerbs.listSessions,
-    endSession: sessionVerbs.endSession,
-    endSessionWithKeys: sessionVerbs.endSessionWithKeys,
+    ...sessionVerbs,
     listAudit: (accountId, limit, before = Number.MAX_SAFE_INTEGER) =>
       options.audit.list(accountId, limit, before),
-    isCurrent: sessionVerbs.isCurrent,
-    jwks: async () => ({
-      keys: [...(await ring.publicKeys())],
-      maxAgeSeconds,
-      headers: [
-        ['content-type', 'application/jwk-set+json'],
-        ['cache-control', `public, max-age=${maxAgeSeconds}`],
-      ],
-    }),
+    jwks: () => jwksDocument(ring, maxAgeSeconds),
     verificationKey: ring.publicKey,
     listSigningKeys: ring.list,
     rotateSigningKey: () => ring.rotate(0),
     dropSigningKey: ring.drop,
-    async maintain() {
-      const now = clock.now()
-      return {
-        rotatedSigningKey: await ring.rotate(options.signingKeyDays * 86_400_000),
-        collectedKeys: await keys.collect(COLLECT_LIMIT, now - options.endedKeyRetentionMs),
-        collectedSessions: await sessions.collect(COLLECT_LIMIT, now),
-        collectedAudit: await collectAudit(options.audit, now),
-      }
-    },
+    maintain: makeMaintain(options, ring),
   }
 }

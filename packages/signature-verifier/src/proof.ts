@@ -26,7 +26,7 @@ export interface WalletProof {
 }
 
 /** What the host knows and templates may use. */
-export interface HostFields {
+interface HostFields {
   readonly service: string
   readonly domain: string | undefined
   readonly requestDigest: string | undefined
@@ -152,7 +152,7 @@ export function readStatement(
 }
 
 /** The time rules, in ms. */
-export interface TimeRules {
+interface TimeRules {
   readonly windowMs: number
   readonly skewMs: number
 }

@@ -17,7 +17,7 @@ export type KeyReadLimiter<D extends Denial> = (
 ) => Promise<Verdict<ApiKey, IssuerDenial> | D>
 
 /** Decides whether a presented text is a live key. */
-export interface Authenticator {
+interface Authenticator {
   authenticateKey<D extends Denial = never>(
     text: unknown,
     surface: Surface,

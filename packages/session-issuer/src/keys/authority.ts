@@ -17,7 +17,7 @@ export interface ActiveCaller {
 }
 
 /** Where a key is in the chain, relative to a caller. The keys of one lineage share one place. */
-export type Relation = 'own' | 'below' | 'above' | 'other'
+type Relation = 'own' | 'below' | 'above' | 'other'
 
 /** Whether a caller is a session. */
 export function isSession(caller: ApiKey | Session): caller is Session {

@@ -3,7 +3,7 @@ import type { CheckedOptions } from '../options.ts'
 import type { KeyUse } from '../storage/port.ts'
 
 /** Collects uses of keys and writes them in batches. */
-export interface UseLog {
+interface UseLog {
   /**
    * Records a use. True when it should be written at once, because `storedAt`, the last use that the store knows, is
    * old.

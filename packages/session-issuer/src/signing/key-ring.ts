@@ -18,7 +18,7 @@ import {
 } from './schedule.ts'
 
 /** Options of `createKeyRing`. */
-export interface KeyRingOptions {
+interface KeyRingOptions {
   readonly storage: SigningKeyStorage
   readonly algorithm: SigningAlgorithm
   readonly clock: Clock

@@ -6,34 +6,9 @@ import {
   malformedReply,
   type OptionNames,
 } from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { ChallengeStorage } from './port.ts'
-
-/**
- * KEYS[1] the nonce, ARGV[1] expiresAt, ARGV[2] now, ARGV[3] PX. Expiry is compared with the caller's clock;
- * PX is relative and only collects garbage, so neither clock can end a key early.
- */
-const CLAIM = redisScript(`
-local held = redis.call('GET', KEYS[1])
-if held and tonumber(ARGV[2]) < tonumber(held) then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
-return 1
-`)
-
-/** KEYS[1] the challenge, ARGV[1] expiresAt, ARGV[2] PX. */
-const ISSUE = redisScript(`
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-return 0
-`)
-
-/** KEYS[1] the challenge, ARGV[1] now. An ended one is deleted as well: it is of no use any more. */
-const CONSUME = redisScript(`
-local held = redis.call('GET', KEYS[1])
-if not held then return 0 end
-redis.call('DEL', KEYS[1])
-if tonumber(ARGV[1]) < tonumber(held) then return 1 end
-return 0
-`)
+import { CLAIM, CONSUME, ISSUE } from './redis-scripts.ts'
 
 /** Options of `redisStorage`. */
 export interface RedisStorageOptions {
