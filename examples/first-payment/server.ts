@@ -10,7 +10,9 @@ import { z } from 'zod'
 
 const issuer = process.env['ISSUER'] ?? 'https://YOUR-TENANT.auth0.com/'
 const guard = createGuard({
-  ...{ issuer, audience: 'https://payments.example', typ: 'JWT' },
+  issuer,
+  audience: 'https://payments.example',
+  typ: 'JWT',
   keys: remoteKeys(new URL('.well-known/jwks.json', issuer)),
   readSession: sessionReader({ policyIds: () => ['everybody'] }),
   policies: async ids => ids.map(() => ({ dailySpendCapCents: 10_000 })),
@@ -24,10 +26,9 @@ const pay = api.idempotent(
 )
 
 export const app = express()
-app.post(
-  '/payments',
-  expressGate(api, { body: 'stream' }).handle(pay, async ({ input, reserve, effect }) => {
-    const hold = await reserve({ ...input.body, currency: 'USD' })
-    return hold.ok ? { status: 201, body: { id: effect.effectId, ...input.body } } : hold
-  }),
-)
+const http = expressGate(api, { body: 'stream' })
+const payment = http.handle(pay, async ({ input, reserve, effect }) => {
+  const hold = await reserve({ ...input.body, currency: 'USD' }) // against every cap of the caller
+  return hold.ok ? { status: 201, body: { id: effect.effectId, ...input.body } } : hold
+})
+app.post('/payments', payment)
