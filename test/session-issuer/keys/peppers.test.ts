@@ -1,7 +1,7 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import t, { type Test } from 'tap'
-import { newKey, setUp } from './fixtures.ts'
+import { newKey, setUp } from '../fixtures.ts'
 
 /** Records the lengths of every pair that `timingSafeEqual` compares, until the test ends. */
 function watchComparisons(t: Test): (readonly [number, number])[] {
