@@ -3,7 +3,10 @@ import { randomFillSync } from 'node:crypto'
 /** The digits of base62, in the order of their values. */
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Random bytes generated in advance, each used once: one call of the generator costs more than an id. */
+/**
+ * Random bytes generated in advance, each used once: one call of the generator costs more than an id (`npm run bench --
+ * session-issuer`, mint).
+ */
 const pool = Buffer.alloc(2048)
 let next = pool.length
 

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
-import type { Clock, EpochMs, OptionNames } from '@gatewright/kernel'
-import type { ChallengeStorage } from './storage/port.ts'
+import { integerOption, knownOptions, type Clock, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
+import type { Template } from './templates/template.ts'
 
 /** Server-issued nonces: which templates need one, and how long it is valid. */
 export interface ChallengeOptions {
@@ -10,10 +11,37 @@ export interface ChallengeOptions {
   readonly ttlMs?: number
 }
 
-/** The option names of `ChallengeOptions`. */
-export const CHALLENGE_OPTIONS: OptionNames<ChallengeOptions> = {
+const OPTIONS: OptionNames<ChallengeOptions> = {
   templates: true,
   ttlMs: true,
+}
+
+/** Challenge options with their storage. */
+export interface CheckedChallenges {
+  readonly storage: ChallengeStorage
+  readonly templates: ReadonlySet<string>
+  readonly ttlMs: number
+}
+
+/** Checks the option `challenges`. Throws a `TypeError`. */
+export function checkedChallenges(
+  options: ChallengeOptions,
+  nonces: NonceStorage,
+  known: readonly Template[],
+): CheckedChallenges {
+  const { templates, ttlMs } = knownOptions('createVerifier challenges', options, OPTIONS)
+  const storage = nonces as ChallengeStorage
+  if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
+    throw new TypeError('nonces must be a ChallengeStorage (issue and consume) when challenges is given')
+  }
+  const unknown = templates.find(name => !known.some(template => template.name === name))
+  if (unknown !== undefined)
+    throw new TypeError(`challenges.templates must name templates of this verifier, got "${unknown}"`)
+  return {
+    storage,
+    templates: new Set(templates),
+    ttlMs: integerOption('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
+  }
 }
 
 /** A nonce that this host accepts once. */

@@ -6,7 +6,7 @@ import {
   type OptionNames,
   systemClock,
 } from '@gatewright/kernel'
-import { CHALLENGE_OPTIONS, type ChallengeOptions } from './challenge.ts'
+import { checkedChallenges, type ChallengeOptions, type CheckedChallenges } from './challenge.ts'
 import { createCheckQueue, QUEUE_LIMITS, type QueueLimits } from './queue-options.ts'
 import {
   createContractWallets,
@@ -14,7 +14,7 @@ import {
   type ContractWallets,
 } from './signatures/contract-wallet.ts'
 import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './signatures/recover.ts'
-import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
+import type { NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates/built-in.ts'
 import { isPlainLine } from './templates/plain-text.ts'
@@ -97,33 +97,6 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
   return value
 }
 
-/** Challenge options with their storage. */
-interface CheckedChallenges {
-  readonly storage: ChallengeStorage
-  readonly templates: ReadonlySet<string>
-  readonly ttlMs: number
-}
-
-function checkedChallenges(
-  options: ChallengeOptions,
-  nonces: NonceStorage,
-  known: readonly Template[],
-): CheckedChallenges {
-  const { templates, ttlMs } = knownOptions('createVerifier challenges', options, CHALLENGE_OPTIONS)
-  const storage = nonces as ChallengeStorage
-  if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
-    throw new TypeError('nonces must be a ChallengeStorage (issue and consume) when challenges is given')
-  }
-  const unknown = templates.find(name => !known.some(template => template.name === name))
-  if (unknown !== undefined)
-    throw new TypeError(`challenges.templates must name templates of this verifier, got "${unknown}"`)
-  return {
-    storage,
-    templates: new Set(templates),
-    ttlMs: integerOption('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
-  }
-}
-
 /**
  * How long checks may hold the event loop before other work has a turn, in ms. A turn ends after the check that passes
  * this limit; that check takes up to 2.8 ms in pure JS (two recoveries) and a fraction of it otherwise. So no turn
@@ -131,22 +104,10 @@ function checkedChallenges(
  */
 const MAX_TURN_MS = { viem: 2, other: 4.5 }
 
-/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and what came. */
-export function checkedOptions(options: VerifierOptions): CheckedOptions {
-  knownOptions('createVerifier', options, OPTIONS)
-  const {
-    nonces,
-    clock = systemClock,
-    recover = recoverWithViem,
-    keccak256 = keccakWithJsSha3,
-    domain,
-    recoveries = {},
-  } = options
-  knownOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
-  const bound = domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
-  const { templates = [bootstrap, agentBootstrap, ...bound] } = options
+/** Throws a `TypeError` for an option of the wrong type. */
+function checkTypes({ nonces, clock, recover, keccak256, templates, domain }: WithDefaults): void {
   if (typeof nonces?.claim !== 'function')
-    throw new TypeError('nonces must be a NonceStorage, got an object without claim()')
+    throw new TypeError(`nonces must be a NonceStorage with a function claim(), got ${typeof nonces}`)
   if (typeof clock?.now !== 'function') throw new TypeError('clock must have a function now()')
   if (typeof recover !== 'function') throw new TypeError(`recover must be a function, got ${typeof recover}`)
   if (typeof keccak256 !== 'function')
@@ -156,31 +117,43 @@ export function checkedOptions(options: VerifierOptions): CheckedOptions {
   }
   const needsDomain = domain === undefined && templates.find(template => template.uses.includes('domain'))
   if (needsDomain) throw new TypeError(`domain must be given for template "${needsDomain.name}"`)
+}
+
+type WithDefaults = VerifierOptions &
+  Required<Pick<VerifierOptions, 'clock' | 'recover' | 'keccak256' | 'templates'>>
+
+function withDefaults(options: VerifierOptions): WithDefaults {
+  const bound = options.domain === undefined ? [] : [boundBootstrap, signInWithEthereum]
   return {
-    service: checkedText(
-      'service',
-      options.service,
-      /^(?! ).{1,64}(?<! )$/su,
-      'one plain line of 1 to 64 characters',
-    ),
+    ...options,
+    clock: options.clock ?? systemClock,
+    recover: options.recover ?? recoverWithViem,
+    keccak256: options.keccak256 ?? keccakWithJsSha3,
+    templates: options.templates ?? [bootstrap, agentBootstrap, ...bound],
+  }
+}
+
+/** Checks the options and adds the defaults. Throws a `TypeError` that names the option, its bounds and what came. */
+export function checkedOptions(given: VerifierOptions): CheckedOptions {
+  const options = withDefaults(knownOptions('createVerifier', given, OPTIONS))
+  const { nonces, clock, recover, keccak256, templates, domain } = options
+  const { recoveries = {}, challenges, contractWallets } = options
+  const limits = knownOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
+  checkTypes(options)
+  const service = /^(?! ).{1,64}(?<! )$/su
+  const turnMs = recover === recoverWithViem ? MAX_TURN_MS.viem : MAX_TURN_MS.other
+  const texts = new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])
+  return {
+    service: checkedText('service', options.service, service, 'one plain line of 1 to 64 characters'),
     domain:
       domain === undefined ? undefined : checkedText('domain', domain, /^[^\s/@]{1,255}$/, 'an authority'),
     windowMs: integerOption('windowMs', options.windowMs ?? 600_000, 1000, 86_400_000),
     skewMs: integerOption('skewMs', options.skewMs ?? 60_000, 0, 600_000),
     ...{ nonces, clock, recover, keccak256, templates },
     rendered: templates.filter(template => template.source === 'fields').slice(0, 2),
-    recoveryQueue: createCheckQueue(
-      'recoveries',
-      recoveries,
-      1,
-      recover === recoverWithViem ? MAX_TURN_MS.viem : MAX_TURN_MS.other,
-    ),
-    challenges:
-      options.challenges === undefined ? undefined : checkedChallenges(options.challenges, nonces, templates),
-    contracts:
-      options.contractWallets === undefined ? undefined : createContractWallets(options.contractWallets),
-    lines: [...new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])].filter(
-      field => !KNOWN.has(field),
-    ),
+    recoveryQueue: createCheckQueue('recoveries', limits, 1, turnMs),
+    challenges: challenges === undefined ? undefined : checkedChallenges(challenges, nonces, templates),
+    contracts: contractWallets === undefined ? undefined : createContractWallets(contractWallets),
+    lines: [...texts].filter(field => !KNOWN.has(field)),
   }
 }

@@ -85,15 +85,15 @@ export function makeCreateKey(
     return updateAccount(request.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
       const active = parent && findActiveCaller(parent, keys, now)
       if (parent && !active) return staleCredential
-      const path = parent ? await sessionPath(parent, options.sessions, now) : []
-      if (!path) return staleCredential
+      const sessionIds = parent ? await sessionPath(parent, options.sessions, now) : []
+      if (!sessionIds) return staleCredential
       if (active && active.key.surface !== request.surface) return staleCredential
       const refusal = active && refuseMissingScopes(request.scopes, active.scopes)
       if (refusal) return refusal
       const policyIds = chainOf(request, active, generated.policyId)
       const digest = peppers.digest(generated.text)
       const display = texts.display(request.surface, generated.id)
-      const createdBy = active ? creatorOf(active, path) : null
+      const createdBy = active ? creatorOf(active, sessionIds) : null
       const identity = { id: generated.id, prefix: display, policyIds, createdBy, ...digest }
       const record = buildKeyRecord(request, active, identity, now)
       if (policyIds.length > options.maxPolicies || record.ancestry.length > options.maxKeyDepth) {
@@ -108,8 +108,8 @@ export function makeCreateKey(
       const policies = ownPolicies(record, request, generated.policyId, callerPolicies)
       const write = mergeWrites({ keys: [record], policies, feed: [] }, slots.write)
       const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', slots.write.keys)]
-      const noted = { ...write, by: actorOf(parent ?? rootBy), notes }
-      return { ok: true, value: { key: toApiKey(record), text: generated.text }, write: noted }
+      const audited = { ...write, by: actorOf(parent ?? rootBy), notes }
+      return { ok: true, value: { key: toApiKey(record), text: generated.text }, write: audited }
     })
   }
 }

@@ -23,7 +23,7 @@ export function creatorOf({ key }: ActiveCaller, sessionIds: readonly string[]):
 }
 
 const creatorsOf = ({ createdBy, rotatedBy }: KeyRecord): KeyCreator[] =>
-  [createdBy, rotatedBy].filter(maker => maker !== null)
+  [createdBy, rotatedBy].filter(creator => creator !== null)
 
 /**
  * The ids of all keys that a session, or one minted from it, created or got by rotation, and of all keys that these

@@ -32,7 +32,10 @@ const CRC = Int32Array.from({ length: 256 }, (_, byte) => {
   return crc
 })
 
-/** Continues a CRC over part of an ASCII text. By table and not `zlib.crc32`, which would need a copy of the part. */
+/**
+ * Continues a CRC over part of an ASCII text. By table and not `zlib.crc32`, which would need a copy of the part (`npm
+ * run bench -- session-issuer`, junk).
+ */
 function crcOver(text: string, from: number, to: number, start: number): number {
   let crc = start
   for (let at = from; at < to; at++) crc = (CRC[(crc ^ text.charCodeAt(at)) & 255] as number) ^ (crc >>> 8)

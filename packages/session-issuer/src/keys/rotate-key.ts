@@ -62,8 +62,8 @@ export function makeRotateKey(
       const target = keys.find(key => key.id === keyId)
       const refusal = refuseRotation(target, active, now)
       if (refusal || !target) return refusal ?? keyNotFound
-      const path = caller === 'operator' ? [] : await sessionPath(caller, options.sessions, now)
-      if (!path) return staleCredential
+      const sessionIds = caller === 'operator' ? [] : await sessionPath(caller, options.sessions, now)
+      if (!sessionIds) return staleCredential
       const current = keys.find(key => key.id === target.successorId)
       if (current && (current.lastUsedAt !== null || current.successorId !== null)) {
         return deny('policy_blocked', 'the key was rotated before, and its successor has been used', {
@@ -74,13 +74,13 @@ export function makeRotateKey(
         ...target,
         ...{ id, prefix, ...peppers.digest(text) },
         ...{ successorId: null, version: 1, createdAt: now, lastUsedAt: null },
-        rotatedBy: rotatedByAfter(target, active, path),
+        rotatedBy: rotatedByAfter(target, active, sessionIds),
         expiresAt: current ? current.expiresAt : target.expiresAt,
       }
       const write = writeSuccessor(keys, target, successor, now + overlapSeconds * 1000, now)
       const notes = [...keyNotes('key.rotate', [target]), ...keyNotes('key.create', [successor])]
-      const noted = { ...write, by: actorOf(caller), notes }
-      return { ok: true, value: { key: toApiKey(successor), text }, write: noted }
+      const audited = { ...write, by: actorOf(caller), notes }
+      return { ok: true, value: { key: toApiKey(successor), text }, write: audited }
     })
   }
 }
@@ -89,10 +89,10 @@ export function makeRotateKey(
 function rotatedByAfter(
   target: KeyRecord,
   active: ActiveCaller | undefined,
-  path: readonly string[],
+  sessionIds: readonly string[],
 ): KeyRecord['rotatedBy'] {
   if (!active) return null
-  return relationOf(target, active) === 'own' ? target.rotatedBy : creatorOf(active, path)
+  return relationOf(target, active) === 'own' ? target.rotatedBy : creatorOf(active, sessionIds)
 }
 
 /**

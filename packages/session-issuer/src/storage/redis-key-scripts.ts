@@ -5,12 +5,12 @@ import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND_FEED } from './redis-feed.ts'
 
 /*
- * Keys, all below the prefix and so in one hash slot:
+ * Keys, all with the prefix and so in one hash slot:
  *   account:<digest>  hash: revision, and a field per key id
  *   key:<id>          hash: record (JSON), digest, pepper, used, account, lineage
  *   lineage:<id>      hash: a field k<key id> or p<policy id> for each of its own
  *   key-policy:<id>   JSON
- *   ended-keys        sorted set of key ids by their end, for collection
+ *   ended-keys        sorted set of key ids, scored by their end, for collection
  */
 
 /** Lua function that deletes a key, and the policies of its lineage when that has no key left. */
@@ -31,7 +31,9 @@ local function remove(prefix, id)
 end
 `
 
-/** KEYS[1] the account; ARGV the prefix. Returns the revision and, per key, its id and the fields of its hash. */
+/**
+ * Loads an account. KEYS[1] the account; ARGV the prefix. Returns the revision and, per key, the fields of its hash.
+ */
 export const LOAD: RedisScript = redisScript(`
 local reply = { redis.call('HGET', KEYS[1], 'revision') or '0' }
 for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -43,9 +45,9 @@ return reply
 `)
 
 /**
- * KEYS[1] the account; ARGV: prefix, stream, channel, revision, how many keys, per key 7 values, how many
- * policies, per policy 3, how many keys to drop and their ids, the account's audit key, how many rows, per row 3,
- * then the feed entries.
+ * Commits a write of keys. KEYS[1] the account; ARGV: prefix, stream, channel, revision, number of keys, 7 values per
+ * key, number of policies, 3 values per policy, number of keys to delete, their ids, the account's audit key, number of
+ * audit rows, 3 values per row, then the feed entries.
  */
 export const COMMIT: RedisScript = redisScript(`${APPEND_FEED}${APPEND_AUDIT}${REMOVE}
 local prefix = ARGV[1]
@@ -78,7 +80,10 @@ append(ARGV[2], ARGV[3], ARGV, at + 2 + 3 * rows)
 return 1
 `)
 
-/** KEYS[1] any key of the slot; ARGV: prefix, then per use: id, at, digest, pepper (both '' without a rehash). */
+/**
+ * Records uses. KEYS[1] any key of the slot; ARGV: prefix, then per use: id, at, digest, pepper (both '' without a
+ * rehash).
+ */
 export const TOUCH: RedisScript = redisScript(`
 for at = 2, #ARGV, 4 do
   local key = ARGV[1] .. 'key:' .. ARGV[at]
@@ -93,7 +98,7 @@ end
 return 1
 `)
 
-/** KEYS[1] the sorted set of ended keys; ARGV: prefix, the instant, the limit. */
+/** Deletes ended keys. KEYS[1] the sorted set of ended keys; ARGV: prefix, the instant, the limit. */
 export const COLLECT: RedisScript = redisScript(`${REMOVE}
 local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2], 'LIMIT', 0, ARGV[3])
 for _, id in ipairs(ids) do remove(ARGV[1], id) end

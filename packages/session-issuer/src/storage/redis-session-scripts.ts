@@ -14,9 +14,9 @@ import { APPEND_FEED } from './redis-feed.ts'
  */
 
 /**
- * KEYS[1] the session; ARGV: prefix, account digest, id, record, expiresAt, PX, now less the grace, how many
- * ancestors, the ancestors from the first to the parent, the audit key, how many audit rows, per row 3, then per
- * policy its id and document.
+ * Inserts a session. KEYS[1] the session; ARGV: prefix, account digest, id, record, expiresAt, PX, now less the grace,
+ * number of ancestors, the ancestors from the first to the parent, the audit key, number of audit rows, 3 values per
+ * row, then id and document of each policy.
  */
 export const INSERT: RedisScript = redisScript(`${APPEND_AUDIT}
 local prefix, px = ARGV[1], ARGV[6]
@@ -60,7 +60,10 @@ local function revoke(ids, now)
 end
 `
 
-/** KEYS[1] the session; ARGV: prefix, stream, channel, now, id, the audit key, how many audit rows, per row 3. */
+/**
+ * Revokes a session and those minted from it. KEYS[1] the session; ARGV: prefix, stream, channel, now, id, the audit
+ * key, number of audit rows, 3 values per row.
+ */
 export const REVOKE: RedisScript = redisScript(`${REVOKE_ALL}${APPEND_AUDIT}
 local ids = redis.call('SMEMBERS', ARGV[1] .. 'minted:' .. ARGV[5])
 table.insert(ids, ARGV[5])
@@ -69,7 +72,10 @@ if count > 0 then audit(ARGV[6], ARGV, 8, tonumber(ARGV[7])) end
 return count
 `)
 
-/** KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Revoked sessions leave the set. */
+/**
+ * Revokes sessions of an account. KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Revoked
+ * sessions leave the set.
+ */
 export const REVOKE_ACCOUNT: RedisScript = redisScript(`${REVOKE_ALL}
 local count, ids = 0, {}
 repeat
@@ -80,7 +86,7 @@ until #ids == 0 or count >= tonumber(ARGV[5])
 return count
 `)
 
-/** KEYS[1] the account's set; ARGV: prefix, now, limit. */
+/** Lists the live sessions of an account. KEYS[1] the account's set; ARGV: prefix, now, limit. */
 export const LIST: RedisScript = redisScript(`
 local reply = {}
 for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', '(' .. ARGV[2])) do
@@ -91,7 +97,7 @@ end
 return reply
 `)
 
-/** KEYS[1] the feed's stream; ARGV: the instant, the limit. Starts with the oldest entry. */
+/** Deletes old feed entries, the oldest first. KEYS[1] the feed's stream; ARGV: the instant, the limit. */
 export const TRIM: RedisScript = redisScript(`
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[2])) do
   if cjson.decode(entry[2][2]).at >= tonumber(ARGV[1]) then break end
