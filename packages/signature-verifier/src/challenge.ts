@@ -17,7 +17,7 @@ const OPTIONS: OptionNames<ChallengeOptions> = {
 }
 
 /** Challenge options with their storage. */
-export interface CheckedChallenges {
+interface CheckedChallenges {
   readonly storage: ChallengeStorage
   readonly templates: ReadonlySet<string>
   readonly ttlMs: number

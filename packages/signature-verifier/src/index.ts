@@ -25,14 +25,11 @@ export type { Eip4361Message } from './templates/eip4361.ts'
 export type { VerifierOptions } from './options.ts'
 export type { QueueLimits } from './queue-options.ts'
 export type {
-  HashWasmKeccak,
-  LibauthWasm,
   FastestRecover,
   Secp256k1Addon,
 } from './signatures/fastest-recover.ts'
 export type { WalletProof } from './proof.ts'
 export type { Keccak256, Recover } from './signatures/recover.ts'
-export type { RequestedGrant } from './templates/request-digest.ts'
 export type { ChallengeStorage, NonceStorage } from './storage/port.ts'
 export type { Binding, Template, TemplateInput, TemplateMatch } from './templates/template.ts'
 export type { ProofContext, VerifiedWallet, Verifier } from './verifier.ts'

@@ -6,13 +6,9 @@ import {
   type OptionNames,
   systemClock,
 } from '@gatewright/kernel'
-import { checkedChallenges, type ChallengeOptions, type CheckedChallenges } from './challenge.ts'
+import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
 import { createCheckQueue, QUEUE_LIMITS, type QueueLimits } from './queue-options.ts'
-import {
-  createContractWallets,
-  type ContractWalletOptions,
-  type ContractWallets,
-} from './signatures/contract-wallet.ts'
+import { createContractWallets, type ContractWalletOptions } from './signatures/contract-wallet.ts'
 import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './signatures/recover.ts'
 import type { NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
@@ -80,8 +76,8 @@ export interface CheckedOptions
   /** The templates that are tried when the proof has neither `template` nor `message`. */
   readonly rendered: readonly Template[]
   readonly recoveryQueue: FairQueue
-  readonly contracts: ContractWallets | undefined
-  readonly challenges: CheckedChallenges | undefined
+  readonly contracts: ReturnType<typeof createContractWallets> | undefined
+  readonly challenges: ReturnType<typeof checkedChallenges> | undefined
 }
 
 const KNOWN = new Set([

@@ -59,7 +59,7 @@ const OPTIONS: OptionNames<ContractWalletOptions> = {
 }
 
 /** Checks signatures of contract wallets on allow-listed chains. */
-export interface ContractWallets {
+interface ContractWallets {
   /** Whether the chain (decimal text) is on the list. */
   has(chainId: string): boolean
   /**
