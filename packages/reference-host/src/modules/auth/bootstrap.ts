@@ -98,7 +98,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
         ...requested(body),
       })
       if (!proven.ok) return proven
-      const { principal, address } = proven.value
+      const { wallet: principal, address } = proven.value
       const user = await users.ofWallet(
         { principal, walletAddress: address, label: body.walletLabel },
         clock.now(),

@@ -1,5 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
-import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
+import type { ApiKey, KeyCreator } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { grantedScopes, instantOrNull, named, text, textOrNull } from '../shapes.ts'
 
@@ -50,7 +50,7 @@ export function keyItem(key: ApiKey, policies: readonly unknown[]): Record<strin
 }
 
 /** The key that made it, and its session that asked, where one did. */
-const shownMaker = (by: KeyMaker | null): object | null =>
+const shownMaker = (by: KeyCreator | null): object | null =>
   by && { keyId: by.keyId, sessionId: by.sessionIds.at(-1) ?? null }
 
 const iso = (at: EpochMs | null): string | null => (at === null ? null : new Date(at).toISOString())
