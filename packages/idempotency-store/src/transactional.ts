@@ -58,7 +58,7 @@ export interface TransactionalIdempotency {
 }
 
 /** The record's begin is the first statement, and goes out with the transaction's. */
-const BEGIN_LATE = { beginLate: true }
+const BEGIN_LATE = { lazyBegin: true }
 
 /** A run that has ended with its attempt. */
 interface Ran extends Started {

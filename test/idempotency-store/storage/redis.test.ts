@@ -34,7 +34,7 @@ idempotencyStorageContract(runner, 'Redis before 7.0', async () => {
 
 idempotencyStorageContract(runner, 'Redis before 7.0 with shared commands', async () => {
   const { connections, close } = await openRedis(4)
-  const storages = connections.map(client => redisStorage({ ...before7(client), single: true }))
+  const storages = connections.map(client => redisStorage({ ...before7(client), standalone: true }))
   return { connections: storages, close }
 })
 
@@ -128,7 +128,7 @@ t.test('shares commands between the calls of one task, and a broken key fails al
   const prefix = uniqueName()
   let commands = 0
   const counting = {
-    single: true,
+    standalone: true,
     run: (key: string, command: readonly string[]) => {
       commands++
       return client.run(key, command)
@@ -167,7 +167,7 @@ t.test('does not take an empty reply of a script for a start', async t => {
       if (!name.startsWith('EVAL')) return reply
       return Array.isArray(reply) ? reply.map(() => null) : null
     }
-    const storage = redisStorage({ single: true, run }, { prefix: uniqueName() })
+    const storage = redisStorage({ standalone: true, run }, { prefix: uniqueName() })
     const begun = ['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000))
     const refused = { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } }
     t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, refused, refused])

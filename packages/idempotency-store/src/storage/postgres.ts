@@ -84,5 +84,5 @@ export function postgresTransactionStorage(
 /** Creates or updates the table. Repeatable, and safe from many instances at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'idempotency', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'postgres', { namespace: 'idempotency', versions: readVersions(ddl) }, prefix)
 }

@@ -11,7 +11,7 @@ import {
 import {
   redisScript,
   runScript,
-  runScriptOn,
+  runScriptOnKeys,
   type RedisClient,
   type RedisScript,
 } from '@gatewright/kernel/redis'
@@ -162,7 +162,7 @@ async function runTogether(
 ): Promise<readonly unknown[]> {
   const [keys, args] = [calls.map(({ key }) => key), calls.flatMap(call => call.args)]
   try {
-    const replies = await runScriptOn(client, many, keys, args)
+    const replies = await runScriptOnKeys(client, many, keys, args)
     if (!Array.isArray(replies) || replies.length !== keys.length) throw malformedReply('redis', 'replies')
     return replies.map((reply: unknown) => reply ?? NO_REPLY)
   } catch (error) {
@@ -182,7 +182,7 @@ async function runTogether(
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = knownOptions('redisStorage', options, OPTIONS)
   const gathered = (verb: Scripts, alone: (call: KeyCall) => Promise<unknown>) =>
-    client.single
+    client.standalone
       ? gather(MOST_TOGETHER, { alone, together: calls => runTogether(client, verb, calls) })
       : alone
   // A begin on its own needs no script: only one that takes a key over runs it, and that asks again.

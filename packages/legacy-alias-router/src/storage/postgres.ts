@@ -50,5 +50,5 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
 /** Creates or updates the tables. Repeatable, and safe from many instances at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'alias_usage', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'postgres', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
 }

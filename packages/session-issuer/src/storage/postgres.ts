@@ -20,5 +20,5 @@ export function postgresStorage(db: SqlClient, options?: SqlStorageOptions): Sql
 /** Creates or updates the tables. Repeatable, and safe from many instances at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'session-issuer', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'postgres', { namespace: 'session-issuer', versions: readVersions(ddl) }, prefix)
 }
