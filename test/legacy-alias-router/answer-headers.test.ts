@@ -7,18 +7,18 @@ const use = (mode: AliasMode, successor?: string) => {
   return { alias: alias!, ...(successor === undefined ? {} : { successor }) }
 }
 
-t.test('says nothing of names that are served or gone', async t => {
+t.test('returns nothing for names that are served or gone', async t => {
   t.same(answerHeaders([]), [])
   t.same(answerHeaders([use('serve', '/b'), use('gone', '/b')]), [])
 })
 
-t.test('gives the date as seconds behind an at sign (RFC 9745), also one to come', async t => {
+t.test('returns the deprecation date as @ and seconds (RFC 9745), also a future one', async t => {
   t.same(answerHeaders([use({ deprecatedSince: since })]), [['Deprecation', '@1767225600']])
   t.same(answerHeaders([use({ deprecatedSince: since + 999 })]), [['Deprecation', '@1767225600']])
   t.same(answerHeaders([use({ deprecatedSince: Date.UTC(2099, 0, 1) })]), [['Deprecation', '@4070908800']])
 })
 
-t.test('gives the sunset as an HTTP date (RFC 8594), and links', async t => {
+t.test('returns the sunset as an HTTP date (RFC 8594), and links', async t => {
   const mode = {
     deprecatedSince: since,
     sunset: Date.UTC(2027, 5, 30, 12),
@@ -31,7 +31,7 @@ t.test('gives the sunset as an HTTP date (RFC 8594), and links', async t => {
   ])
 })
 
-t.test('speaks for all names used: the oldest date, the nearest sunset, each link once', async t => {
+t.test('combines all names used: the earliest deprecation, the earliest sunset, each link once', async t => {
   const link = '/docs'
   const one = use({ deprecatedSince: since, sunset: Date.UTC(2028, 0, 1), link }, '/b/x')
   const other = use({ deprecatedSince: since - 86_400_000, sunset: Date.UTC(2027, 0, 1), link })

@@ -58,7 +58,7 @@ const stores: Record<string, () => Promise<Store>> = {
 
 /** Starts a process of uses. `instants` has when each was noted. */
 function start(store: string, where: string, uses: number) {
-  const script = fileURLToPath(new URL('usage.child.js', import.meta.url))
+  const script = fileURLToPath(new URL('usage-log.child.js', import.meta.url))
   const args = [script, store, where, String(uses), String(FLUSH_MS)]
   const child = plainNode(args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
@@ -81,7 +81,7 @@ async function stored(storage: AliasUsageStorage): Promise<{ uses: number; heade
 }
 
 for (const [name, open] of Object.entries(stores)) {
-  t.test(`${name}: ${PROCESSES} processes that end cleanly are counted exactly`, async t => {
+  t.test(`${name}: ${PROCESSES} the uses of processes that end cleanly are counted exactly`, async t => {
     const { where, storage, close } = await open()
     t.teardown(close)
     const processes = Array.from({ length: PROCESSES }, () => start(name, where, 5000))

@@ -12,7 +12,7 @@ const TITLES: Readonly<Record<AliasKind, string>> = {
 
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10)
 
-function line({ within, from, to, mode }: Alias): string {
+function tableRow({ within, from, to, mode }: Alias): string {
   const dates = isDeprecated(mode) ? mode : undefined
   const state = dates
     ? `deprecated since ${day(dates.deprecatedSince)}`
@@ -25,11 +25,11 @@ function line({ within, from, to, mode }: Alias): string {
   return `| \`${from}\` | ${current} | ${within === '' ? 'all' : `\`${within}\``} | ${state}${until}${link} |`
 }
 
-/** Writes a table as a Markdown page: what clients look up when they meet a deprecation. */
+/** Writes a table as a Markdown page for clients. */
 export function legacyPage(table: AliasTable): string {
   const aliases = listAliases(table)
   const sections = Object.entries(TITLES).flatMap(([kind, title]) => {
-    const lines = aliases.filter(alias => alias.kind === kind).map(line)
+    const lines = aliases.filter(alias => alias.kind === kind).map(tableRow)
     if (lines.length === 0) return []
     return [`## ${title}\n\n| Old | Current | In | State |\n|---|---|---|---|\n${lines.join('\n')}\n`]
   })

@@ -5,25 +5,25 @@ import t from 'tap'
 
 const used = ['prefix:/a']
 
-/** A memory storage whose calls are counted, and fail or lose their answer as told. */
+/** A memory storage that records its batches, and whose calls fail or lose their reply as the test says. */
 function counted(fails: ('before' | 'after')[] = []): {
   storage: AliasUsageStorage
   batches: AliasUsageBatch[]
 } {
-  const sound = memoryStorage()
+  const inner = memoryStorage()
   const batches: AliasUsageBatch[] = []
   const add: AliasUsageStorage['add'] = async (batch, now) => {
     batches.push(batch)
     const harm = fails.shift()
     if (harm === 'before') throw new Error('down')
-    const added = await sound.add(batch, now)
-    if (harm === 'after') throw new Error('the answer got lost')
+    const added = await inner.add(batch, now)
+    if (harm === 'after') throw new Error('the reply got lost')
     return added
   }
-  return { storage: { ...sound, add }, batches }
+  return { storage: { ...inner, add }, batches }
 }
 
-t.test('gathers uses and writes them in one batch', async t => {
+t.test('collects uses and writes them in one batch', async t => {
   const { storage, batches } = counted()
   const clock = manualClock(1000)
   const log = createUsageLog({ storage, clock })
@@ -32,7 +32,7 @@ t.test('gathers uses and writes them in one batch', async t => {
   log.record('key_1', [...used, ...used, 'prefix:/c'])
   log.record(undefined, used)
   log.record('key_1', [])
-  t.equal(batches.length, 0, 'nothing is written on the way of a request')
+  t.equal(batches.length, 0, 'nothing is written while requests run')
   await log.flush()
   t.equal(batches.length, 1)
   t.same(await storage.page(undefined, 10), [
@@ -41,10 +41,10 @@ t.test('gathers uses and writes them in one batch', async t => {
     { alias: 'prefix:/c', principal: 'key_1', count: 1, firstSeen: 1005, lastSeen: 1005 },
   ])
   await log.flush()
-  t.equal(batches.length, 1, 'nothing new is nothing to write')
+  t.equal(batches.length, 1, 'nothing new is not written')
 })
 
-t.test('sends a batch that failed again under its number, and counts once', async t => {
+t.test('sends a failed batch again with its number, and counts it once', async t => {
   const { storage, batches } = counted(['before', 'after'])
   const log = createUsageLog({ storage })
   log.record('key', used)
@@ -60,7 +60,7 @@ t.test('sends a batch that failed again under its number, and counts once', asyn
   t.match(await storage.page(undefined, 10), [{ count: 3 }])
 })
 
-t.test('writes what was noted before a flush that runs beside another', async t => {
+t.test('writes what was recorded before a flush, also with simultaneous flushes', async t => {
   const { storage } = counted()
   const log = createUsageLog({ storage })
   const flushes: Promise<void>[] = []
@@ -72,7 +72,7 @@ t.test('writes what was noted before a flush that runs beside another', async t 
   t.match(await storage.page(undefined, 10), [{ count: 20 }])
 })
 
-t.test('writes by itself after flushMs, again after a failure, which it tells', async t => {
+t.test('writes automatically after flushMs, reports a failure, and tries again', async t => {
   const { storage, batches } = counted(['before'])
   const failures: unknown[] = []
   await new Promise<void>(resolve => {
@@ -86,16 +86,16 @@ t.test('writes by itself after flushMs, again after a failure, which it tells', 
     }
     const log = createUsageLog({ storage: watched, flushMs: 100, onFailure: error => failures.push(error) })
     log.record('key', used)
-    // The log's own timer does not hold the process; this one does.
+    // The log's own timer does not keep the process alive; this one does.
     setTimeout(resolve, 5_000).unref()
-    const held = setInterval(() => {}, 1000)
-    t.teardown(() => clearInterval(held))
+    const keepAlive = setInterval(() => {}, 1000)
+    t.teardown(() => clearInterval(keepAlive))
   })
   t.equal(batches.length, 2)
   t.match(failures, [{ message: 'down' }])
 })
 
-t.test('splits what waits into batches, and drops further pairs while the store is down', async t => {
+t.test('splits uses into batches, and drops further pairs while the store is down', async t => {
   const { storage, batches } = counted(['before'])
   const log = createUsageLog({ storage, maxPairs: 1000 })
   for (let index = 0; index < 1200; index++) log.record(`key_${index}`, used)
@@ -114,7 +114,7 @@ t.test('splits what waits into batches, and drops further pairs while the store 
   )
 })
 
-t.test('notes a principal that is no visible text by its digest', async t => {
+t.test('records a principal that is not printable by its digest', async t => {
   const { storage } = counted()
   const log = createUsageLog({ storage })
   for (const principal of ['', 'a\nb', 'é', 'x'.repeat(257), '\ud800']) log.record(principal, used)
@@ -124,7 +124,7 @@ t.test('notes a principal that is no visible text by its digest', async t => {
   for (const principal of principals) t.match(principal, /^digest:[\w-]{43}$/)
 })
 
-t.test('refuses options out of bounds', async t => {
+t.test('refuses options outside their bounds', async t => {
   const storage = memoryStorage()
   for (const flushMs of [0, 99, 600_001, 1.5, NaN])
     t.throws(() => createUsageLog({ storage, flushMs }), /flushMs/)
