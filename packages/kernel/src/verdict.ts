@@ -18,17 +18,11 @@ export interface Denial<Code extends string = string> {
   readonly reason?: string
 }
 
-/** A positive decision. */
-export interface Allowed<T> {
-  readonly ok: true
-  readonly value: T
-}
-
 /** What a decision returns. Failures of a store or another dependency are thrown as a `Fault` instead. */
-export type Verdict<T, D extends Denial = Denial> = Allowed<T> | D
+export type Verdict<T, D extends Denial = Denial> = { readonly ok: true; readonly value: T } | D
 
 /** Makes a positive decision. */
-export function allow<T>(value: T): Allowed<T> {
+export function allow<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value }
 }
 

@@ -8,7 +8,6 @@ import {
   migrate,
   readVersions,
   rows,
-  type Migration,
   type SqlClient,
   type SqlDialect,
 } from '@gatewright/kernel/sql'
@@ -28,7 +27,7 @@ const one = 'create table {prefix}notes (id integer primary key)'
 const two = `alter table {prefix}notes add column body text;
 
 insert into {prefix}notes (id, body) values (1, 'from version 2')`
-const notes = (...versions: string[]): Migration => ({ namespace: 'notes', versions })
+const notes = (...versions: string[]): Parameters<typeof migrate>[2] => ({ namespace: 'notes', versions })
 const recorded = (db: SqlClient): Promise<unknown> =>
   rows(db, 'select room, version from gw_migrations order by room, version')
 

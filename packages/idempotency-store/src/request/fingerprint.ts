@@ -20,8 +20,13 @@ export function fingerprint(
   const form = canonical === undefined ? 'raw' : 'canonical'
   const payload = canonical === undefined ? body : Buffer.from(canonical)
   // The storage key has a fixed length and the method's length is written, so no byte of them can belong to the body.
-  const head = Buffer.from(`${storageKey} ${form} ${method.length} ${method} `)
-  return hash('sha256', Buffer.concat([head, payload]), 'base64url')
+  const head = `${storageKey} ${form} ${method.length} ${method} `
+  // Written into one buffer, without a copy of the head (npm run bench -- idempotency-store). UTF-8 takes up to 3 bytes per
+  // UTF-16 code unit.
+  const bytes = Buffer.allocUnsafe(3 * head.length + payload.length)
+  const headBytes = bytes.write(head)
+  bytes.set(payload, headBytes)
+  return hash('sha256', bytes.subarray(0, headBytes + payload.length), 'base64url')
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

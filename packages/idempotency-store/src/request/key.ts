@@ -58,11 +58,12 @@ export function readKey(
   length: { readonly min: number; readonly max: number },
 ): Verdict<string, IdempotencyDenial> {
   const field = 'idempotency-key'
-  const text = trimBlanks(header ?? '')
+  const isBare = header !== undefined && BARE_KEY.test(header)
+  const text = isBare ? header : trimBlanks(header ?? '')
   if (text === '') {
     return deny('idempotency_key_required', 'This operation needs an Idempotency-Key header.', { field })
   }
-  const key = BARE_KEY.test(text) ? text : unquote(text)
+  const key = isBare || BARE_KEY.test(text) ? text : unquote(text)
   if (key === undefined || key.length < length.min || key.length > length.max) {
     const rule = `${length.min} to ${length.max} visible ASCII characters, bare or as one quoted string`
     return deny('idempotency_key_invalid', `Idempotency-Key must be ${rule}.`, { field })

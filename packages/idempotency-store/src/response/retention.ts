@@ -42,7 +42,7 @@ function withoutSpends(
   { status, headers, body }: StoredResponse,
   { storedHeaders, maxResponseBytes }: RetentionSettings,
 ): StoredResponse {
-  const kept = headers.filter(([name]) => storedHeaders.has(name.toLowerCase()))
+  const kept = headers.filter(field => storedHeaders.has(field[0].toLowerCase()))
   return Buffer.byteLength(body) <= maxResponseBytes
     ? { status, headers: kept, body }
     : { status, headers: kept, body: '', bodyOmitted: true }

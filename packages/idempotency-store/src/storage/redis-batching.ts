@@ -6,20 +6,21 @@ import type { ScriptPair } from './redis-scripts.ts'
 /** Keys per command. While a script runs, the server serves no other client. */
 const BATCH_SIZE = 32
 
-/** One key of a command, and its arguments. */
-export interface KeyCall {
+/** Sends the command of one key. Resolves to its reply. */
+export type SendKeyCommand = (call: {
   readonly key: string
   readonly args: readonly string[]
-}
-
-/** A method of the storage as a Redis call: resolves to the reply for its key. */
-export type RunKeyCall = (call: KeyCall) => Promise<unknown>
+}) => Promise<unknown>
 
 /**
  * Lets the calls of a method share commands, if the client may send keys of different hash slots in one command.
  * `sendSingle` sends a call of its own.
  */
-export function batched(client: RedisClient, scripts: ScriptPair, sendSingle: RunKeyCall): RunKeyCall {
+export function batched(
+  client: RedisClient,
+  scripts: ScriptPair,
+  sendSingle: SendKeyCommand,
+): SendKeyCommand {
   if (!client.standalone) return sendSingle
   return batch(BATCH_SIZE, { sendSingle, sendBatch: calls => sendBatch(client, scripts, calls) })
 }
@@ -30,7 +31,7 @@ const NO_REPLY = ''
 async function sendBatch(
   client: RedisClient,
   scripts: ScriptPair,
-  calls: readonly KeyCall[],
+  calls: readonly Parameters<SendKeyCommand>[0][],
 ): Promise<readonly unknown[]> {
   const keys = calls.map(({ key }) => key)
   const args = calls.flatMap(call => call.args)

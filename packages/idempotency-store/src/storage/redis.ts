@@ -1,7 +1,7 @@
 import { knownOptions, toFault, type OptionNames } from '@gatewright/kernel'
 import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { IdempotencyStorage } from './port.ts'
-import { batched, type RunKeyCall } from './redis-batching.ts'
+import { batched, type SendKeyCommand } from './redis-batching.ts'
 import { endArguments, hasEnded, readBeginReply, replyFault, runningRecord } from './redis-record.ts'
 import { BEGIN, END } from './redis-scripts.ts'
 
@@ -30,9 +30,9 @@ const isUnsupported = (error: unknown): boolean =>
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IdempotencyStorage {
   const { prefix = 'gw:idempotency:' } = knownOptions('redisStorage', options, OPTIONS)
   // A single begin needs no script. Only a key that is started again does, in a second round trip.
-  const beginSingle: RunKeyCall = ({ key, args: [record = ''] }) =>
+  const beginSingle: SendKeyCommand = ({ key, args: [record = ''] }) =>
     client.run(key, ['SET', key, record, 'NX', 'GET'])
-  const endSingle: RunKeyCall = ({ key, args }) => runScript(client, END.single, key, args)
+  const endSingle: SendKeyCommand = ({ key, args }) => runScript(client, END.single, key, args)
   const runBegin = batched(client, BEGIN, beginSingle)
   const runEnd = batched(client, END, endSingle)
   return {

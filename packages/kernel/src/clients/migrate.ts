@@ -4,14 +4,6 @@ import { rows, toInteger, type SqlClient } from './sql-client.ts'
 /** The two SQL stores. */
 export type SqlDialect = 'postgres' | 'sqlite'
 
-/** The DDL of some tables, by version. */
-export interface Migration {
-  /** Names the tables in `{prefix}migrations`. Each namespace counts its own versions. */
-  readonly namespace: string
-  /** The DDL text of each version, oldest first. */
-  readonly versions: readonly string[]
-}
-
 /**
  * Splits a `.sql` file into versions; a line `-- version N` starts one. Throws a `TypeError` unless they count
  * 1, 2, 3 ...
@@ -31,14 +23,15 @@ export function readVersions(text: string): string[] {
 }
 
 /**
- * Creates the tables of a namespace or updates them to the newest version. Repeatable. When several instances call it
+ * Creates the tables of a namespace or updates them to the newest version. `versions` has the DDL text of each version,
+ * oldest first. Each namespace counts its own versions, in `{prefix}migrations`. Repeatable. When several instances call it
  * at once, one runs it (an advisory lock on Postgres, `BEGIN IMMEDIATE` on SQLite); the others wait and find nothing to
  * do. In the DDL, `{prefix}` is replaced by the table prefix, and a blank line ends a statement.
  */
 export async function migrate(
   db: SqlClient,
   dialect: SqlDialect,
-  { namespace, versions }: Migration,
+  { namespace, versions }: { readonly namespace: string; readonly versions: readonly string[] },
   prefix: string = DEFAULT_PREFIX,
 ): Promise<void> {
   const table = `${checkedPrefix(prefix)}migrations`

@@ -4,7 +4,7 @@ export { fromPgPool } from './postgres/pool.ts'
 export { rows, toInteger, toText } from './sql-client.ts'
 export { fromSqlite } from './sqlite.ts'
 export { assertOutsideTransactionScope, withinTransactionScope } from './transaction-scope.ts'
-export type { Migration, SqlDialect } from './migrate.ts'
+export type { SqlDialect } from './migrate.ts'
 export type { PgPoolOptions } from './postgres/pool.ts'
 export type {
   SqlClient,

@@ -3,8 +3,7 @@ import type { SqlRow, SqlValue } from '../sql-client.ts'
 import {
   NO_COLUMNS,
   writeStatement,
-  type Column,
-  type PreparedStatements,
+  type Columns,
   type ProtocolConnection,
   type TransactionEnds,
 } from './protocol.ts'
@@ -32,7 +31,7 @@ interface Batch {
   /** Read at each call, because `pg` replaces it when the pool has a `query_timeout`. */
   callback(error: unknown, result?: Result): void
   submit(connection: ProtocolConnection): void
-  handleRowDescription(message: { readonly fields: readonly Column[] }): void
+  handleRowDescription(message: { readonly fields: Columns }): void
   handleDataRow(message: { readonly fields: TextRow }): void
   handleCommandComplete(): void
   handleEmptyQuery(): void
@@ -43,7 +42,7 @@ interface Batch {
   handleReadyForQuery(): void
 }
 
-const preparedOn = new WeakMap<object, PreparedStatements>()
+const preparedOn = new WeakMap<object, Map<string, Columns>>()
 
 /**
  * Whether a connection can send a statement together with BEGIN or COMMIT: only a client of `pg` in its default
@@ -86,7 +85,7 @@ const ignore = (): void => {}
 
 function createBatch(
   client: PipelineClient,
-  prepared: PreparedStatements,
+  prepared: Map<string, Columns>,
   statement: Parameters<typeof sendPipelined>[1],
   ends: TransactionEnds,
   callback: Batch['callback'],
@@ -149,7 +148,7 @@ function toProtocolValue(value: SqlValue): string | Buffer | null {
 
 function parseRows(
   client: PipelineClient,
-  columns: readonly Column[],
+  columns: Columns,
   textRows: readonly TextRow[],
 ): readonly SqlRow[] {
   return textRows.map(values => {

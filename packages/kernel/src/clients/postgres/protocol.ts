@@ -4,14 +4,8 @@ export interface TransactionEnds {
   readonly commit: boolean
 }
 
-/** A column of a result, as the server describes it. */
-export interface Column {
-  readonly name: string
-  readonly dataTypeID: number
-}
-
-/** Which statements a connection has prepared: the columns of each, by its name. */
-export type PreparedStatements = Map<string, readonly Column[]>
+/** The columns of a result, as the server describes them. */
+export type Columns = readonly { readonly name: string; readonly dataTypeID: number }[]
 
 /**
  * The part of `pg`'s `Connection` that writes protocol messages. `more` is always true: the stream is corked, so all
@@ -28,15 +22,16 @@ export interface ProtocolConnection {
 }
 
 /** The columns of a statement that returns no rows. */
-export const NO_COLUMNS: readonly Column[] = []
+export const NO_COLUMNS: Columns = []
 
 /**
  * Writes a statement, with the BEGIN and COMMIT that go with it, ahead of one Sync message. The server skips
- * everything after the first message that fails.
+ * everything after the first message that fails. `prepared` has the columns of the statements that the connection has
+ * prepared, by their names.
  */
 export function writeStatement(
   connection: ProtocolConnection,
-  prepared: PreparedStatements,
+  prepared: Map<string, Columns>,
   { name, text, values }: { name: string; text: string; values: (string | Buffer | null)[] },
   { begin, commit }: TransactionEnds,
 ): void {
@@ -64,7 +59,7 @@ function parse(connection: ProtocolConnection, name: string, text: string): void
 /** Writes BEGIN or COMMIT. It is a prepared statement if the statement that it goes with is one. */
 function writeTransactionEnd(
   connection: ProtocolConnection,
-  prepared: PreparedStatements,
+  prepared: Map<string, Columns>,
   statementName: string,
   text: 'begin' | 'commit',
 ): void {

@@ -31,13 +31,14 @@ export function openTransaction(
   let committing: Promise<PgResult> | undefined
   const refuse = (): Promise<never> =>
     Promise.reject(new Error('the transaction has ended: use tx only inside its own work function'))
+  const markBegun = (): void => {
+    beginning = undefined
+  }
   const runWithBegin = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgResult> => {
     begun = true
     const first = runPipelined(connection, text, values, { begin: true, commit })
     beginning = first
-    first.then(() => {
-      beginning = undefined
-    }, ignore)
+    first.then(markBegun, ignore)
     return first
   }
   /** Runs a later statement once the first has succeeded. If the first failed, the later one fails with its error. */
