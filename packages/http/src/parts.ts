@@ -120,7 +120,7 @@ export interface TransactionPart<Tx> {
     prepare?: () => Promise<void>,
   ): Promise<
     Verdict<{
-      readonly answer: RecordedAnswer
+      readonly response: RecordedAnswer
       readonly replayed: boolean
       readonly expiresAt: EpochMs | null
     }>
@@ -145,7 +145,7 @@ export interface ClaimLike {
 /** What `begin` came to. */
 export type BeginReply<C extends ClaimLike> =
   | { readonly state: 'started'; readonly claim: C }
-  | { readonly state: 'replay'; readonly answer: RecordedAnswer; readonly expiresAt?: EpochMs }
+  | { readonly state: 'replay'; readonly response: RecordedAnswer; readonly expiresAt?: EpochMs }
 
 /** Decides whether a write is new, running, done or of unknown outcome: `createIdempotency` of idempotency-store. */
 export interface IdempotencyPart<C extends ClaimLike = ClaimLike> {

@@ -67,7 +67,7 @@ export async function startRun(
   notes.storeMs += performance.now() - startedAt
   if (!begun.ok) return begun
   if (begun.value.state === 'replay') {
-    const { answer, expiresAt } = begun.value
+    const { response: answer, expiresAt } = begun.value
     const forbidden = await replayForbidden(operation, spending, access, answer)
     return forbidden ?? { replayed: answer, fields: recordFields(true, expiresAt) }
   }

@@ -63,7 +63,7 @@ export async function runTransaction(parts: TransactionalParts, call: Call): Pro
       prepare && (() => ready(prepare)),
     )
     if (!run.ok) return { kind: 'denial', denial: run }
-    const { answer, replayed, expiresAt } = run.value
+    const { response: answer, replayed, expiresAt } = run.value
     const forbidden = replayed && (await replayForbidden(operation, spending, access, answer))
     if (forbidden) return { kind: 'denial', denial: forbidden }
     const outcome = replayed || !made ? keptOutcome(answer, parts.rendersValues) : made

@@ -87,5 +87,5 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
 /** Creates or updates tables and functions. Repeatable, and safe from many instances at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'spend', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'postgres', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

@@ -112,5 +112,5 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: SqlStorageOpt
 /** Creates or updates the tables. Repeatable, and safe from many instances at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { room: 'spend', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

@@ -20,5 +20,5 @@ export function postgresStorage(db: SqlClient, options?: SqlStorageOptions): Iss
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'session-issuer', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'postgres', { namespace: 'session-issuer', versions: readVersions(ddl) }, prefix)
 }

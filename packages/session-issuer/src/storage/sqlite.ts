@@ -20,5 +20,5 @@ export function sqliteStorage(db: SqlClient, options?: SqlStorageOptions): Issue
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { room: 'session-issuer', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'sqlite', { namespace: 'session-issuer', versions: readVersions(ddl) }, prefix)
 }

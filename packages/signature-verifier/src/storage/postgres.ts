@@ -16,5 +16,5 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
 /** Creates or updates the tables. It can be repeated and called from several hosts at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'nonces', versions: readVersions(ddl) }, prefix)
+  await migrateRoom(db, 'postgres', { namespace: 'nonces', versions: readVersions(ddl) }, prefix)
 }
