@@ -1,6 +1,6 @@
 import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
 import { jsonRpc, unavailable, type Call } from './json-rpc.ts'
-import { repliesOf, type Block, type Replies } from './replies.ts'
+import { repliesOf, type Block, type Replies } from './parse-replies.ts'
 
 /** Where a chain is read. */
 export interface ViemReaderOptions {

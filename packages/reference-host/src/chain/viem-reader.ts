@@ -1,6 +1,6 @@
 import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions } from './node.ts'
 import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
-import { topicOf, TRANSFER, transferOf, type Block, type Log } from './replies.ts'
+import { topicOf, TRANSFER, transferOf, type Block, type Log } from './parse-replies.ts'
 
 /** Nodes refuse wider ranges, and more values of one topic. */
 const BLOCKS_A_CALL = 2000

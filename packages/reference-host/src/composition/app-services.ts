@@ -1,10 +1,10 @@
 import type { Observe } from '@gatewright/http'
-import { transactionLookups } from '../chain/lookups.ts'
+import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { Container } from './container.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
-import type { MountServices } from '../server/mount.ts'
+import type { MountServices } from '../http/mount.ts'
 import * as token from './registrations.ts'
 
 /** Resolves every service once; nothing below knows the container. */

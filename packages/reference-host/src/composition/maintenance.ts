@@ -1,11 +1,11 @@
-import type { Chore } from './background.ts'
+import type { Chore } from './chores.ts'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Container } from './container.ts'
-import { addressLevels } from '../modules/subscriptions/address-levels.ts'
-import { payinExpiry } from '../modules/subscriptions/expiry.ts'
-import { auditStore } from '../modules/subscriptions/unmatched-store.ts'
-import { chainAudit } from '../modules/subscriptions/unmatched.ts'
-import { chainWatcher } from '../modules/subscriptions/watcher.ts'
+import { addressLevels } from '../modules/subscriptions/onchain/address-supply.ts'
+import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
+import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
+import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
+import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import * as token from './registrations.ts'
 
 const MINUTE_MS = 60_000

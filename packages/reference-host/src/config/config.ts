@@ -1,9 +1,9 @@
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
-import type { ChainUrl } from '../chain/rpc.ts'
+import type { ChainUrl } from '../chain/rpc-clients.ts'
 import { unsafeForLive } from './live.ts'
 import type { RateLimits } from './rate-limits.ts'
-import type { NamedSecret } from './readers.ts'
+import type { NamedSecret } from './parsers.ts'
 import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
 
 /** Where Redis is: one server, or a cluster by some of its nodes. */

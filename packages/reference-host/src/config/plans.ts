@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import * as Type from 'typebox/type'
 import type { Plan } from '../product/plans.ts'
-import { idText, nameText } from '../schemas/text.ts'
+import { idText, nameText } from '../schemas/names.ts'
 import { checkOf } from '../schemas/check.ts'
-import type { Read } from './readers.ts'
+import type { Read } from './parsers.ts'
 
 const strict = { additionalProperties: false }
 const check = checkOf(

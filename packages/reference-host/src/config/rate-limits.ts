@@ -1,4 +1,4 @@
-import type { Read } from './readers.ts'
+import type { Read } from './parsers.ts'
 
 /** Limits of contract section 11 and of decision 0033, per minute. */
 export const DEFAULT_LIMITS = {

@@ -1,7 +1,7 @@
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { readXpub } from '../chain/xpub.ts'
-import type { Read } from './readers.ts'
+import type { Read } from './parsers.ts'
 
 /** What is wrong with a value, to be read after its name. */
 type Problem = string | undefined

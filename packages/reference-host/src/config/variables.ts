@@ -18,7 +18,7 @@ import {
   wholeNumber,
   type NamedSecret,
   type Read,
-} from './readers.ts'
+} from './parsers.ts'
 
 /** One environment variable. */
 export interface Variable<T> {

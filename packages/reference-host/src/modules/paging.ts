@@ -1,6 +1,6 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../server/codes.ts'
+import { deny, type HostDenial } from '../http/codes.ts'
 
 /** Which page is asked for: up to `limit` items behind position `after`. */
 export interface Paging {

@@ -1,9 +1,9 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { Operation } from '../server/operation.ts'
+import type { Operation } from '../http/operation.ts'
 import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
-import { answers } from './answers.ts'
-import { fieldsOf, securitySchemes } from './components.ts'
-import { createComponents, type Components, type Json } from './named.ts'
+import { answers } from './responses.ts'
+import { fieldsOf, securitySchemes } from './common-components.ts'
+import { createComponents, type Components, type Json } from './components.ts'
 
 /** What the API description says about the host as a whole. */
 export interface DescribedHost {

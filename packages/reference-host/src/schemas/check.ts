@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { TObject } from 'typebox/type'
-import { isName, NAME_FORMAT } from './text.ts'
+import { isName, NAME_FORMAT } from './names.ts'
 
 // `strict` refuses what is no JSON Schema. The meta-schema would cost half of all compiling at a start, for schemas that are
 // written in this package.

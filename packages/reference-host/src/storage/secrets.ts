@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { NamedSecret } from '../config/readers.ts'
+import type { NamedSecret } from '../config/parsers.ts'
 
 /** Secrets that what is stored depends on: losing them makes stored keys and signing keys useless. */
 export interface Secrets {

@@ -4,7 +4,7 @@ import { mine } from '../../../harness/evm.ts'
 import type { Answer } from '../../../harness/host.ts'
 import { payinOf, type WirePayin } from '../../../harness/money.ts'
 import type { ChainUser, PayinChain } from '../../../harness/paid-host.ts'
-import type { MortalHost } from './mortal.ts'
+import type { MortalHost } from './killable-host.ts'
 
 /** What a step works with. */
 export interface Bench {

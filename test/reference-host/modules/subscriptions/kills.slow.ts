@@ -16,7 +16,7 @@ import type { Answer } from '../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
 import { STEPS, type Attempt, type Bench } from './kill-steps.ts'
-import { mortalHost, type Kill } from './mortal.ts'
+import { startKillableHost, type Kill } from './killable-host.ts'
 
 type StoreName = 'postgres' | 'sqlite'
 interface Place {
@@ -133,7 +133,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
     const receivers = JSON.parse(chain.env['PAYIN_RECEIVERS'] as string) as Record<string, unknown>[]
     const own = Array.from({ length: 200 }, (_, n) => `0x${(0xd00000 + n).toString(16).padStart(40, '0')}`)
     ;(receivers[1] as Record<string, unknown>)['depositAddresses'] = own
-    const host = await mortalHost(
+    const host = await startKillableHost(
       {
         ...{ PORT: '0', RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '100', ...place.env, ...chain.env },
         PAYIN_RECEIVERS: JSON.stringify(receivers),

@@ -18,7 +18,7 @@ import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import { request, spawnHost, startTestHost, type Answer } from '../../../harness/host.ts'
 import { moneyUser, payinOf } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
-import { fillMillion } from './million.ts'
+import { fillMillion } from './million-payins.ts'
 
 /** What is under test: the tables that grow. */
 const OURS =
@@ -34,7 +34,8 @@ const SOURCES = 'packages/reference-host/src'
 /** Statements as the sources spell them, up to the first part that is put in. */
 function spelled(): readonly string[] {
   const folder = join(SOURCES, 'modules/subscriptions')
-  const files = [...readdirSync(folder).map(name => join(folder, name)), join(SOURCES, 'ledger/ledger.ts')]
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
+  const files = [...names.map(name => join(folder, name)), join(SOURCES, 'ledger/ledger.ts')]
   const quoted = /`((?:select|insert|update|delete|with) [^`]*)`|'((?:select|insert|update|delete) [^'\n]*)'/g
   return files
     .flatMap(file => [...readFileSync(file, 'utf8').matchAll(quoted)].map(([, long, short]) => long ?? short))

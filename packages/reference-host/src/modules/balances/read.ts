@@ -1,9 +1,9 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import { operation, type Operation } from '../../server/operation.ts'
+import { operation, type Operation } from '../../http/operation.ts'
 import type { ModuleServices } from '../services.ts'
-import { Currency, named } from '../shapes.ts'
+import { Currency, named } from '../../schemas/fields.ts'
 
 const Balance = Type.Object(
   {

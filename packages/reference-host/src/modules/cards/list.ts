@@ -1,11 +1,11 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
-import { operation, type Example, type Operation } from '../../server/operation.ts'
+import { operation, type Example, type Operation } from '../../http/operation.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { instant, named, nextCursor, text } from '../shapes.ts'
+import { instant, named, nextCursor, text } from '../../schemas/fields.ts'
 import { LIMIT_FREQUENCIES, type Card } from './store.ts'
 
 const CardLimit = Type.Object(

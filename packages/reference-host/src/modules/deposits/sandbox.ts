@@ -1,10 +1,10 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import { ledgerWrite, type Operation } from '../../server/operation.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { Currency, instant, named, text } from '../shapes.ts'
+import { Currency, instant, named, text } from '../../schemas/fields.ts'
 
 const Body = Type.Object(
   {

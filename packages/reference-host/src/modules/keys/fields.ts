@@ -1,7 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { grantedScopes, instantOrNull, named, text, textOrNull } from '../shapes.ts'
+import { grantedScopes, instantOrNull, named, text, textOrNull } from '../../schemas/fields.ts'
 
 const Maker = Type.Object(
   {

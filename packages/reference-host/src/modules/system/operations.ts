@@ -4,11 +4,11 @@ import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
 import type { Metrics } from '../../observability/metrics.ts'
 import type { CanonicalFacts } from '@gatewright/http'
-import { operation, type Document, type Operation, type PlainOperation } from '../../server/operation.ts'
+import { operation, type Document, type Operation, type PlainOperation } from '../../http/operation.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
-import { named, text } from '../shapes.ts'
-import { conditional, type Published } from './published.ts'
-import { shared } from './shared.ts'
+import { named, text } from '../../schemas/fields.ts'
+import { conditional, type Published } from './cached-document.ts'
+import { shared } from './share-result.ts'
 
 /** What the host says about itself. */
 export interface SystemServices {

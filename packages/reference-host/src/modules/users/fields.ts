@@ -1,9 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
-import { deny, type HostDenial } from '../../server/codes.ts'
-import { nameText } from '../../schemas/text.ts'
-import { named } from '../shapes.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { nameText } from '../../schemas/names.ts'
+import { named } from '../../schemas/fields.ts'
 
 /** How a partner names a user (contract section 4). `wallet` holds an old name of `walletAddress`, which the alias table reads. */
 export const partnerUserFields = {

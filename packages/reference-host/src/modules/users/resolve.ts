@@ -1,11 +1,11 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../server/operation.ts'
-import { nameText } from '../../schemas/text.ts'
-import { sandboxCards } from '../cards/sandbox.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { nameText } from '../../schemas/names.ts'
+import { sandboxCards } from '../cards/sandbox-cards.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { instant, named, text, textOrNull } from '../shapes.ts'
+import { instant, named, text, textOrNull } from '../../schemas/fields.ts'
 import { partnerUser, partnerUserFields } from './fields.ts'
 
 const Body = Type.Object(

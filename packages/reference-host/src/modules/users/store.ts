@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import { deny, type HostDenial } from '../../server/codes.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
 
 /** A person: of a wallet, or of a partner under the partner's own id. The two never share an account. */
 export interface User {

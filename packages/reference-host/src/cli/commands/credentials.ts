@@ -1,0 +1,67 @@
+import { Misuse, tableLines, type Command } from '../command.ts'
+import { accepted, revoked } from './partner-keys.ts'
+
+/** Commands on user keys, sessions and signing keys. */
+export const credentialCommands: readonly Command[] = [
+  {
+    name: 'keys revoke',
+    takes: ['KEY_ID'],
+    summary: 'Revoke any API key, and end its sessions',
+    confirm: 'Whoever uses the key is locked out at once.',
+    run: async ({ issuer }, { positional: [keyId = ''] }) =>
+      revoked(await issuer.revokeKey('operator', keyId)),
+  },
+  {
+    name: 'sessions revoke',
+    takes: ['SESSION_ID'],
+    options: { account: 'with --keys: the account of a session that is no longer stored, from the log' },
+    flags: { keys: 'also revoke the keys that the session made, with all below them' },
+    summary: 'End a session and those minted from it; --keys: and the keys they made',
+    confirm: 'Whoever uses the session is locked out at once.',
+    async run({ issuer }, { positional: [sessionId = ''], options, flags }) {
+      if (flags.has('keys')) {
+        const both = await issuer.endSessionWithKeys('operator', sessionId, options['account'])
+        if (!both.ok) {
+          throw new Misuse(`session ${sessionId} is not stored any more: name its account with --account`)
+        }
+        const { sessions, keys } = both.value
+        const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
+        return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
+      }
+      const ended = accepted(await issuer.endSession('operator', sessionId))
+      return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
+    },
+  },
+  {
+    name: 'signing-keys list',
+    takes: [],
+    summary: 'List the keys that sign sessions, and where each stands',
+    async run({ issuer }) {
+      const keys = await issuer.listSigningKeys()
+      const rows = keys.map(key => [key.kid, key.algorithm, key.state])
+      return { data: keys, lines: tableLines([['KID', 'ALGORITHM', 'STATE'], ...rows]) }
+    },
+  },
+  {
+    name: 'signing-keys rotate',
+    takes: [],
+    summary: 'Announce the next signing key; hosts take it up by themselves',
+    async run({ issuer }) {
+      const announced = await issuer.rotateSigningKey()
+      return {
+        data: { announced },
+        lines: [announced ? 'A successor is announced.' : 'One is announced already.'],
+      }
+    },
+  },
+  {
+    name: 'signing-keys revoke',
+    takes: ['KID'],
+    summary: 'Drop a leaked signing key at once',
+    confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
+    async run({ issuer }, { positional: [kid = ''] }) {
+      if (!(await issuer.dropSigningKey(kid))) throw new Misuse(`no signing key ${kid}`)
+      return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
+    },
+  },
+]

@@ -1,0 +1,93 @@
+import { rows, toText } from '@gatewright/kernel/sql'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { isOpen } from '../../modules/subscriptions/payins/states.ts'
+import * as token from '../../composition/registrations.ts'
+import { Misuse, type Command, type Workbench } from '../command.ts'
+
+/** Commands on money. */
+export const ledgerCommands: readonly Command[] = [
+  {
+    name: 'ledger credit',
+    takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
+    summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
+    confirm: 'Money that is credited cannot be taken back by a command.',
+    async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
+      const amountCents = Number(cents)
+      if (!/^[1-9]\d{0,11}$/.test(cents))
+        throw new Misuse('CENTS must be a whole number of US cents, from 1 to 12 digits')
+      if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
+        throw new Misuse(
+          'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
+        )
+      }
+      const accountId = await accountOf(backend, owner)
+      const ledger = container.get(token.LEDGER)
+      const credit = ledgerAccounts.user(accountId)
+      const transfer = {
+        id: `credit:${reference}`,
+        debit: ledgerAccounts.operator,
+        credit,
+        amountCents,
+        cause: 'credit',
+      }
+      const result = await backend.sql.transaction(tx => ledger.transfer(tx, transfer, clock.now()))
+      if (result === 'conflict')
+        throw new Misuse(`${reference} was credited before, to another account or in another amount`)
+      const balanceCents = await ledger.balance(backend.sql, credit)
+      const said = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
+      return {
+        data: { accountId, amountCents, reference, credited: result === 'done', balanceCents },
+        lines: [`${said}. ${accountId} has ${balanceCents} US cents.`],
+      }
+    },
+  },
+  {
+    name: 'ledger balance',
+    takes: ['ACCOUNT'],
+    summary: 'Show the balance of an account or user id',
+    async run({ backend, container }, { positional: [owner = ''] }) {
+      const accountId = await accountOf(backend, owner)
+      const balanceCents = await container
+        .get(token.LEDGER)
+        .balance(backend.sql, ledgerAccounts.user(accountId))
+      return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
+    },
+  },
+  {
+    name: 'ledger check',
+    takes: [],
+    summary: 'Add the whole ledger up again',
+    async run({ container }) {
+      const report = await container.get(token.LEDGER).check()
+      const { transfers, sumCents, wrongAccounts } = report
+      if (sumCents !== 0 || wrongAccounts.length > 0) {
+        throw new Misuse(`the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`)
+      }
+      return { data: report, lines: [`${transfers} transfers, all accounts right, sum 0.`] }
+    },
+  },
+  {
+    name: 'payins cancel',
+    takes: ['PAYIN_ID'],
+    summary: 'Give up a pay-in that is still open, and give back what its caps hold',
+    confirm: 'A payment that arrives after that settles nothing.',
+    async run({ backend, clock, container }, { positional: [id = ''] }) {
+      const payins = container.get(token.PAYINS)
+      const status = await backend.sql.transaction(async tx => {
+        const payin = await payins.lock(tx, id)
+        if (!payin) throw new Misuse(`no pay-in ${id}`)
+        if (!isOpen(payin.status)) throw new Misuse(`${id} is ${payin.status}`)
+        if (payin.seen) throw new Misuse(`${id} has a payment in sight (${payin.seen.txHash}): let it settle`)
+        return (await container.get(token.ENDINGS).ended(tx, payin, 'canceled', clock.now())).status
+      })
+      return { data: { id, status }, lines: [`${id} is ${status}.`] }
+    },
+  },
+]
+
+async function accountOf({ sql }: Workbench['backend'], owner: string): Promise<string> {
+  const text = 'select account_id from gw_users where id = $1 or account_id = $1'
+  const [row] = await rows(sql, text, [owner])
+  if (!row) throw new Misuse(`no user or account ${owner}`)
+  return toText(row['account_id'])
+}

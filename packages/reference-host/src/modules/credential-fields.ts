@@ -1,0 +1,91 @@
+import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import type { Aliases } from '@gatewright/legacy-alias-router'
+import { parsePolicy } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
+import { partnerScopes, userScopes } from '../product/scopes.ts'
+import { deny } from '../http/codes.ts'
+import type { CanonicalFacts } from '@gatewright/http'
+import { idText } from '../schemas/names.ts'
+import { grantedScopes, ignoredScopes, instant, text } from '../schemas/fields.ts'
+
+/** Lifetime of a session in seconds; the issuer's default is 900. */
+export const ttlSeconds: Type.TInteger = Type.Integer({
+  ...{ minimum: 60, maximum: 86_400 },
+  description: 'How long the session works. Default: 900',
+})
+
+/** Scopes of a request. Which of them there are is for `grantable` to say. */
+export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
+  description: 'Names of scopes. Retired ones are ignored',
+})
+
+/**
+ * Reads requested scopes: old names are translated, retired ones put aside, an unknown one is `invalid_request` naming it. Nothing
+ * requested means the whole catalogue of the surface.
+ */
+export function grantable(
+  surface: Surface,
+  requested: readonly string[] | undefined,
+  field: string,
+  { aliases, facts }: { readonly aliases: Aliases; readonly facts: CanonicalFacts },
+): Verdict<{ scopes: string[]; ignored: string[] }> {
+  const catalogue = surface === 'user' ? userScopes : partnerScopes
+  if (requested === undefined) return allow({ scopes: [...catalogue.names], ignored: [] })
+  const read = aliases.readScopes(surface, requested)
+  facts.oldNames.push(...(read.ok ? read.value.used : read.used))
+  if (!read.ok) return { ...read, field }
+  const { scopes, ignored } = read.value
+  const unknown = scopes.find(name => !catalogue.has(name))
+  if (unknown === undefined) return allow({ scopes, ignored })
+  return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, {
+    field,
+  })
+}
+
+/** Checks a policy object at write time; none given gives nothing to store. */
+export function checkedPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
+  if (policy === undefined || policy === null) return allow({})
+  const parsed = parsePolicy(policy)
+  if (parsed.ok) return allow({ policy })
+  return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
+}
+
+/** The shape of `keyFields` with its legacy twins. */
+export const keyShape = {
+  userApiKey: text('The key: a secret that is shown this once'),
+  userKeyId: text('Names the key in this API'),
+  consumerApiKey: Type.String({ deprecated: true, description: 'The old name of `userApiKey`' }),
+  consumerKeyId: Type.String({ deprecated: true, description: 'The old name of `userKeyId`' }),
+  keyPrefix: text('How the key begins: for people to tell keys apart'),
+} as const
+
+/** The shape of `sessionFields`, with the retired scopes that were asked for in vain. */
+export const sessionShape = {
+  sessionToken: text('The bearer token: a secret'),
+  sessionId: text('Names the session in this API'),
+  expiresAt: instant('When the token stops working'),
+  scopes: grantedScopes,
+  ignoredScopes,
+} as const
+
+/** A new key as answers show it. The only place where its text leaves the host. */
+export function keyFields({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
+  return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
+}
+
+/** A new session as answers show it. */
+export function sessionFields({
+  token,
+  session,
+}: {
+  token: string
+  session: Session
+}): Record<string, unknown> {
+  return {
+    sessionToken: token,
+    sessionId: session.sessionId,
+    expiresAt: new Date(session.expiresAt).toISOString(),
+    scopes: session.scopes,
+  }
+}

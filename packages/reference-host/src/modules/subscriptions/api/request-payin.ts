@@ -1,0 +1,150 @@
+import { addressBucket } from '@gatewright/kernel/address'
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
+import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
+import { deny, type HostDenial } from '../../../http/codes.ts'
+import type { Call, Effect } from '../../../http/operation.ts'
+import { idText } from '../../../schemas/names.ts'
+import type { ModuleServices } from '../../services.ts'
+import { Currency } from '../../../schemas/fields.ts'
+import type { AddressRequest } from '../onchain/allocate-address.ts'
+import type { Payin, PayTo } from '../payins/payin.ts'
+
+/** How a pay-in is to be paid: what every request that makes one may say. */
+export const payinTerms = {
+  currency: Type.Optional(Currency),
+  method: Type.Optional(
+    Type.Enum(['onchain', 'balance'], { description: 'How it is to be paid. Default: onchain' }),
+  ),
+  asset: Type.Optional(idText(40, 'The token to pay with. Default: the first of the chain')),
+  chainId: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
+      description: 'The chain to pay on. Default: the first that is configured',
+    }),
+  ),
+  payFrom: Type.Optional(
+    Type.Enum(['wallet', 'anywhere'], {
+      description: '`anywhere` asks for an address of its own, to which anybody may send. Default: wallet',
+    }),
+  ),
+  metadata: Type.Optional(Type.Object({}, { description: 'Kept with the pay-in as it is' })),
+}
+const Terms = Type.Object(payinTerms)
+type Terms = Static<typeof Terms>
+
+/** What is paid for. */
+export interface Purchase {
+  /** The server's own price, or what the caller names for an open pay-in. */
+  readonly amountCents: number
+  readonly planId: string | null
+  readonly subscriptionId: string | null
+}
+
+/** Properties of a request that the pay-in holds under names of its own. */
+const OWN = new Set([
+  ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
+])
+
+/**
+ * Reserves the price under the caller's caps and adds the pay-in; one that the same request has made before is answered as
+ * it stands now. Denials: `invalid_request` (no such receiver, or nobody could tell that the payment is this account's),
+ * `policy_blocked`.
+ */
+export async function requestPayin(
+  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'ownAddresses'>,
+  { facts, caller, body }: Call<'session', Terms>,
+  { tx, effectId, reserve, permits }: Effect,
+  purchase: Purchase,
+): Promise<Verdict<Payin>> {
+  const { accountId, userId } = caller.session
+  const { currency = 'USD', method = 'onchain' } = body
+  const { amountCents } = purchase
+  const now = services.clock.now()
+  // Before anything is held: a hold that no new pay-in keeps would never end.
+  const made = await services.payins.ofEffect(tx, effectId)
+  if (made) {
+    const permitted = await permits(made)
+    return permitted.ok ? allow(made) : permitted
+  }
+  const receiver = receiverFor(services.receivers, body)
+  if (!receiver.ok) return receiver
+  const hold = await reserve({ amountCents, currency })
+  if (!hold.ok) return hold
+  // Behind the hold: others wait for whoever takes an address, so that one must not wait for a cap any more.
+  const request = { accountId, clientClass: addressBucket(facts.address), now }
+  const payment = { amountCents, payFrom: body.payFrom, request }
+  const payTo =
+    method === 'onchain' && receiver.value !== null
+      ? await payableTo(services, tx, payment, receiver.value)
+      : allow(null)
+  if (!payTo.ok) return payTo
+  const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !OWN.has(name)))
+  const { operation } = caller.rule
+  const payin = {
+    accountId,
+    userId,
+    operation,
+    ...purchase,
+    currency,
+    method,
+    properties,
+    payTo: payTo.value,
+  }
+  return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, now))
+}
+
+/** The configured receiver that the request names by chain or asset, else the first; null: none is configured. */
+function receiverFor(
+  receivers: readonly PayinReceiver[],
+  { chainId, asset, method }: Terms,
+): Verdict<PayinReceiver | null, HostDenial> {
+  const [first] = receivers
+  if (!first || method === 'balance') return allow(null)
+  const onChain =
+    chainId === undefined ? receivers : receivers.filter(each => each.chainId === Number(chainId))
+  if (onChain.length === 0) {
+    const chains = [...new Set(receivers.map(each => each.chainId))]
+    return deny('invalid_request', `chainId must be one of ${chains.join(', ')}`, { field: 'chainId' })
+  }
+  const found = asset === undefined ? onChain[0] : onChain.find(each => each.asset === asset)
+  if (found) return allow(found)
+  const assets = onChain.map(each => each.asset).join(', ')
+  return deny('invalid_request', `asset must be one of ${assets}`, { field: 'asset' })
+}
+
+interface Payment {
+  readonly amountCents: number
+  readonly payFrom: Terms['payFrom']
+  readonly request: AddressRequest
+}
+
+/** The address to pay to: the shared one where the sender tells whose payment it is, else one of its own. */
+async function payableTo(
+  { payins, users, ownAddresses }: Pick<ModuleServices, 'payins' | 'users' | 'ownAddresses'>,
+  tx: SqlQueries,
+  { amountCents, payFrom = 'wallet', request }: Payment,
+  receiver: PayinReceiver,
+): Promise<Verdict<PayTo, HostDenial>> {
+  const { chainId, asset, token, decimals } = receiver
+  // A transfer of before the first reading would never be found.
+  if (!(await payins.isChainRead(tx, chainId))) {
+    throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
+  }
+  const terms = { chainId, asset, token, units: unitsOf(amountCents, decimals) }
+  const payer = payFrom === 'wallet' ? await users.payer(tx, request.accountId, chainId) : undefined
+  if (payer !== undefined) return allow({ ...terms, address: receiver.receiver, payer, ownReceiver: false })
+  const own = await ownAddresses.take(tx, receiver, request)
+  if (!own.ok) return own
+  if (own.value !== undefined) return allow({ ...terms, address: own.value, payer: null, ownReceiver: true })
+  return payFrom === 'anywhere'
+    ? deny('invalid_request', 'no deposit address is free: pay from the wallet', { field: 'payFrom' })
+    : deny(
+        'invalid_request',
+        `this account has no wallet on chain ${chainId} that a payment could be told by`,
+        {
+          field: 'chainId',
+        },
+      )
+}

@@ -1,0 +1,106 @@
+import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { TokenTransfer } from '../../../chain/reader.ts'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
+import { branchOfXpub, INDEX_LIMIT, type AddressBranch } from '../../../chain/xpub.ts'
+import { OperatorWarning } from '../../../observability/warning.ts'
+
+/**
+ * The next addresses of each xpub. Nobody was given one, so a payment to one tells that it was given out by a database
+ * that has since been replaced by an older backup.
+ */
+export interface AddressesAhead {
+  /** The next 20 addresses of each xpub of the chain. */
+  addresses(): Promise<readonly string[]>
+  /**
+   * Moves a sequence past every address of the last `addresses()` that a transfer pays and that was still not given out.
+   * Says whether one was found: then the addresses behind it must be looked at too.
+   */
+  skipPaid(transfers: readonly TokenTransfer[]): Promise<boolean>
+}
+
+/** As many unused addresses in a row as wallets look at. */
+const AHEAD = 20
+
+interface Place {
+  readonly branch: AddressBranch
+  readonly index: number
+}
+
+/** Looks ahead on one chain. */
+export function addressesAhead(
+  db: SqlClient,
+  receivers: readonly PayinReceiver[],
+  report: (error: unknown) => void,
+): AddressesAhead {
+  const byId = new Map(
+    receivers.flatMap(({ xpub }) => {
+      const branch = xpub === undefined ? undefined : branchOfXpub(xpub)
+      return branch ? [[branch.id, branch]] : []
+    }),
+  )
+  let ahead = new Map<string, Place>()
+
+  return {
+    async addresses() {
+      const known = new Map(
+        [...ahead].map(([address, { branch, index }]) => [`${branch.id} ${index}`, address]),
+      )
+      const next = new Map<string, Place>()
+      for (const branch of byId.values()) {
+        const text = 'select next_index from gw_deposit_sources where id = $1'
+        const [row] = await rows(db, text, [branch.id])
+        const from = row ? toInteger(row['next_index']) : 0
+        for (let index = from; index < Math.min(from + AHEAD, INDEX_LIMIT); index += 1) {
+          next.set(known.get(`${branch.id} ${index}`) ?? branch.addressAt(index), { branch, index })
+        }
+      }
+      ahead = next
+      return [...ahead.keys()]
+    },
+    async skipPaid(transfers) {
+      let found = false
+      for (const transfer of transfers) {
+        const place = ahead.get(transfer.to)
+        // Anybody can make a token say that nothing was moved to any address.
+        if (!place || transfer.units === 0n) continue
+        if (!(await db.transaction(tx => skipPast(tx, place, transfer)))) continue
+        found = true
+        const message = `index ${place.index} of an xpub was paid (${transfer.txHash}) and never given out by this database: if a backup was restored, run "gatewright payins skip-addresses" now`
+        report(new OperatorWarning(message))
+      }
+      return found
+    },
+  }
+}
+
+/** Keeps the addresses up to a place from being given out, and notes them as ours; false where it was given out. */
+async function skipPast(
+  tx: SqlQueries,
+  { branch, index }: Place,
+  { chainId, token }: TokenTransfer,
+): Promise<boolean> {
+  const first = await lockedIndex(tx, branch.id)
+  if (index < first) return false
+  const add = `insert into gw_deposit_addresses (chain_id, address, token, xpub, xpub_index)
+    values ($1, $2, $3, $4, $5) on conflict do nothing`
+  for (let skipped = first; skipped <= index; skipped += 1) {
+    await rows(tx, add, [chainId, branch.addressAt(skipped), token, branch.id, skipped])
+  }
+  await rows(tx, 'update gw_deposit_sources set next_index = $1 where id = $2', [index + 1, branch.id])
+  return true
+}
+
+/** Moves the sequence of an xpub forward, and says which index is next. Skipped ones are never given out. */
+export async function skipIndexes(tx: SqlQueries, id: string, count: number): Promise<number> {
+  const first = await lockedIndex(tx, id)
+  await rows(tx, 'update gw_deposit_sources set next_index = $1 where id = $2', [first + count, id])
+  return first + count
+}
+
+/** The next index of an xpub, held until the transaction ends. */
+async function lockedIndex(tx: SqlQueries, id: string): Promise<number> {
+  const text = `insert into gw_deposit_sources as s (id, next_index) values ($1, 0)
+    on conflict (id) do update set next_index = s.next_index returning next_index`
+  const [row] = await rows(tx, text, [id])
+  return toInteger(row?.['next_index'])
+}

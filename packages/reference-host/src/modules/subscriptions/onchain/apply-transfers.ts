@@ -1,0 +1,72 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { TokenTransfer } from '../../../chain/reader.ts'
+import { confirmationsOf, mismatch } from './match-transfer.ts'
+import type { PayinEndings } from '../payins/settlement.ts'
+import type { Payin, SeenTransfer } from '../payins/payin.ts'
+import type { PayinStore } from '../payins/payin-store.ts'
+
+/** What applying transfers needs. */
+export interface SightingServices {
+  readonly payins: PayinStore
+  readonly endings: PayinEndings
+}
+
+/** What a chain says now. */
+export interface ChainView {
+  readonly transfers: readonly TokenTransfer[]
+  /** The newest block that the transfers were read up to. */
+  readonly head: number
+  /** Blocks that must hold a transfer before it settles. */
+  readonly confirmations: number
+}
+
+/**
+ * Applies what a chain shows to an open pay-in that the caller has locked in `tx`: settles it with the first matching transfer
+ * that is deep enough, else notes one that is not. A transfer that another pay-in has is none. Faults: `ERR_STORE_*`, also
+ * where two pay-ins take one transfer at once: one of them wins, the other asks again.
+ */
+export async function applySighting(
+  { payins, endings }: SightingServices,
+  tx: SqlQueries,
+  payin: Payin,
+  { transfers, head, confirmations }: ChainView,
+  now: EpochMs,
+): Promise<Payin> {
+  const { payTo, createdAt, seen } = payin
+  if (!payTo) return payin
+  const payable = { ...payTo, payTo: payTo.address, createdAt }
+  for (const transfer of transfers) {
+    if (mismatch(payable, transfer) !== undefined || (await isTaken(tx, payin.id, transfer))) continue
+    if (confirmationsOf(transfer, head) >= confirmations) {
+      return endings.paidOnChain(tx, payin, transfer, now)
+    }
+    if (seen && isSameEvent(seen, transfer)) return payin
+    return payins.move(tx, payin, 'seen', { seen: transfer, detail: transfer.txHash }, now)
+  }
+  return payin
+}
+
+/**
+ * Whether the event settles, or is about to settle, another pay-in; the table's own constraint decides races. A transaction
+ * that has settled one and is then found in another block was reorganised after its confirmations: the same money, perhaps
+ * at another place in its block, must not settle a second.
+ */
+async function isTaken(
+  tx: SqlQueries,
+  id: string,
+  { chainId, txHash, logIndex, blockHash }: TokenTransfer,
+): Promise<boolean> {
+  const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2 and id <> $3
+    and (transfer_log = $4 or (status = 'settled' and transfer_block_hash <> $5))`
+  return (await rows(tx, text, [chainId, txHash, id, logIndex, blockHash])).length > 0
+}
+
+/** Whether a transfer is the one that was seen, in the very same block. */
+export function isSameEvent(seen: SeenTransfer, transfer: SeenTransfer): boolean {
+  return (
+    seen.txHash === transfer.txHash &&
+    seen.logIndex === transfer.logIndex &&
+    seen.blockHash === transfer.blockHash
+  )
+}

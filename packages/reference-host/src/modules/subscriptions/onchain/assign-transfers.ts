@@ -1,0 +1,112 @@
+import type { TokenTransfer } from '../../../chain/reader.ts'
+import { confirmationsOf } from './match-transfer.ts'
+import { applySighting, isSameEvent } from './apply-transfers.ts'
+import { isOpen } from '../payins/states.ts'
+import { payinsOnChain, type Held } from './chain-cursors.ts'
+import type { WatcherServices } from './watcher.ts'
+
+/** Brings what a chain shows to the pay-ins that it pays. */
+export interface PayinTransfers {
+  /**
+   * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in that has it, else to one that names its
+   * transaction, else to the oldest that it pays. Rejects after all were tried when one could not be applied.
+   */
+  apply(transfers: readonly TokenTransfer[], head: number, fromBlock: number): Promise<void>
+  /** Applies transfers to one pay-in, which is looked at again under its lock. Says whether it has one of them now. */
+  applyTo(id: string, transfers: readonly TokenTransfer[], head: number): Promise<boolean>
+  /**
+   * Goes after transfers that were seen and are not shown any more: they may have moved to another block, or be gone. Gone is
+   * what two calls in a row have not found, so that one answer of a node that is behind takes nothing back. A failure is
+   * reported, and the next one is looked for.
+   */
+  lookForLost(shown: readonly TokenTransfer[], head: number, signal: AbortSignal): Promise<void>
+}
+
+/** Open pay-ins that are tried for one transfer at a time. */
+const CANDIDATES = 5
+
+const eventKey = ({ txHash, logIndex, blockHash }: Held['seen']): string =>
+  `${txHash} ${logIndex} ${blockHash}`
+
+/** Applies transfers over the host's stores. */
+export function payinTransfers(services: WatcherServices): PayinTransfers {
+  const { db, clock, reader, receivers, payins, report } = services
+  const { chainId } = reader
+  const pending = payinsOnChain(db)
+  const deepest = Math.max(...receivers.map(each => each.confirmations))
+  const depthOf = (token: string): number =>
+    receivers.find(each => each.token === token)?.confirmations ?? deepest
+  const isDeep = (transfer: TokenTransfer, head: number): boolean =>
+    confirmationsOf(transfer, head) >= depthOf(transfer.token)
+  let missing = new Set<string>()
+
+  const applyTo: PayinTransfers['applyTo'] = (id, transfers, head) =>
+    db.transaction(async tx => {
+      const payin = await payins.lock(tx, id)
+      if (!payin || !isOpen(payin.status)) return false
+      const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
+      const { seen, status } = await applySighting(services, tx, payin, view, clock.now())
+      const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
+      // Deep enough and not settled: another pay-in has it.
+      return found !== undefined && (status === 'settled' || !isDeep(found, head))
+    })
+
+  /** Gives a transfer that no pay-in has to the first that it pays. */
+  async function give(transfer: TokenTransfer, head: number): Promise<void> {
+    for (const id of await pending.naming(chainId, transfer.txHash, CANDIDATES)) {
+      if (await applyTo(id, [transfer], head)) return
+    }
+    for (let position = 0; ; ) {
+      const candidates = await pending.payableBy(transfer, position, CANDIDATES)
+      for (const candidate of candidates) {
+        if (await applyTo(candidate.id, [transfer], head)) return
+        position = candidate.position
+      }
+      if (candidates.length < CANDIDATES) return
+    }
+  }
+
+  /** Gone for good: the pay-in waits again. */
+  const takeBack = ({ id, seen }: Held): Promise<void> =>
+    db.transaction(async tx => {
+      const payin = await payins.lock(tx, id)
+      if (payin?.status !== 'confirming' || !payin.seen || !isSameEvent(payin.seen, seen)) return
+      await payins.move(tx, payin, 'reorganised', { seen: null, detail: seen.txHash }, clock.now())
+    })
+
+  return {
+    applyTo,
+    async apply(transfers, head, fromBlock) {
+      if (transfers.length === 0) return
+      const held = new Map((await pending.held(chainId, fromBlock)).map(each => [eventKey(each.seen), each]))
+      const failures: unknown[] = []
+      for (const transfer of transfers) {
+        const owner = held.get(eventKey(transfer))
+        // Nothing has changed for one that settled its pay-in, or is known and not deep enough.
+        if (owner && !(owner.confirming && isDeep(transfer, head))) continue
+        const applied = owner ? applyTo(owner.id, [transfer], head) : give(transfer, head)
+        await applied.catch((error: unknown) => failures.push(error))
+      }
+      if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
+    },
+    async lookForLost(shown, head, signal) {
+      const there = new Set(shown.filter(transfer => !isDeep(transfer, head)).map(eventKey))
+      const before = missing
+      missing = new Set()
+      const lost = (await pending.confirming(chainId)).filter(
+        ({ seen }) => !there.has(eventKey(seen)) && seen.blockNumber <= head,
+      )
+      for (const held of lost) {
+        if (signal.aborted) return
+        try {
+          const found = (await reader.ofTransaction(held.seen.txHash)) ?? []
+          if (await applyTo(held.id, found, head)) continue
+          if (before.has(held.id)) await takeBack(held)
+          else missing.add(held.id)
+        } catch (error) {
+          report(error)
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
+
+/**
+ * Makes the configured deposit addresses available, and withdraws those that no longer are and served nobody. One that a
+ * pay-in has had stays taken for ever. Safe from many hosts at once; those of one database should be configured alike.
+ */
+export async function offerDepositAddresses(
+  db: SqlClient,
+  receivers: readonly PayinReceiver[],
+): Promise<void> {
+  const place = (chainId: number, address: string): string => `${chainId}:${address}`
+  const offered = receivers.flatMap(({ chainId, token, depositAddresses }) =>
+    depositAddresses.map(address => ({ chainId, address, token })),
+  )
+  const wanted = new Set(offered.map(({ chainId, address }) => place(chainId, address)))
+  await db.transaction(async tx => {
+    for (const { chainId, address, token } of offered) {
+      // One that has served a pay-in, on any chain, is not offered again on another.
+      const add = `insert into gw_deposit_addresses as a (chain_id, address, token)
+        select cast($1 as bigint), $2, $3 where not exists (select 1 from gw_deposit_addresses
+          where address = $2 and (payin_id is not null or xpub is not null))
+        on conflict (chain_id, address) do update set token = excluded.token where a.payin_id is null`
+      await rows(tx, add, [chainId, address, token])
+    }
+    for (const row of await rows(
+      tx,
+      'select chain_id, address from gw_deposit_addresses where payin_id is null and xpub is null',
+    )) {
+      const [chainId, address] = [toInteger(row['chain_id']), toText(row['address'])]
+      if (wanted.has(place(chainId, address))) continue
+      const withdraw =
+        'delete from gw_deposit_addresses where chain_id = $1 and address = $2 and payin_id is null and xpub is null'
+      await rows(tx, withdraw, [chainId, address])
+    }
+  })
+}
