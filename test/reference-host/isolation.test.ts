@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 
 interface Described {

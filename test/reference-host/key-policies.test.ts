@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
 
 interface Described {
   readonly operationId: string

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { gatewright as runGatewright } from '../harness/gatewright.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { newWallet, request, signedBootstrap, spawnHost, statementOf, templateA } from '../harness/host.ts'
-import { gatewright as runGatewright } from '../harness/gatewright.ts'
 
 const stores = await hostStoresEnv('postgres')
 const env = {

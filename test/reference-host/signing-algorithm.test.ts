@@ -5,8 +5,8 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { readConfig, startHost } from '@gatewright/reference-host'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import t, { type Test } from 'tap'
-import { bearer, bootstrapUser, request, type RequestOptions } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { bearer, bootstrapUser, request, type RequestOptions } from '../harness/host.ts'
 
 /** A data folder of its own, and what runs on it. */
 function setUp(t: Test, clock = manualClock(Date.now())) {

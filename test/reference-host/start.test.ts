@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { runNode } from '../harness/node.ts'
 import {
   bearer,
   bootstrapUser,
@@ -17,6 +16,7 @@ import {
   type Answer,
   type RequestOptions,
 } from '../harness/host.ts'
+import { runNode } from '../harness/node.ts'
 
 const run = promisify(execFile)
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-start-'))

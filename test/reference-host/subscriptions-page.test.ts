@@ -1,13 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { manualClock } from '@gatewright/kernel/testing'
 import { PAYIN_MOVES } from '@gatewright/reference-host'
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { mine, newestBlockTime, startEvm } from '../harness/evm.ts'
+import { DEVELOPMENT_MNEMONIC } from '../harness/evm.ts'
 import { startTestHost } from '../harness/host.ts'
 import { runShell, shellLines } from '../harness/pages.ts'
-import { DEVELOPMENT_MNEMONIC } from '../harness/evm.ts'
 import { payinChain } from '../harness/paid-host.ts'
 
 t.test('every line of docs/subscriptions.md works as printed, on a chain too', async t => {

@@ -1,10 +1,10 @@
 // A host from the environment: configuration in, address out, signals down.
 import { Fault } from '@gatewright/kernel'
-import { readConfig, type Config } from './config/config.ts'
 import { startHost, type RunningHost } from './composition/host.ts'
+import { curlLines } from './composition/sandbox.ts'
+import { readConfig, type Config } from './config/config.ts'
 import { createLogger, describe, logDecision } from './observability/log.ts'
 import { OperatorWarning } from './observability/warning.ts'
-import { curlLines } from './composition/sandbox.ts'
 import { DataDirUnusable } from './storage/data-dir-unusable.ts'
 
 const config = readConfig(process.env)

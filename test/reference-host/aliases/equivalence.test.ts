@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { ManualClock } from '@gatewright/kernel/testing'
 import { manualClock } from '@gatewright/kernel/testing'
+import type { ManualClock } from '@gatewright/kernel/testing'
 import { listAliases, type AliasKind } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '@gatewright/reference-host'
 import fc from 'fast-check'

@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '@gatewright/reference-host'
 import fc from 'fast-check'
-import assert from 'node:assert/strict'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 import { startTestHost } from '../../harness/host.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { inspect } from 'node:util'
 import type { ServerResponse } from 'node:http'
+import { inspect } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { viemReader, type ChainReader } from '@gatewright/reference-host'
 import fc from 'fast-check'

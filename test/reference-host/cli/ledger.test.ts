@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-ledger-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
-import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
+import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))

@@ -6,8 +6,8 @@ import { branchOfXpub } from '@gatewright/reference-host'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { mine, startEvm } from '../../harness/evm.ts'
-import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { ask, chainUser, payinChain } from '../../harness/paid-host.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/60'/0'")

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
 import t from 'tap'
-import { startRedis } from '../../harness/services.ts'
 import {
   bearer,
   bootstrapUser,
@@ -14,6 +13,7 @@ import {
   startTestHost,
   type RequestOptions,
 } from '../../harness/host.ts'
+import { startRedis } from '../../harness/services.ts'
 
 t.test('gives one decision event per request, with ids and causes and without credentials', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-observed-'))

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
-import { inlined } from '../../harness/openapi.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
+import { inlined } from '../../harness/openapi.ts'
 import {
   CapModel,
   overspent,

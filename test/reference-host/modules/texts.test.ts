@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import type { Answer } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { inlined } from '../../harness/openapi.ts'
-import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
 import type { Place, Schema } from '../../harness/texts.ts'
+import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
 
 t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })

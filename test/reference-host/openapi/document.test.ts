@@ -1,6 +1,6 @@
+import { openApiDocument, type Operation } from '@gatewright/reference-host'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { openApiDocument, type Operation } from '@gatewright/reference-host'
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { inlined, resolved } from '../../harness/openapi.ts'

@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 
 /** One question of a JSON-RPC request. */
-export interface Call {
+export interface RpcCall {
   readonly method: string
   readonly params: readonly unknown[]
 }
@@ -11,10 +11,10 @@ export interface Call {
  * order. No retries. `signal` bounds the whole of it, the body included. Fault: `ERR_RPC_UNAVAILABLE`, also when one
  * question of several was answered with an error.
  */
-export type Ask = (calls: readonly Call[], signal: AbortSignal) => Promise<readonly unknown[]>
+export type JsonRpc = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<readonly unknown[]>
 
 /** A JSON-RPC endpoint over HTTP. Its URL often holds a key: no fault shows it. */
-export function jsonRpc(chainId: number, url: string): Ask {
+export function jsonRpc(chainId: number, url: string): JsonRpc {
   return async (calls, signal) => {
     const bodies = calls.map((call, id) => ({ ...call, id }))
     const [only] = bodies

@@ -1,6 +1,6 @@
 import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
-import { jsonRpc, unavailable, type Call } from './json-rpc.ts'
-import { repliesOf, type Block, type Replies } from './parse-replies.ts'
+import { jsonRpc, unavailable, type RpcCall } from './json-rpc.ts'
+import { replyParser, type Block, type ReplyParser } from './parse-replies.ts'
 
 /** Where a chain is read. */
 export interface ViemReaderOptions {
@@ -20,12 +20,12 @@ const OPTIONS: OptionNames<ViemReaderOptions> = {
 /** A node that was found to be of its chain, and what is made of its answers. */
 export interface ChainNode {
   readonly chainId: number
-  readonly replies: Replies
+  readonly parse: ReplyParser
   malformed(what: string): Fault
   /** A signal that ends a question in time. */
-  timeBox(): AbortSignal
+  timeoutSignal(): AbortSignal
   /** Asks in one HTTP request, in the order given. The first one also asks for the chain's id. */
-  ask(calls: readonly Call[], signal?: AbortSignal): Promise<readonly unknown[]>
+  request(calls: readonly RpcCall[], signal?: AbortSignal): Promise<readonly unknown[]>
   /** The block of an answer to `blockCall(number)`; a node that does not know it yet is a fault. */
   block(reply: unknown, number: number): Block
 }
@@ -37,20 +37,20 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
     throw new TypeError('timeoutMs must be an integer from 100 to 30000')
   const rpc = jsonRpc(chainId, url)
   const malformed = (what: string): Fault => unavailable(chainId, `malformed reply: ${what}`)
-  const replies = repliesOf(malformed)
-  const timeBox = (): AbortSignal => AbortSignal.timeout(timeoutMs)
-  let isThatChain = false
+  const parse = replyParser(malformed)
+  const timeoutSignal = (): AbortSignal => AbortSignal.timeout(timeoutMs)
+  let isChainVerified = false
   return {
-    ...{ chainId, replies, malformed, timeBox },
-    async ask(calls, signal = timeBox()) {
-      if (isThatChain) return rpc(calls, signal)
+    ...{ chainId, parse, malformed, timeoutSignal },
+    async request(calls, signal = timeoutSignal()) {
+      if (isChainVerified) return rpc(calls, signal)
       const [id, ...results] = await rpc([{ method: 'eth_chainId', params: [] }, ...calls], signal)
-      if (replies.number(id, 'chain id') !== chainId) throw unavailable(chainId, 'it is another chain')
-      isThatChain = true
+      if (parse.number(id, 'chain id') !== chainId) throw unavailable(chainId, 'it is another chain')
+      isChainVerified = true
       return results
     },
     block(reply, number) {
-      const block = replies.block(reply)
+      const block = parse.block(reply)
       if (!block) throw unavailable(chainId, `the node does not know block ${number}`)
       if (block.number !== number) throw malformed('another block')
       return block
@@ -59,7 +59,7 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
 }
 
 /** Asks for a block, without its transactions. */
-export function blockCall(number: number | 'latest'): Call {
+export function blockCall(number: number | 'latest'): RpcCall {
   const tag = number === 'latest' ? number : quantity(number)
   return { method: 'eth_getBlockByNumber', params: [tag, false] }
 }

@@ -1,13 +1,8 @@
 import { isObject } from './json-rpc.ts'
 import type { TokenTransfer } from './reader.ts'
 
-/** What makes no sense in a node's answer; the reader turns it into a fault of its chain. */
-export interface Malformed {
-  (what: string): Error
-}
-
 /** Reads the answers of one chain. Each function throws what `malformed` makes of an answer that is no such thing. */
-export interface Replies {
+export interface ReplyParser {
   /** A number that fits exactly. */
   number(value: unknown, what: string): number
   /** A block of the chain; undefined when the node does not know it. */
@@ -39,7 +34,7 @@ export interface Log {
 }
 
 /** The part of a receipt that matters. What a transaction that failed logged (some chains log its fee) moved no token. */
-export interface Receipt {
+interface Receipt {
   readonly txHash: string
   readonly blockNumber: number
   readonly blockHash: string
@@ -48,7 +43,7 @@ export interface Receipt {
 }
 
 /** Makes the readers of answers. */
-export function repliesOf(malformed: Malformed): Replies {
+export function replyParser(malformed: (what: string) => Error): ReplyParser {
   const number = (value: unknown, what: string): number => {
     const read = typeof value === 'string' && /^0x[0-9a-f]{1,16}$/i.test(value) ? Number(value) : NaN
     if (!Number.isSafeInteger(read)) throw malformed(what)

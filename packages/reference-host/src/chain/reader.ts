@@ -28,7 +28,7 @@ export interface TransferQuery {
 }
 
 /** The end of a chain. */
-export interface ChainHead {
+interface ChainHead {
   readonly number: number
   /** The block's own time: all that was mined before it is in the chain by then. */
   readonly minedAt: EpochMs

@@ -1,5 +1,5 @@
 import type { RpcClient } from '@gatewright/signature-verifier'
-import { jsonRpc, type Ask } from './json-rpc.ts'
+import { jsonRpc, type JsonRpc } from './json-rpc.ts'
 
 /** The JSON-RPC endpoint of a chain. */
 export interface ChainUrl {
@@ -17,7 +17,7 @@ export function rpcClients(chains: readonly ChainUrl[]): Readonly<Record<number,
   return Object.fromEntries(chains.map(({ chainId, url }) => [chainId, rpcClient(jsonRpc(chainId, url))]))
 }
 
-function rpcClient(ask: Ask): RpcClient {
+function rpcClient(ask: JsonRpc): RpcClient {
   return {
     async request(call) {
       const [result] = await ask([call], AbortSignal.timeout(TIMEOUT_MS))

@@ -2,7 +2,7 @@ import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { ChainReader, TokenTransfer } from './reader.ts'
 
 /** What a chain says of one transaction. */
-export interface TransactionView {
+interface TransactionView {
   readonly transfers: readonly TokenTransfer[]
   /** The newest block, asked for after the transfers. */
   readonly head: number
@@ -49,7 +49,7 @@ export function transactionLookups(
       return window.used <= MOST_IN_WINDOW
     }
     accounts.delete(accountId)
-    makeRoom(accounts, MOST_ACCOUNTS)
+    evictOldest(accounts, MOST_ACCOUNTS)
     accounts.set(accountId, { startedAt: now, used: 1 })
     return true
   }
@@ -65,8 +65,8 @@ export function transactionLookups(
       }
       if (!take(accountId)) return undefined
       lookups.delete(key)
-      makeRoom(lookups, MOST_LOOKUPS)
-      const lookup: Lookup = { view: viewOf(reader, txHash) }
+      evictOldest(lookups, MOST_LOOKUPS)
+      const lookup: Lookup = { view: lookUp(reader, txHash) }
       lookups.set(key, lookup)
       try {
         return await lookup.view
@@ -77,7 +77,7 @@ export function transactionLookups(
   }
 }
 
-async function viewOf(reader: ChainReader, txHash: string): Promise<TransactionView | undefined> {
+async function lookUp(reader: ChainReader, txHash: string): Promise<TransactionView | undefined> {
   try {
     const transfers = await reader.ofTransaction(txHash)
     if (!transfers || transfers.length === 0) return undefined
@@ -94,7 +94,7 @@ function isWithin(now: EpochMs, startedAt: EpochMs, lengthMs: number): boolean {
   return now >= startedAt && now < startedAt + lengthMs
 }
 
-function makeRoom(entries: Map<string, unknown>, most: number): void {
+function evictOldest(entries: Map<string, unknown>, most: number): void {
   for (const key of entries.keys()) {
     if (entries.size < most) return
     entries.delete(key)

@@ -1,6 +1,6 @@
 import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions } from './node.ts'
-import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
 import { topicOf, TRANSFER, transferOf, type Block, type Log } from './parse-replies.ts'
+import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
 
 /** Nodes refuse wider ranges, and more values of one topic. */
 const BLOCKS_A_CALL = 2000
@@ -27,8 +27,8 @@ export function viemReader(options: ViemReaderOptions): ChainReader {
   return {
     chainId: options.chainId,
     async head() {
-      const [found] = await node.ask([blockCall('latest')])
-      const block = node.replies.block(found)
+      const [found] = await node.request([blockCall('latest')])
+      const block = node.parse.block(found)
       if (!block) throw node.malformed('no newest block')
       return { number: block.number, minedAt: block.seconds * 1000 }
     },
@@ -52,7 +52,7 @@ async function transfersIn(node: ChainNode, query: TransferQuery): Promise<reado
   }
   const missing = [...new Set(logs.map(log => log.blockNumber))].filter(number => !blocks.has(number))
   for (const numbers of chunksOf(missing, BATCH)) {
-    const found = await node.ask(numbers.map(blockCall))
+    const found = await node.request(numbers.map(blockCall))
     for (const [at, number] of numbers.entries()) blocks.set(number, node.block(found[at], number))
   }
   return inOrder(node, logs, blocks)
@@ -67,9 +67,9 @@ async function logsOf(
   const range = { fromBlock: quantity(fromBlock), toBlock: quantity(toBlock) }
   const filter = { ...range, address: tokens, topics: [TRANSFER, null, wanted] }
   // The block first: what is known of it then, the logs cannot lack.
-  const [block, found] = await node.ask([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
+  const [block, found] = await node.request([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
   const last = node.block(block, toBlock)
-  const logs = node.replies.list(found, 'logs').map(node.replies.log)
+  const logs = node.parse.list(found, 'logs').map(node.parse.log)
   const asked = new Set([...tokens, ...wanted])
   for (const { address, topics, blockNumber } of logs) {
     const [event, , to = ''] = topics
@@ -81,15 +81,15 @@ async function logsOf(
 }
 
 async function transfersBy(node: ChainNode, txHash: string): Promise<readonly TokenTransfer[] | undefined> {
-  const signal = node.timeBox()
-  const [reply] = await node.ask([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
-  const receipt = node.replies.receipt(reply)
+  const signal = node.timeoutSignal()
+  const [reply] = await node.request([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
+  const receipt = node.parse.receipt(reply)
   if (!receipt) return undefined
   const { blockNumber, blockHash } = receipt
   const logs = receipt.succeeded ? receipt.logs : []
   const ofOne = logs.every(log => log.txHash === txHash && log.blockNumber === blockNumber)
   if (receipt.txHash !== txHash || !ofOne) throw node.malformed('a receipt of another transaction')
-  const [found] = await node.ask([blockCall(blockNumber)], signal)
+  const [found] = await node.request([blockCall(blockNumber)], signal)
   const block = node.block(found, blockNumber)
   if (block.hash !== blockHash) throw node.malformed('a receipt of a block that is gone')
   return inOrder(node, logs, new Map([[blockNumber, block]]))

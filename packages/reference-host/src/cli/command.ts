@@ -5,7 +5,7 @@ import type { PartnerStore } from '../modules/partners/store.ts'
 import type { Backend } from '../storage/backend.ts'
 
 /** What commands work with: the stores of the configured host, without a server. */
-export interface Workbench {
+export interface CommandContext {
   readonly backend: Backend
   readonly issuer: Issuer
   readonly partners: PartnerStore
@@ -14,13 +14,13 @@ export interface Workbench {
 }
 
 /** What a command did: data for `--json`, lines for people. */
-export interface Outcome {
+export interface CommandOutput {
   readonly data: unknown
   readonly lines: readonly string[]
 }
 
 /** Arguments after the command's name: positional ones in order, options by name. */
-export interface Args {
+export interface CommandArguments {
   readonly positional: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
   /** Options without a value that were given. */
@@ -40,11 +40,11 @@ export interface Command {
   readonly summary: string
   /** Asked before anything happens, unless `--yes`. Only for what cannot be taken back. */
   readonly confirm?: string
-  run(bench: Workbench, args: Args): Promise<Outcome>
+  run(context: CommandContext, args: CommandArguments): Promise<CommandOutput>
 }
 
 /** A mistake of the operator, shown as it is. */
-export class Misuse extends Error {}
+export class UsageError extends Error {}
 
 /** Lines of a table with aligned columns; the first row is the head. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {

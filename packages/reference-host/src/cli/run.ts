@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util'
 import { Fault } from '@gatewright/kernel'
-import { readConfig } from '../config/config.ts'
 import { createContainer } from '../composition/container.ts'
+import * as token from '../composition/registrations.ts'
+import { readConfig } from '../config/config.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import { openStores } from '../storage/open.ts'
-import * as token from '../composition/registrations.ts'
+import { UsageError, tableLines, type CommandArguments, type Command } from './command.ts'
 import { aliasCommands } from './commands/aliases.ts'
 import { auditCommands } from './commands/audit.ts'
-import { Misuse, tableLines, type Args, type Command } from './command.ts'
 import { credentialCommands } from './commands/credentials.ts'
 import { hostCommands } from './commands/host.ts'
 import { ledgerCommands } from './commands/ledger.ts'
-import { payinCommands } from './commands/payins.ts'
 import { partnerKeyCommands } from './commands/partner-keys.ts'
+import { payinCommands } from './commands/payins.ts'
 
 const COMMANDS: readonly Command[] = [
   ...partnerKeyCommands,
@@ -40,7 +40,7 @@ function help(): string {
 
 function parse(
   argv: readonly string[],
-): { command: Command; args: Args; json: boolean; yes: boolean } | undefined {
+): { command: Command; args: CommandArguments; json: boolean; yes: boolean } | undefined {
   const known = COMMANDS.flatMap(({ options = {} }) => Object.keys(options))
   const flags = COMMANDS.flatMap(command => Object.keys(command.flags ?? {}))
   const { values, positionals } = parseArgs({
@@ -60,13 +60,13 @@ function parse(
     return words.every((word, index) => positionals[index] === word)
   })
   if (!command)
-    throw new Misuse(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
+    throw new UsageError(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
   const positional = positionals.slice(command.name.split(' ').length)
   if (positional.length !== command.takes.length) {
-    throw new Misuse(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
+    throw new UsageError(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
   }
   const given = values as Readonly<Record<string, unknown>>
-  const options = given as Args['options']
+  const options = given as CommandArguments['options']
   return {
     command,
     args: { positional, options, flags: new Set(flags.filter(name => given[name] === true)) },
@@ -76,7 +76,7 @@ function parse(
 }
 
 /** What a run of the command came to. */
-export interface CommandRun {
+export interface CommandResult {
   readonly code: 0 | 1
   /** For standard output, without a line's end. */
   readonly out: string
@@ -85,7 +85,7 @@ export interface CommandRun {
 }
 
 /** Where a command runs. */
-export interface CommandSetting {
+export interface CommandOptions {
   /** Names the stores, as for the host. */
   readonly env: NodeJS.ProcessEnv
   /** Asks whoever runs the command; undefined where nobody can be asked. */
@@ -96,7 +96,7 @@ export interface CommandSetting {
  * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names, as the host does. Never
  * rejects: a mistake of the operator, a fault and an error that nobody expected are texts, with code 1.
  */
-export async function runCommand(argv: readonly string[], setting: CommandSetting): Promise<CommandRun> {
+export async function runCommand(argv: readonly string[], setting: CommandOptions): Promise<CommandResult> {
   try {
     return { code: 0, out: await outputOf(argv, setting), problem: '' }
   } catch (error) {
@@ -104,13 +104,13 @@ export async function runCommand(argv: readonly string[], setting: CommandSettin
   }
 }
 
-async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): Promise<string> {
+async function outputOf(argv: readonly string[], { env, ask }: CommandOptions): Promise<string> {
   const parsed = parse(argv)
   if (!parsed) return help()
   const { command, args, json, yes } = parsed
   if (!yes && !(await confirmed(command, ask))) return 'Nothing was done.'
   const config = readConfig(env)
-  if (!config.ok) throw new Misuse(config.problems.join('\n'))
+  if (!config.ok) throw new UsageError(config.problems.join('\n'))
   const { backend, secrets, close } = await openStores(config.value)
   try {
     const container = createContainer()
@@ -118,12 +118,12 @@ async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): 
     container.bind(token.BACKEND, () => backend)
     container.bind(token.SECRETS, () => secrets)
     const issuer = container.get(token.ISSUER)
-    const bench = {
+    const context = {
       ...{ backend, container, issuer },
       partners: container.get(token.PARTNERS),
       clock: container.get(token.CLOCK),
     }
-    const { data, lines } = await command.run(bench, args)
+    const { data, lines } = await command.run(context, args)
     await issuer.flush()
     return json ? JSON.stringify(data, null, 2) : lines.join('\n')
   } finally {
@@ -131,16 +131,16 @@ async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): 
   }
 }
 
-async function confirmed({ confirm, name }: Command, ask: CommandSetting['ask']): Promise<boolean> {
+async function confirmed({ confirm, name }: Command, ask: CommandOptions['ask']): Promise<boolean> {
   if (confirm === undefined) return true
-  if (!ask) throw new Misuse(`${name} needs --yes where nobody can be asked. ${confirm}`)
+  if (!ask) throw new UsageError(`${name} needs --yes where nobody can be asked. ${confirm}`)
   return /^y(?:es)?$/i.test((await ask(`${confirm} Go on? [y/N] `)).trim())
 }
 
 function problemOf(error: unknown): string {
   const { message, code, cause, stack } = error as NodeJS.ErrnoException
   const expected =
-    error instanceof Misuse || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
+    error instanceof UsageError || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
   if (expected) return message
   if (error instanceof Fault) return `${message}: ${cause instanceof Error ? cause.message : code}`
   return stack ?? String(error)

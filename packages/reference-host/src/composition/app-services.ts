@@ -1,10 +1,10 @@
 import type { Observe } from '@gatewright/http'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
-import type { Container } from './container.ts'
+import type { MountServices } from '../http/mount.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
-import type { MountServices } from '../http/mount.ts'
+import type { Container } from './container.ts'
 import * as token from './registrations.ts'
 
 /** Resolves every service once; nothing below knows the container. */
@@ -30,9 +30,9 @@ export function appServices(
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
-    ownAddresses: container.get(token.OWN_ADDRESSES),
+    addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),
-    endings: container.get(token.ENDINGS),
+    settlement: container.get(token.SETTLEMENT),
     ledger: container.get(token.LEDGER),
     lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
     ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },

@@ -1,25 +1,25 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Observe } from '@gatewright/http'
 import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
-import { fastestRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
-import { startChores, type Chore, type RunningChores } from './chores.ts'
+import { fastestRecover } from '@gatewright/signature-verifier'
 import type { ChainReader } from '../chain/reader.ts'
+import { rpcClients } from '../chain/rpc-clients.ts'
 import { viemReader } from '../chain/viem-reader.ts'
 import type { Config } from '../config/config.ts'
+import { createApp } from '../http/app.ts'
+import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
+import { aliasTable } from '../product/aliases.ts'
+import { openStores, type OpenStores } from '../storage/open.ts'
+import { appServices } from './app-services.ts'
+import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
-import { offerDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
 import { operations } from './operations.ts'
-import { aliasTable } from '../product/aliases.ts'
-import { firstPartnerKey } from './sandbox.ts'
-import { createApp } from '../http/app.ts'
-import type { Observe } from '@gatewright/http'
-import { rpcClients } from '../chain/rpc-clients.ts'
-import { appServices } from './app-services.ts'
-import { openStores, type OpenStores } from '../storage/open.ts'
 import * as token from './registrations.ts'
+import { firstPartnerKey } from './sandbox.ts'
 
 /** A host that listens. */
 export interface RunningHost {
@@ -66,12 +66,12 @@ const FIRST_ROUNDS_MS = 2000
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
   knownOptions('startHost', options, OPTIONS)
   const stores = await openStores(config)
-  const container = await hostContainer(config, stores, options.clock)
+  const container = await createHostContainer(config, stores, options.clock)
   const guard = container.get(token.GUARD)
   let running: RunningChores | undefined
   try {
     await guard.start()
-    await offerDepositAddresses(stores.backend.sql, config.payinReceivers)
+    await syncDepositAddresses(stores.backend.sql, config.payinReceivers)
     const chores = maintenance(container, options.report)
     running = startChores(chores, options.report)
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
@@ -79,7 +79,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       ...{ storage: stores.backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
     let draining = false
-    const app = appOf(container, observing(options.observe, aliasUsage), () => draining)
+    const app = createHostApp(container, recordAliasUsage(options.observe, aliasUsage), () => draining)
     const server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
       app.koa.callback(),
@@ -95,7 +95,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
         draining = true
         app.drain()
         await sleep(config.drainSeconds * 1000)
-        await closed(server)
+        await closeServer(server)
         await container.get(token.IDEMPOTENCY).drained()
         await running?.stop()
         await container.get(token.ISSUER).flush()
@@ -113,7 +113,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
 }
 
 /** Everything the host is made of, over its configuration and stores. */
-async function hostContainer(
+async function createHostContainer(
   config: Config,
   stores: OpenStores,
   clock: Clock | undefined,
@@ -145,7 +145,7 @@ async function sandboxPartnerKey(container: Container): Promise<string | undefin
   )
 }
 
-function appOf(
+function createHostApp(
   container: Container,
   observe: Observe,
   draining: () => boolean,
@@ -161,7 +161,7 @@ function appOf(
 }
 
 /** Notes under which key old names were used, besides passing each decision on. */
-function observing(observe: Observe, aliasUsage: UsageLog): Observe {
+function recordAliasUsage(observe: Observe, aliasUsage: UsageLog): Observe {
   return decision => {
     aliasUsage.record(decision.keyId, decision.aliases)
     observe(decision)
@@ -178,7 +178,7 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
 }
 
 /** Closes the listener and idle connections, and waits for requests that run. */
-async function closed(server: Server): Promise<void> {
+async function closeServer(server: Server): Promise<void> {
   const ended = new Promise(resolve => server.close(resolve))
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)

@@ -1,11 +1,11 @@
-import type { Chore } from './chores.ts'
 import type { ChainReader } from '../chain/reader.ts'
-import type { Container } from './container.ts'
-import { addressLevels } from '../modules/subscriptions/onchain/address-supply.ts'
-import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
+import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
 import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
 import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
+import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
+import type { Chore } from './chores.ts'
+import type { Container } from './container.ts'
 import * as token from './registrations.ts'
 
 const MINUTE_MS = 60_000
@@ -30,12 +30,12 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   const expire = payinExpiry({
     ...{ db: sql, dialect, clock },
     payins: container.get(token.PAYINS),
-    endings: container.get(token.ENDINGS),
+    settlement: container.get(token.SETTLEMENT),
   })
   const readers = [...container.get(token.READERS).values()]
   const watchers = readers.map(reader => watcher(container, reader, report))
   const audits = readers.map(reader => audit(container, reader))
-  const measure = addressLevels(
+  const measure = addressSupply(
     ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
   )
   const collect = [
@@ -86,7 +86,7 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
       db: container.get(token.BACKEND).sql,
       clock: container.get(token.CLOCK),
       payins: container.get(token.PAYINS),
-      endings: container.get(token.ENDINGS),
+      settlement: container.get(token.SETTLEMENT),
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
       ...{ reader, report },
       // Long enough that the host which reads goes on reading, short enough that another soon takes over.

@@ -15,7 +15,7 @@ export async function firstPartnerKey(
   issuer: Issuer,
   clock: Clock,
 ): Promise<string | undefined> {
-  if (await partners.any()) return undefined
+  if (await partners.hasAny()) return undefined
   const created = await issuer.createKey({
     surface: 'partner',
     accountId: SANDBOX_PARTNER,

@@ -1,15 +1,15 @@
 import type { PayinReceiver } from '../chain/receivers.ts'
-import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
 import type { ChainUrl } from '../chain/rpc-clients.ts'
+import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
 import { unsafeForLive } from './live.ts'
-import type { RateLimits } from './rate-limits.ts'
 import type { NamedSecret } from './parsers.ts'
+import type { RateLimits } from './rate-limits.ts'
 import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
 
 /** Where Redis is: one server, or a cluster by some of its nodes. */
 export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
 
-/** Everything the environment decides. Read once, here only. `variables.ts` says what each variable means. */
+/** Everything the environment decides. Parser once, here only. `variables.ts` says what each variable means. */
 export interface Config {
   readonly host: string
   readonly port: number

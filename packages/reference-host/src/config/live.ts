@@ -26,7 +26,7 @@ export function unsafeForLive(
       'SERVICE_NAME must be a name of your own: a wallet proof for one host is good on every other of that name',
     )
   }
-  return [...problems, ...widelyTrusted(values), ...openNodes(values)]
+  return [...problems, ...widelyTrusted(values), ...unencryptedNodes(values)]
 }
 
 /** Leading bits of the widest block that may be trusted: the widest private ones (RFC 1918, RFC 4193) have as many. */
@@ -47,8 +47,11 @@ function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[]
 }
 
 /** Names chains only: a node's URL often holds a key. */
-function openNodes({ RPC_URLS: nodes = [], RPC_PRIVATE_NETWORK: declared }: Partial<Values>): string[] {
-  const open = nodes.filter(({ url }) => !declared && isOpen(new URL(url)))
+function unencryptedNodes({
+  RPC_URLS: nodes = [],
+  RPC_PRIVATE_NETWORK: declared,
+}: Partial<Values>): string[] {
+  const open = nodes.filter(({ url }) => !declared && isUnencrypted(new URL(url)))
   return open.map(
     ({ chainId }) =>
       `RPC_URLS must use https for chain ${chainId}: whoever is on the way to its node could forge payments; ` +
@@ -57,6 +60,6 @@ function openNodes({ RPC_URLS: nodes = [], RPC_PRIVATE_NETWORK: declared }: Part
 }
 
 /** Whether somebody else can be on the way to this URL. `localhost` is loopback by RFC 6761. */
-function isOpen({ protocol, hostname }: URL): boolean {
+function isUnencrypted({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 }

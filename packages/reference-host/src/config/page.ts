@@ -4,7 +4,7 @@ import { UNSUPPORTED, variables } from './variables.ts'
 /** The text of `docs/configuration.md`, made from the table of variables. */
 export function configurationPage(): string {
   const rows = Object.entries(variables).map(
-    ([name, { shown, meaning }]) => `| \`${name}\` | ${shown} | ${meaning} |`,
+    ([name, { defaultText, meaning }]) => `| \`${name}\` | ${defaultText} | ${meaning} |`,
   )
   return `# Configuration
 

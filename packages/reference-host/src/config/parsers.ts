@@ -1,15 +1,15 @@
 import { trustedProxies } from '@gatewright/http'
 
 /** What a reader makes of a variable's text: a value, or what the text must be instead (after the variable's name). */
-export type Read<T> = (text: string) => { readonly value: T } | { readonly expected: string }
+export type Parser<T> = (text: string) => { readonly value: T } | { readonly expected: string }
 
 const expected = (text: string): { readonly expected: string } => ({ expected: text })
 
 /** Any text. */
-export const anyText: Read<string> = value => ({ value })
+export const anyText: Parser<string> = value => ({ value })
 
 /** An address, or a CIDR block. */
-export const proxy: Read<string> = text => {
+export const proxy: Parser<string> = text => {
   try {
     trustedProxies([text])
     return { value: text }
@@ -19,7 +19,7 @@ export const proxy: Read<string> = text => {
 }
 
 /** A whole number, in decimal digits. */
-export function wholeNumber(least: number, most: number): Read<number> {
+export function wholeNumber(least: number, most: number): Parser<number> {
   return text =>
     /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most
       ? { value: Number(text) }
@@ -27,14 +27,14 @@ export function wholeNumber(least: number, most: number): Read<number> {
 }
 
 /** One line that wallets can show: 1 to 64 characters. */
-export const serviceName: Read<string> = text =>
+export const serviceName: Parser<string> = text =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
   text.trim() === text && text.length <= 64 && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
     ? { value: text }
     : expected('must be one line of 1 to 64 characters without surrounding spaces')
 
 /** An origin without a path. */
-export const origin: Read<string> = text => {
+export const origin: Parser<string> = text => {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash
     ? { value: url.origin }
@@ -42,7 +42,7 @@ export const origin: Read<string> = text => {
 }
 
 /** One of a list of words. */
-export function oneOf<const W extends string>(...words: readonly W[]): Read<W> {
+export function oneOf<const W extends string>(...words: readonly W[]): Parser<W> {
   return text => {
     const word = words.find(each => each === text)
     return word === undefined ? expected(`must be one of ${words.join(', ')}`) : { value: word }
@@ -50,11 +50,11 @@ export function oneOf<const W extends string>(...words: readonly W[]): Read<W> {
 }
 
 /** `on` or `off`. */
-export const onOff: Read<boolean> = text =>
+export const onOff: Parser<boolean> = text =>
   text === 'on' || text === 'off' ? { value: text === 'on' } : expected('must be on or off')
 
 /** A URL of one of some schemes. */
-export function urlOf(...schemes: readonly string[]): Read<string> {
+export function urlOf(...schemes: readonly string[]): Parser<string> {
   return text =>
     URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1))
       ? { value: text }
@@ -62,7 +62,7 @@ export function urlOf(...schemes: readonly string[]): Read<string> {
 }
 
 /** Entries joined by commas, each read alone. */
-export function listOf<T>(read: Read<T>): Read<readonly T[]> {
+export function listOf<T>(read: Parser<T>): Parser<readonly T[]> {
   return text => {
     const values: T[] = []
     for (const entry of text.split(',')) {
@@ -75,7 +75,7 @@ export function listOf<T>(read: Read<T>): Read<readonly T[]> {
 }
 
 /** `chain id=URL`. */
-export const chainUrl: Read<{ readonly chainId: number; readonly url: string }> = text => {
+export const chainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {
   const [, chainId, url = ''] = /^([1-9]\d{0,15})=(https?:\/\/.+)$/.exec(text) ?? []
   return chainId !== undefined && URL.canParse(url)
     ? { value: { chainId: Number(chainId), url } }
@@ -89,7 +89,7 @@ export interface NamedSecret {
 }
 
 /** `id:secret` pairs, newest first. The text is never shown again, not even in a problem. */
-export const namedSecrets: Read<readonly NamedSecret[]> = text => {
+export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
   const named = matches.flatMap(match =>
     match ? [{ id: match[1] as string, secret: match[2] as string }] : [],
@@ -103,7 +103,7 @@ export const namedSecrets: Read<readonly NamedSecret[]> = text => {
 }
 
 /** 32 bytes as hex or base64. */
-export const bytes32: Read<Uint8Array> = text => {
+export const bytes32: Parser<Uint8Array> = text => {
   const bytes = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
   return bytes.length === 32 ? { value: bytes } : expected('must be 32 bytes, as 64 hex digits or base64')
 }

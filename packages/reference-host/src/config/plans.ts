@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import * as Type from 'typebox/type'
 import type { Plan } from '../product/plans.ts'
+import { compileSchema } from '../schemas/check.ts'
 import { idText, nameText } from '../schemas/names.ts'
-import { checkOf } from '../schemas/check.ts'
-import type { Read } from './parsers.ts'
+import type { Parser } from './parsers.ts'
 
 const strict = { additionalProperties: false }
-const check = checkOf(
+const check = compileSchema(
   Type.Object(
     {
       plans: Type.Array(
@@ -26,7 +26,7 @@ const check = checkOf(
 )
 
 /** The path of a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }] }`. */
-export const plansFile: Read<readonly Plan[]> = path => {
+export const plansFile: Parser<readonly Plan[]> = path => {
   const example = '{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}'
   let parsed: unknown
   try {

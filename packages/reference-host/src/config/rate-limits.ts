@@ -1,4 +1,4 @@
-import type { Read } from './parsers.ts'
+import type { Parser } from './parsers.ts'
 
 /** Limits of contract section 11 and of decision 0033, per minute. */
 export const DEFAULT_LIMITS = {
@@ -14,7 +14,7 @@ export const DEFAULT_LIMITS = {
 export type RateLimits = 'off' | Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>
 
 /** `off`, or a JSON object over the defaults. */
-export const rateLimits: Read<RateLimits> = text => {
+export const rateLimits: Parser<RateLimits> = text => {
   if (text === 'off') return { value: 'off' }
   const names = Object.keys(DEFAULT_LIMITS)
   let given: unknown

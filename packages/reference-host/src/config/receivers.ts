@@ -1,7 +1,7 @@
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { readXpub } from '../chain/xpub.ts'
-import type { Read } from './parsers.ts'
+import type { Parser } from './parsers.ts'
 
 /** What is wrong with a value, to be read after its name. */
 type Problem = string | undefined
@@ -25,7 +25,7 @@ const FIELDS: Readonly<Record<keyof PayinReceiver, (value: unknown) => Problem>>
 const DEFAULTS = { depositAddresses: [], confirmations: 12 }
 
 /** A JSON array of receivers. Its problems name the entry and the field: `[0].token must be ...`. */
-export const payinReceivers: Read<readonly PayinReceiver[]> = text => {
+export const payinReceivers: Parser<readonly PayinReceiver[]> = text => {
   let given: unknown
   try {
     given = JSON.parse(text)

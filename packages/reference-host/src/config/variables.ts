@@ -1,8 +1,5 @@
-import type { Plan } from '../product/plans.ts'
-import { plansFile } from './plans.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
-import { payinReceivers } from './receivers.ts'
-import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
+import type { Plan } from '../product/plans.ts'
 import {
   anyText,
   bytes32,
@@ -17,25 +14,28 @@ import {
   urlOf,
   wholeNumber,
   type NamedSecret,
-  type Read,
+  type Parser,
 } from './parsers.ts'
+import { plansFile } from './plans.ts'
+import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
+import { payinReceivers } from './receivers.ts'
 
 /** One environment variable. */
 export interface Variable<T> {
-  readonly read: Read<T>
+  readonly read: Parser<T>
   readonly fallback: T
   /** The default as documents show it. */
-  readonly shown: string
+  readonly defaultText: string
   readonly meaning: string
 }
 
-function variable<T>(read: Read<T>, fallback: T, shown: string, meaning: string): Variable<T> {
-  return { read, fallback, shown, meaning }
+function variable<T>(read: Parser<T>, fallback: T, defaultText: string, meaning: string): Variable<T> {
+  return { read, fallback, defaultText, meaning }
 }
 
 /** A variable whose absence is an answer too. */
-function optional<T>(read: Read<T>, shown: string, meaning: string): Variable<T | undefined> {
-  return { read, fallback: undefined, shown, meaning }
+function optional<T>(read: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
+  return { read, fallback: undefined, defaultText, meaning }
 }
 
 const redisUrl = urlOf('redis', 'rediss')

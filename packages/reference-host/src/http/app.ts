@@ -7,7 +7,7 @@ import { mount, type MountServices } from './mount.ts'
 import type { Operation } from './operation.ts'
 
 /** The host's application. */
-export interface App {
+interface App {
   readonly koa: Koa
   /** From now on every answer ends its connection. */
   drain(): void
@@ -32,12 +32,12 @@ export function createApp(table: readonly Operation[], services: MountServices):
   })
   app.use(bind.aliases)
   app.use(router.routes() as unknown as Middleware)
-  app.use(ctx => bind.otherwise(ctx, ({ path, method }) => unserved(router, path, method)))
+  app.use(ctx => bind.otherwise(ctx, ({ path, method }) => noSuchRoute(router, path, method)))
   return { koa: app, drain }
 }
 
 /** What a request comes to where no operation has its path and method: 404, or 405 with `Allow`. */
-function unserved(router: Router, path: string, method: string): Outcome {
+function noSuchRoute(router: Router, path: string, method: string): Outcome {
   const { path: layers } = router.match(path, method)
   const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()
   if (methods.length === 0) return { kind: 'denial', denial: deny('not_found', 'no operation has this path') }

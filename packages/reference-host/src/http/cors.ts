@@ -1,6 +1,6 @@
 import { exposedHeaders, type Answer, type HeaderField } from '@gatewright/http'
 
-/** What a page may send. The partner key is missing on purpose: it never belongs into a browser. */
+/** What a page may send. The partner key is missingHeaders on purpose: it never belongs into a browser. */
 const ACCEPTED = [
   ...['authorization', 'content-type', 'idempotency-key', 'x-user-key', 'x-consumer-key'],
   ...['x-open-responses', 'x-open-responses-call-id', 'traceparent'],

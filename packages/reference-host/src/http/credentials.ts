@@ -2,9 +2,9 @@ import type { CallerIds, CredentialPart, GuardedRule, RequestFacts } from '@gate
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import type { Access, Guard, GuardFacts } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
-import type { EntryLimits } from './limits.ts'
 import { deny } from './codes.ts'
 import { keySession, type KeySession } from './key-session.ts'
+import type { EntryLimits } from './limits.ts'
 
 /** What proving a credential needs. */
 export interface CredentialServices {
@@ -35,42 +35,42 @@ export const httpsRequired = deny('https_required', 'this API is served over HTT
 /** Makes the credentials: only the one that an operation names is looked at, and none that came in the clear. */
 export function hostCredentials(services: CredentialServices): HostCredentials {
   const { guard, requireHttps, directUserKey } = services
-  const overHttps =
+  const onlyOverHttps =
     <T>(check: CredentialPart<T>['check']): CredentialPart<T>['check'] =>
     async (facts, rule) =>
       requireHttps && !facts.secure ? httpsRequired : check(facts, rule)
-  const bySession: CredentialPart<Access>['check'] = async (facts, rule) =>
+  const checkSession: CredentialPart<Access>['check'] = async (facts, rule) =>
     directUserKey && rule.surface === 'user'
-      ? orDirectKey(services, facts, rule)
+      ? checkSessionOrUserKey(services, facts, rule)
       : guard.check(guardFacts(facts), rule)
-  const user = byKey(services, 'user')
-  const partner = byKey(services, 'partner')
-  const ofSession: Pick<CredentialPart<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
+  const user = keyCredential(services, 'user')
+  const partner = keyCredential(services, 'partner')
+  const sessionParts: Pick<CredentialPart<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,
     idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
   }
   return {
-    session: { ...ofSession, check: overHttps(bySession) },
+    session: { ...sessionParts, check: onlyOverHttps(checkSession) },
     'session-alone': {
-      ...ofSession,
-      check: overHttps((facts, rule) => guard.check(guardFacts(facts), rule)),
+      ...sessionParts,
+      check: onlyOverHttps((facts, rule) => guard.check(guardFacts(facts), rule)),
     },
-    'user-key': { ...user, check: overHttps(user.check) },
-    'partner-key': { ...partner, check: overHttps(validatedOnly(partner.check, services)) },
+    'user-key': { ...user, check: onlyOverHttps(user.check) },
+    'partner-key': { ...partner, check: onlyOverHttps(onlyValidated(partner.check, services)) },
   }
 }
 
 /** A key in the field of its surface. */
-function byKey(services: CredentialServices, side: Surface): CredentialPart<ApiKey> {
+function keyCredential(services: CredentialServices, surface: Surface): CredentialPart<ApiKey> {
   const { keyGuard } = services
-  const field = `x-${side}-key`
+  const field = `x-${surface}-key`
   const rules = new Map<string, GuardedRule>()
   // A key needs no scope to be exchanged or rotated (contract section 4).
   const ruleOf = ({ operation }: GuardedRule): GuardedRule => {
     const known = rules.get(operation)
     if (known) return known
-    const rule = { operation, surface: side, allOf: [] }
+    const rule = { operation, surface, allOf: [] }
     rules.set(operation, rule)
     return rule
   }
@@ -78,8 +78,8 @@ function byKey(services: CredentialServices, side: Surface): CredentialPart<ApiK
     present: ({ header }) => header(field) !== undefined,
     prepare: rule => keyGuard.prepare(ruleOf(rule)),
     async check(facts, rule) {
-      const used = await usedKey(services, facts, facts.header(field), {
-        side,
+      const used = await authorizeKeyUse(services, facts, facts.header(field), {
+        surface,
         by: keyGuard,
         rule: ruleOf(rule),
       })
@@ -93,43 +93,36 @@ function byKey(services: CredentialServices, side: Surface): CredentialPart<ApiK
  * Authenticates a key; one that does not prove itself is charged to the client's address. Keys that are not known, of
  * an address that failed too often, are read few at a time, and only what overflows their queue gets 429.
  */
-async function provenKey(
+async function authenticateKey(
   { issuer, limits }: CredentialServices,
   { address }: RequestFacts,
   text: string | undefined,
-  side: Surface,
+  surface: Surface,
 ): Promise<Verdict<ApiKey>> {
   const { admit, charge } = limits.failedKeys
-  const key = await issuer.authenticateKey(text, side, read => admit(address, read))
+  const key = await issuer.authenticateKey(text, surface, read => admit(address, read))
   if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
   return key
-}
-
-/** How a presented key is judged. */
-interface KeyRule {
-  readonly side: Surface
-  readonly by: Guard
-  readonly rule: GuardedRule
 }
 
 /**
  * The one way in for an API key, whatever it is used for: it proves itself, then a guard asks its whole policy chain
  * and counts the use. Denials: those of `authenticateKey` and of `Guard.authorize`.
  */
-async function usedKey(
+async function authorizeKeyUse(
   services: CredentialServices,
   facts: RequestFacts,
   text: string | undefined,
-  { side, by, rule }: KeyRule,
+  { surface, by, rule }: { readonly surface: Surface; readonly by: Guard; readonly rule: GuardedRule },
 ): Promise<Verdict<Access & { readonly session: KeySession }>> {
-  const key = await provenKey(services, facts, text, side)
+  const key = await authenticateKey(services, facts, text, surface)
   if (!key.ok) return key
   const session = keySession(key.value)
   const access = await by.authorize(session, guardFacts(facts), rule)
   return access.ok ? allow({ ...access.value, session }) : access
 }
 
-function validatedOnly(
+function onlyValidated(
   check: CredentialPart<ApiKey>['check'],
   { validated }: CredentialServices,
 ): CredentialPart<ApiKey>['check'] {
@@ -149,7 +142,7 @@ const guardFacts = (facts: RequestFacts): GuardFacts => ({
  * `DIRECT_USER_KEY`: a user key in `X-User-Key`, or as the bearer, stands in for a session with all its rights. The guard
  * decides as if it had been exchanged a moment ago; both spellings at once and different are refused.
  */
-async function orDirectKey(
+async function checkSessionOrUserKey(
   services: CredentialServices,
   facts: RequestFacts,
   rule: GuardedRule,
@@ -163,5 +156,5 @@ async function orDirectKey(
       field: 'x-user-key',
     })
   }
-  return usedKey(services, facts, named ?? bearer, { side: 'user', by: guard, rule })
+  return authorizeKeyUse(services, facts, named ?? bearer, { surface: 'user', by: guard, rule })
 }

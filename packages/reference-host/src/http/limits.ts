@@ -26,8 +26,9 @@ interface LimitedBackend {
   readonly limiter?: LimiterStore
 }
 
-const free = async (): Promise<Verdict<readonly HeaderField[]>> => allow([])
-const shared = ({ limiter }: LimitedBackend): { store?: LimiterStore } => (limiter ? { store: limiter } : {})
+const unlimited = async (): Promise<Verdict<readonly HeaderField[]>> => allow([])
+const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
+  limiter ? { store: limiter } : {}
 
 /** The limits of guarded requests (contract section 11), by the names that header fields show. */
 export function guardLimits(
@@ -37,7 +38,7 @@ export function guardLimits(
   if (rateLimits === 'off') return { limits: [], failedCredentials: 'off' }
   const { guardedPerKeyPerMinute, writesPerSessionPerMinute, failedCredentialsPerAddressPerMinute } =
     rateLimits
-  const window = { windowSeconds: 60, ...shared(backend) }
+  const window = { windowSeconds: 60, ...storeOption(backend) }
   return {
     limits: [
       { name: 'guardedPerKeyPerMinute', points: guardedPerKeyPerMinute, per: 'key', ...window },
@@ -46,32 +47,32 @@ export function guardLimits(
         ...{ classes: ['write'], ...window },
       },
     ],
-    failedCredentials: { points: failedCredentialsPerAddressPerMinute, ...shared(backend) },
+    failedCredentials: { points: failedCredentialsPerAddressPerMinute, ...storeOption(backend) },
   }
 }
 
 /**
  * The limit on uses of an API key where no session is asked for, in buckets of their own: an owner whose sessions have
- * used up `guardedPerKeyPerMinute` can still mint. While a shared store is down, each process counts for itself.
+ * used up `guardedPerKeyPerMinute` can still mint. While a storeOption store is down, each process counts for itself.
  */
 export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): readonly LimitOptions[] {
   if (rateLimits === 'off') return []
   const points = rateLimits.guardedPerKeyPerMinute
   const fallback = backend.limiter ? { localPoints: points } : {}
   const name = 'usesPerKeyPerMinute'
-  return [{ name, points, windowSeconds: 60, per: 'key', ...shared(backend), ...fallback }]
+  return [{ name, points, windowSeconds: 60, per: 'key', ...storeOption(backend), ...fallback }]
 }
 
-/** The limits before and beside sessions. While a shared store is down, each process counts for itself. */
+/** The limits before and beside sessions. While a storeOption store is down, each process counts for itself. */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
-    return { bootstrap: free, document: free, mint: free, failedKeys }
+    return { bootstrap: unlimited, document: unlimited, mint: unlimited, failedKeys }
   }
   const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
     const points = rateLimits[name]
     const fallback = at.limiter ? { localPoints: points } : {}
-    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...shared(at), ...fallback })
+    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...storeOption(at), ...fallback })
     return take
   }
   return {
@@ -82,7 +83,7 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
     // The guard counts failed tokens apart.
     failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
       points: rateLimits.failedCredentialsPerAddressPerMinute,
-      ...shared(backend),
+      ...storeOption(backend),
     }),
   }
 }

@@ -8,10 +8,10 @@ import {
   type Refusal,
 } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
+import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import { allScopes } from '../product/scopes.ts'
 import { bodySchema } from './body.ts'
@@ -23,15 +23,16 @@ import {
 } from './credentials.ts'
 import type {
   Call,
-  Callers,
+  CallerByCredential,
   Document,
   LedgerOperation,
   Operation,
   PlainOperation,
   Success,
+  WriteContext,
 } from './operation.ts'
 import { renderer, type RenderServices } from './render.ts'
-import { targetFault } from './request-target.ts'
+import { targetDenial } from './request-target.ts'
 
 /** What the host's gate is made of. */
 export interface MountServices extends CredentialServices, RenderServices {
@@ -44,16 +45,16 @@ export interface MountServices extends CredentialServices, RenderServices {
 }
 
 /** The operations of a table, each as a Koa middleware, on one gate. */
-export interface Mounted {
+interface Mounted {
   readonly koa: KoaGate
   readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
   /** See `OpenGate.drain`. */
   drain(): void
 }
 
-type HostGate = ReturnType<typeof hostGate>
+type HostGate = ReturnType<typeof createHostGate>
 
-function hostGate(table: readonly Operation[], services: MountServices) {
+function createHostGate(table: readonly Operation[], services: MountServices) {
   const { guard, aliases, idempotency, spendStorage, observe, trustProxy } = services
   return gate({
     ...{ aliases, guard, scopes: allScopes, credentials: hostCredentials(services) },
@@ -66,31 +67,41 @@ function hostGate(table: readonly Operation[], services: MountServices) {
 
 /** Mounts every row of the table as one route of a gate. */
 export function mount(table: readonly Operation[], services: MountServices): Mounted {
-  const api = hostGate(table, services)
+  const api = createHostGate(table, services)
   const koa = koaGate(api, { body: 'stream' })
-  const operations = table.map(operation => [operation, mounted(api, koa, operation, services)] as const)
+  const operations = table.map(
+    operation => [operation, createMiddleware(api, koa, operation, services)] as const,
+  )
   return { koa, operations, drain: () => api.drain() }
 }
 
-function mounted(api: HostGate, koa: KoaGate, operation: Operation, services: MountServices): KoaMiddleware {
+function createMiddleware(
+  api: HostGate,
+  koa: KoaGate,
+  operation: Operation,
+  services: MountServices,
+): KoaMiddleware {
   const options = {
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation.body) }),
-    admit: (entry: Entry<Callers[keyof Callers]>) => admit(operation, entry, services),
+    admit: (entry: Entry<CallerByCredential[keyof CallerByCredential]>) => admit(operation, entry, services),
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
-  if ('write' in operation) return koa.handle(written(api, operation, options))
+  if ('write' in operation) return koa.handle(transactionalRoute(api, operation, options))
   if (credential === 'none') {
     const route = api.open(id, options)
-    return koa.handle(route, call => handled(operation, call, undefined))
+    return koa.handle(route, call => handlePlain(operation, call, undefined))
   }
-  const route = api.guardedBy(NAMES[credential], rule, options)
-  return koa.handle(route, call => handled(operation, call, call.caller))
+  const route = api.guardedBy(GATE_CREDENTIALS[credential], rule, options)
+  return koa.handle(route, call => handlePlain(operation, call, call.caller))
 }
 
 /** The credentials of the gate behind each that an operation can name, in their order. */
-const NAMES: Readonly<
-  Record<Exclude<keyof Callers, 'none'>, readonly [keyof HostCredentials, ...(keyof HostCredentials)[]]>
+const GATE_CREDENTIALS: Readonly<
+  Record<
+    Exclude<keyof CallerByCredential, 'none'>,
+    readonly [keyof HostCredentials, ...(keyof HostCredentials)[]]
+  >
 > = {
   session: ['session'],
   'user-key': ['user-key'],
@@ -117,30 +128,30 @@ function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never
   return { facts, params, caller: caller as never, body: input.body as never }
 }
 
-async function handled(operation: PlainOperation, call: GateCall, caller: unknown): Promise<HandlerAnswer> {
-  return answerOf(await operation.handle(callOf(call, caller)))
+async function handlePlain(
+  operation: PlainOperation,
+  call: GateCall,
+  caller: unknown,
+): Promise<HandlerAnswer> {
+  return toHandlerAnswer(await operation.handle(callOf(call, caller)))
 }
 
 /** A financial write: its rows, its spend and its answer commit together. */
-function written(api: HostGate, operation: LedgerOperation, options: object) {
-  const ask = operation.ask?.bind(operation)
+function transactionalRoute(api: HostGate, operation: LedgerOperation, options: object) {
+  const prepare = operation.prepare?.bind(operation)
   return api.transactional(
     ruleOf(operation),
-    async (call, { tx, effectId, prepared, reserve, permits }) => {
-      const effect = { tx, effectId, asked: prepared, reserve, permits } as Parameters<
-        LedgerOperation['write']
-      >[1]
-      return answerOf(await operation.write(callOf(call, call.access), effect))
-    },
+    async (call, context) =>
+      toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext)),
     {
       ...options,
-      ...(ask ? { prepare: async call => allow(await ask(callOf(call, call.access))) } : {}),
+      ...(prepare ? { prepare: async call => allow(await prepare(callOf(call, call.access))) } : {}),
     },
   )
 }
 
 /** What is kept for a replay: the answer before it is put into the envelope. */
-function answerOf(verdict: Verdict<Success | Document>): HandlerAnswer {
+function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
   if (!verdict.ok) return verdict
   const { value } = verdict
   if (!('document' in value)) return { status: 200, body: value }
@@ -150,7 +161,7 @@ function answerOf(verdict: Verdict<Success | Document>): HandlerAnswer {
 /** The limits beside those of the guard, then path and query. */
 async function admit(
   operation: Operation,
-  { facts, params, caller }: Entry<Callers[keyof Callers]>,
+  { facts, params, caller }: Entry<CallerByCredential[keyof CallerByCredential]>,
   { limits, requireHttps }: MountServices,
 ): Promise<Verdict<readonly HeaderField[], Refusal>> {
   const { id, limit, surface } = operation
@@ -162,6 +173,6 @@ async function admit(
   else if (limit === 'mint' && caller)
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
   if (!limited.ok) return limited
-  const fault = targetFault(operation, params, facts.query)
+  const fault = targetDenial(operation, params, facts.query)
   return fault ? { ...fault, headers: limited.value } : limited
 }

@@ -2,13 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { Answer } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 
-/** Names the "model" of an answer: the service and the surface. */
-export interface OpenResponsesOptions {
-  readonly model: string
-  /** Unix seconds. */
-  readonly createdAt: number
-}
-
 /** Whether the caller wants the answer as an Open Responses object (contract section 7). */
 export function wantsOpenResponses(facts: RequestFacts): boolean {
   return ['1', 'true'].includes(facts.header('x-open-responses') ?? '')
@@ -19,7 +12,11 @@ export function wantsOpenResponses(facts: RequestFacts): boolean {
  * message with the summary, and the whole normal body as the output of a function call. Members about a language model have
  * the value that says "none".
  */
-export function openResponses(answer: Answer, facts: RequestFacts, options: OpenResponsesOptions): Answer {
+export function openResponses(
+  answer: Answer,
+  facts: RequestFacts,
+  options: { readonly model: string; readonly createdAt: number },
+): Answer {
   const body = answer.body as { error?: string; message?: string; summary?: string }
   const failed = answer.status >= 400
   const summary = (failed ? body.message : body.summary) ?? ''

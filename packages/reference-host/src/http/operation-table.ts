@@ -10,7 +10,7 @@ export function checkTable(table: readonly Operation[]): void {
   const routes = new Set<string>()
   for (const operation of table) {
     const { id } = operation
-    const problem = ruleProblem(operation)
+    const problem = declarationProblem(operation)
     if (problem !== undefined) throw new TypeError(`operation ${id} ${problem}`)
     if (ids.has(id)) throw new TypeError(`operation ${id} is listed twice`)
     ids.add(id)
@@ -22,14 +22,14 @@ export function checkTable(table: readonly Operation[]): void {
   }
 }
 
-function ruleProblem({ id, credential, scopes, limit, paths, body }: Operation): string | undefined {
+function declarationProblem({ id, credential, scopes, limit, paths, body }: Operation): string | undefined {
   if (!/^[a-z]+\.[a-zA-Z]+$/.test(id)) return 'must be named tag.verb'
   if (credential === undefined) return 'names no credential'
   if (paths.length === 0) return 'has no path'
-  const bySession = credential === 'session' || credential === 'user-key-or-session'
-  if (bySession && scopes === undefined) return 'names no scopes: an empty list says that none are needed'
+  const checkSession = credential === 'session' || credential === 'user-key-or-session'
+  if (checkSession && scopes === undefined) return 'names no scopes: an empty list says that none are needed'
   if (credential === 'none' && limit === undefined) return 'is open to anyone and has no limit'
-  const vague = body && vagueText(body)
+  const vague = body && unconstrainedText(body)
   if (vague !== undefined) return `takes any text as ${vague}: use nameText or idText, a pattern or a format`
   return undefined
 }
@@ -46,7 +46,7 @@ interface TextSchema {
 }
 
 /** The name of a text in a schema that does not say what it may hold: two texts could then be one to a store. */
-function vagueText(schema: TextSchema, name = 'body'): string | undefined {
+function unconstrainedText(schema: TextSchema, name = 'body'): string | undefined {
   const { type, pattern, format, properties, items, anyOf } = schema
   if (type === 'string' && pattern === undefined && format === undefined && schema.enum === undefined)
     return name
@@ -54,5 +54,5 @@ function vagueText(schema: TextSchema, name = 'body'): string | undefined {
     ...Object.entries(properties ?? {}),
     ...[...(items ? [items] : []), ...(anyOf ?? [])].map(each => [name, each] as [string, TextSchema]),
   ]
-  return below.map(([inner, each]) => vagueText(each, inner)).find(found => found !== undefined)
+  return below.map(([inner, each]) => unconstrainedText(each, inner)).find(found => found !== undefined)
 }

@@ -1,13 +1,13 @@
+import type { CanonicalFacts } from '@gatewright/http'
 import type { Session, Surface, Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Access, Amount, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox/type'
-import type { CanonicalFacts } from '@gatewright/http'
 import { isKeySession } from './key-session.ts'
 
 /** What a request must prove; only the credential named here is read. */
-export interface Callers {
+export interface CallerByCredential {
   readonly none: undefined
   readonly 'user-key': ApiKey
   readonly 'partner-key': ApiKey
@@ -15,12 +15,12 @@ export interface Callers {
   readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
 }
-export type Credential = keyof Callers
+type Credential = keyof CallerByCredential
 
 /** A request that has passed its operation's rule. */
 export interface Call<C extends Credential, B> {
   readonly facts: CanonicalFacts
-  readonly caller: Callers[C]
+  readonly caller: CallerByCredential[C]
   /** Path parameters by name, decoded. */
   readonly params: Readonly<Record<string, string>>
   /** The request body, checked against the operation's schema. Properties it does not name are kept. */
@@ -44,13 +44,13 @@ export interface Document {
 }
 
 /** What a ledger write works with, besides its call. */
-export interface Effect<A = unknown> {
+export interface WriteContext<A = unknown> {
   /** The one transaction of idempotency record and business rows. Nothing else may be used. */
   readonly tx: SqlQueries
   /** Stable id of the effect: the same on every retry of the same idempotency key. */
   readonly effectId: string
-  /** What `ask` brought. */
-  readonly asked: A
+  /** What `prepare` returned. */
+  readonly prepared: A
   /**
    * Holds an amount under every policy of the caller, in the same transaction. The amount is the server's own figure where
    * it has one. Only for an operation that `spends`, once, unless the effect was
@@ -72,7 +72,7 @@ export interface Example<S extends TObject = TObject, D extends TObject = TObjec
   readonly answer: Static<D>
 }
 
-interface Rule<C extends Credential, S extends TObject, D extends TObject> {
+interface OperationDeclaration<C extends Credential, S extends TObject, D extends TObject> {
   /** `tag.verb`: names the operation in policies, idempotency records, evidence and the API description. */
   readonly id: string
   /** One line for people. */
@@ -112,19 +112,19 @@ export interface PlainOperation<
   C extends Credential = Credential,
   S extends TObject = TObject,
   D extends TObject = TObject,
-> extends Rule<C, S, D> {
+> extends OperationDeclaration<C, S, D> {
   handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
 }
 
 /** A financial write: needs an idempotency key, and commits its rows and its answer together. */
 export interface LedgerOperation<S extends TObject = TObject, D extends TObject = TObject, A = unknown>
-  extends Rule<'session', S, D> {
+  extends OperationDeclaration<'session', S, D> {
   readonly credential: 'session'
   /** Whether it moves money of the caller, so that caps bind: `write` reserves the amount. */
   readonly spends: boolean
   /** Asks the outside world before the transaction opens, where no answer is stored yet. It must not change anything. */
-  ask?(call: Call<'session', Static<S>>): Promise<A>
-  write(call: Call<'session', Static<S>>, effect: Effect<A>): Promise<Verdict<Success>>
+  prepare?(call: Call<'session', Static<S>>): Promise<A>
+  write(call: Call<'session', Static<S>>, effect: WriteContext<A>): Promise<Verdict<Success>>
 }
 
 /** A row of the operation table, its own types checked and then forgotten. */

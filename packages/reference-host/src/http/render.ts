@@ -41,14 +41,14 @@ export function renderer(table: readonly Operation[], services: RenderServices):
     const shape = surface ? errorShape(surface) : shapeOfPath(facts.path)
     const plain =
       operation && isSuccess(operation, outcome)
-        ? enveloped(operation, outcome, aliases)
-        : bare(outcome, shape)
+        ? withEnvelope(operation, outcome, aliases)
+        : withoutEnvelope(outcome, shape)
     const wrap = surface !== undefined && surface !== 'public' && wantsOpenResponses(facts)
     const createdAt = Math.floor(clock.now() / 1000)
     const answer = wrap
       ? openResponses(plain, facts, { model: `${serviceName}.${surface}`, createdAt })
       : plain
-    return { ...answer, headers: [...answer.headers, ...missing(answer), ['X-Request-Id', requestId]] }
+    return { ...answer, headers: [...answer.headers, ...missingHeaders(answer), ['X-Request-Id', requestId]] }
   }
 }
 
@@ -57,7 +57,7 @@ function isSuccess({ document }: Operation, outcome: Outcome): outcome is Outcom
 }
 
 /** Puts what an operation came to into the envelope: fields at top level where clients read them, legacy twins. */
-function enveloped(
+function withEnvelope(
   { topLevel }: Operation,
   { answer }: Outcome & { kind: 'answer' },
   aliases: Aliases,
@@ -75,13 +75,13 @@ function enveloped(
   return { ...answer, body }
 }
 
-function bare(outcome: Outcome, shape: ErrorShape): Answer {
+function withoutEnvelope(outcome: Outcome, shape: ErrorShape): Answer {
   if (outcome.kind === 'answer') return outcome.answer
   return outcome.kind === 'denial' ? denialAnswer(outcome.denial, shape) : failureAnswer(outcome.error, shape)
 }
 
 /** The fields of every answer that this one does not set itself. */
-function missing({ headers }: Answer): readonly HeaderField[] {
+function missingHeaders({ headers }: Answer): readonly HeaderField[] {
   if (headers.length === 0) return commonHeaders
   const held = new Set(headers.map(([name]) => name.toLowerCase()))
   return commonHeaders.filter(([name]) => !held.has(name.toLowerCase()))

@@ -10,7 +10,7 @@ const ID = /^[!-~]{1,120}$/
  * spelled like the path parameter. `invalid_request`: a query parameter that the operation names is no name. U+FFFD is
  * refused there, because `URLSearchParams` puts it in the place of bytes that are not UTF-8.
  */
-export function targetFault(
+export function targetDenial(
   { query: known }: { readonly query?: TObject },
   params: Readonly<Record<string, string>>,
   query: URLSearchParams,

@@ -1,7 +1,7 @@
 /** An account that holds a user's money. Taking money out of it needs a cover: see `Transfer`. */
 export type UserAccount = `user:${string}`
 /** An account of the house, or what stands for the world outside. */
-export type OwnAccount = `house:${string}` | `outside:${string}`
+export type SystemAccount = `house:${string}` | `outside:${string}`
 
 /**
  * Names of ledger accounts. What is outside may go below zero: its balance is what has come in through it, negated.
@@ -17,7 +17,7 @@ export const ledgerAccounts = {
   /** What operators credited by hand. */
   operator: 'outside:operator',
   /** One token of one chain. */
-  chain: (chainId: number, token: string): OwnAccount => `outside:chain:${chainId}:${token}`,
+  chain: (chainId: number, token: string): SystemAccount => `outside:chain:${chainId}:${token}`,
 } as const
 
 /** Whether debits of an account need a cover: every account that is neither the house's nor outside. */

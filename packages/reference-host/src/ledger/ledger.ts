@@ -11,20 +11,26 @@ import {
   type SqlQueries,
 } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { holdsUserMoney, ledgerAccounts, mayOverdraw, type OwnAccount, type UserAccount } from './accounts.ts'
+import {
+  holdsUserMoney,
+  ledgerAccounts,
+  mayOverdraw,
+  type SystemAccount,
+  type UserAccount,
+} from './accounts.ts'
 
 /**
  * What allows a debit of a user's account: the hold that was reserved for it under the policies of whoever triggers it, or
  * the reason why no policy is asked.
  */
-export type Cover =
+type Cover =
   | SpendHold
   /** `own_money_back`: to another account of the same user. `operator_correction`: booked by hand. */
   | { readonly exempt: 'own_money_back' | 'operator_correction' }
 
 /** The account that money leaves, and for a user's account what covers the debit. */
 export type Debit =
-  | { readonly debit: OwnAccount; readonly cover?: undefined }
+  | { readonly debit: SystemAccount; readonly cover?: undefined }
   | { readonly debit: UserAccount; readonly cover: Cover }
 
 /** Money that moves: out of `debit`, into `credit`. */
@@ -42,7 +48,7 @@ export type Transfer = {
  * What became of a transfer. `repeated`: its id has moved this money before. `conflict`: its id stands for another transfer.
  * `insufficient`: the payer has too little. Nothing moves but with `done`.
  */
-export type Transferred = 'done' | 'repeated' | 'conflict' | 'insufficient'
+export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 
 /** What a check of the whole ledger found. */
 export interface LedgerReport {
@@ -64,7 +70,7 @@ export interface Ledger {
    * that account and at least that amount covers: a programming error, and the caller's transaction rolls back. Faults:
    * `ERR_STORE_*`.
    */
-  transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<Transferred>
+  transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<TransferResult>
   /** An account's balance in cents: what was credited less what was debited. 0 for one that never had money. */
   balance(db: SqlQueries, account: string): Promise<number>
   /**

@@ -1,13 +1,13 @@
+import type { CanonicalFacts } from '@gatewright/http'
 import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import { parsePolicy } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { partnerScopes, userScopes } from '../product/scopes.ts'
 import { deny } from '../http/codes.ts'
-import type { CanonicalFacts } from '@gatewright/http'
-import { idText } from '../schemas/names.ts'
+import { partnerScopes, userScopes } from '../product/scopes.ts'
 import { grantedScopes, ignoredScopes, instant, text } from '../schemas/fields.ts'
+import { idText } from '../schemas/names.ts'
 
 /** Lifetime of a session in seconds; the issuer's default is 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({
@@ -15,7 +15,7 @@ export const ttlSeconds: Type.TInteger = Type.Integer({
   description: 'How long the session works. Default: 900',
 })
 
-/** Scopes of a request. Which of them there are is for `grantable` to say. */
+/** Scopes of a request. Which of them there are is for `parseRequestedScopes` to say. */
 export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
   description: 'Names of scopes. Retired ones are ignored',
 })
@@ -24,7 +24,7 @@ export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
  * Reads requested scopes: old names are translated, retired ones put aside, an unknown one is `invalid_request` naming it. Nothing
  * requested means the whole catalogue of the surface.
  */
-export function grantable(
+export function parseRequestedScopes(
   surface: Surface,
   requested: readonly string[] | undefined,
   field: string,
@@ -44,15 +44,15 @@ export function grantable(
 }
 
 /** Checks a policy object at write time; none given gives nothing to store. */
-export function checkedPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
+export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
   if (parsed.ok) return allow({ policy })
   return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
 }
 
-/** The shape of `keyFields` with its legacy twins. */
-export const keyShape = {
+/** The shape of `newKeyData` with its legacy twins. */
+export const newKeyFields = {
   userApiKey: text('The key: a secret that is shown this once'),
   userKeyId: text('Names the key in this API'),
   consumerApiKey: Type.String({ deprecated: true, description: 'The old name of `userApiKey`' }),
@@ -60,8 +60,8 @@ export const keyShape = {
   keyPrefix: text('How the key begins: for people to tell keys apart'),
 } as const
 
-/** The shape of `sessionFields`, with the retired scopes that were asked for in vain. */
-export const sessionShape = {
+/** The shape of `newSessionData`, with the retired scopes that were asked for in vain. */
+export const newSessionFields = {
   sessionToken: text('The bearer token: a secret'),
   sessionId: text('Names the session in this API'),
   expiresAt: instant('When the token stops working'),
@@ -70,12 +70,12 @@ export const sessionShape = {
 } as const
 
 /** A new key as answers show it. The only place where its text leaves the host. */
-export function keyFields({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
+export function newKeyData({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
   return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
 }
 
 /** A new session as answers show it. */
-export function sessionFields({
+export function newSessionData({
   token,
   session,
 }: {

@@ -3,7 +3,7 @@ import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../http/codes.ts'
 
 /** Which page is asked for: up to `limit` items behind position `after`. */
-export interface Paging {
+interface Paging {
   readonly after: number
   readonly limit: number
 }

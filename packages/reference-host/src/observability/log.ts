@@ -1,6 +1,6 @@
+import type { Decision } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
-import type { Decision } from '@gatewright/http'
 
 /**
  * Structured logs on stderr: one JSON line a request at `info`, faults at `error`. A decision holds no credential by

@@ -1,5 +1,5 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Decision } from '@gatewright/http'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded, and no secret. */
 export interface Metrics {

@@ -1,7 +1,6 @@
 import { listAliases, type Alias, type AliasKind, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { TObject } from 'typebox/type'
-
-type Json = Readonly<Record<string, unknown>>
+import type { Json } from './components.ts'
 
 function served(aliases: AliasTable, kind: AliasKind): readonly Alias[] {
   return listAliases(aliases).filter(alias => alias.kind === kind && alias.mode !== 'gone')

@@ -2,7 +2,7 @@
 export type Json = Readonly<Record<string, unknown>>
 
 /** The sections of `components` that are filled while operations are described. */
-export type Section = 'schemas' | 'responses' | 'requestBodies' | 'headers' | 'parameters' | 'examples'
+type Section = 'schemas' | 'responses' | 'requestBodies' | 'headers' | 'parameters' | 'examples'
 
 /** Collects what several places of a description share. */
 export interface Components {
@@ -36,9 +36,10 @@ export function createComponents(): Components {
 
   const describe = (value: object): Json => {
     const { title, ...rest } = value as { readonly title?: unknown }
-    const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, lifted(each)]))
+    const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, replaceTitled(each)]))
     // A property may be called "title" too: its value is a schema.
-    if (typeof title !== 'string') return title === undefined ? inner : { ...inner, title: lifted(title) }
+    if (typeof title !== 'string')
+      return title === undefined ? inner : { ...inner, title: replaceTitled(title) }
     if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
       throw new TypeError(`schema title "${title}" must be a name such as "ApiKey"`)
     const held = section('schemas').get(title)
@@ -49,8 +50,8 @@ export function createComponents(): Components {
     return { $ref: `#/components/schemas/${title}` }
   }
 
-  const lifted = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(lifted)
+  const replaceTitled = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(replaceTitled)
     return typeof value === 'object' && value !== null ? schema(value) : value
   }
 

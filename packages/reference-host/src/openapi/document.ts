@@ -1,9 +1,9 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Operation } from '../http/operation.ts'
 import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
-import { answers } from './responses.ts'
 import { fieldsOf, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
+import { responsesOf } from './responses.ts'
 
 /** What the API description says about the host as a whole. */
 export interface DescribedHost {
@@ -75,7 +75,7 @@ function describe(
     parameters: parameters(operation, components),
     security: schemes.map(name => ({ [name]: [] })),
     ...requestBody(operation, host, components),
-    responses: answers(operation, components),
+    responses: responsesOf(operation, components),
   }
 }
 

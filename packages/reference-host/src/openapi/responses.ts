@@ -2,10 +2,10 @@ import type { TObject } from 'typebox/type'
 import type { Operation } from '../http/operation.ts'
 import { headersOf } from './common-components.ts'
 import type { Components, Json } from './components.ts'
-import { ErrorShape, OpenResponseShape, PartnerErrorShape, SuccessShape } from './schemas.ts'
+import { ErrorSchema, OpenResponseSchema, PartnerErrorSchema, SuccessSchema } from './schemas.ts'
 
 /** What a status means, and the name of its component. */
-const REFUSALS: Readonly<Record<number, readonly [name: string, meaning: string]>> = {
+const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>> = {
   400: ['InvalidRequest', 'Invalid payload or parameters'],
   401: ['Unauthorized', 'Missing or invalid credential, or expired session'],
   403: ['Forbidden', 'Scope missing, or blocked by policy'],
@@ -19,9 +19,9 @@ const REFUSALS: Readonly<Record<number, readonly [name: string, meaning: string]
 }
 
 /** Every answer that an operation documents, by status. The refusals follow from its rule. */
-export function answers(operation: Operation, components: Components): Json {
+export function responsesOf(operation: Operation, components: Components): Json {
   const success = components.shared('responses', operation.id.replace('.', '_'), () =>
-    successOf(operation, 'Success', components),
+    successResponse(operation, 'Success', components),
   )
   const others = (operation.documentStatuses ?? []).map(status => [
     status,
@@ -30,7 +30,7 @@ export function answers(operation: Operation, components: Components): Json {
           description: 'The client has this document (`If-None-Match`)',
           headers: headersOf(components, 'RequestId'),
         }
-      : successOf(operation, REFUSALS[status]?.[1] ?? '', components),
+      : successResponse(operation, DENIALS[status]?.[1] ?? '', components),
   ])
   const refused = refusals(operation).map(status => [status, refusal(operation, status, components)])
   return { 200: success, ...Object.fromEntries([...others, ...refused]) }
@@ -57,7 +57,7 @@ function refusals(operation: Operation): readonly number[] {
 
 /** A refusal, shared by all operations whose errors have the same shape. */
 function refusal({ surface }: Operation, status: number, components: Components): Json {
-  const [name, description] = REFUSALS[status] as readonly [string, string]
+  const [name, description] = DENIALS[status] as readonly [string, string]
   const prefix = { public: 'Document', user: '', partner: 'Partner' }[surface]
   const headers = headersOf(
     components,
@@ -65,14 +65,14 @@ function refusal({ surface }: Operation, status: number, components: Components)
     ...(status === 401 ? (['Challenge'] as const) : []),
     ...(status === 429 || status === 503 ? (['RetryAfter'] as const) : []),
   )
-  const plain = components.schema(surface === 'partner' ? PartnerErrorShape : ErrorShape)
+  const plain = components.schema(surface === 'partner' ? PartnerErrorSchema : ErrorSchema)
   const schema = surface === 'public' ? plain : orOpenResponse(plain, components)
   return components.shared('responses', prefix + name, () => ({
     ...{ description, headers, content: { 'application/json': { schema } } },
   }))
 }
 
-function successOf(operation: Operation, description: string, components: Components): Json {
+function successResponse(operation: Operation, description: string, components: Components): Json {
   const { mediaType = 'application/json', document } = operation
   const idempotent = 'write' in operation ? (['IdempotencyExpires', 'IdempotencyReplayed'] as const) : []
   const headers = headersOf(components, 'RequestId', ...idempotent)
@@ -89,7 +89,7 @@ function successOf(operation: Operation, description: string, components: Compon
 
 /** Every operation of a surface answers in either form, as the request asks. */
 function orOpenResponse(plain: Json, components: Components): Json {
-  return { oneOf: [plain, components.schema(OpenResponseShape)] }
+  return { oneOf: [plain, components.schema(OpenResponseSchema)] }
 }
 
 /** The example of a success, in its envelope where there is one. */
@@ -112,7 +112,7 @@ function envelope(
   const data = components.schema(answer)
   return {
     allOf: [
-      components.schema(SuccessShape),
+      components.schema(SuccessSchema),
       { type: 'object', properties: { data } },
       ...(topLevel ? [data] : []),
     ],

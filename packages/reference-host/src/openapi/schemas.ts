@@ -1,9 +1,5 @@
 import * as Type from 'typebox/type'
-
-const named = <T extends string>(title: T, description: string): { title: T; description: string } => ({
-  title,
-  description,
-})
+import { component } from '../schemas/fields.ts'
 
 const refusal = {
   error: Type.String({ description: 'The code, for programs. It does not change' }),
@@ -14,18 +10,18 @@ const refusal = {
 }
 
 /** Every refusal. Some codes add members of their own, such as `scope` or `limit`. */
-export const ErrorShape = Type.Object(
+export const ErrorSchema = Type.Object(
   refusal,
-  named('Error', 'Why a request was refused. Some codes add members, such as `scope` or `limit`'),
+  component('Error', 'Why a request was refused. Some codes add members, such as `scope` or `limit`'),
 )
 
 const ErrorItem = Type.Object(
   { ...refusal, code: Type.String({ description: 'The same as `error`' }) },
-  named('ErrorItem', 'One reason of a refusal, as the envelope lists it'),
+  component('ErrorItem', 'One reason of a refusal, as the envelope lists it'),
 )
 
 /** A refusal with the envelope that partners read. */
-export const PartnerErrorShape = Type.Object(
+export const PartnerErrorSchema = Type.Object(
   {
     ...refusal,
     ok: Type.Literal(false),
@@ -33,11 +29,14 @@ export const PartnerErrorShape = Type.Object(
     summary: Type.String({ description: 'The same as `message`' }),
     errors: Type.Array(ErrorItem, { minItems: 1 }),
   },
-  named('PartnerError', 'Why a request of the partner surface was refused, in the envelope of all answers'),
+  component(
+    'PartnerError',
+    'Why a request of the partner surface was refused, in the envelope of all answers',
+  ),
 )
 
 /** The envelope of every success, but for its `data`. */
-export const SuccessShape = Type.Object(
+export const SuccessSchema = Type.Object(
   {
     ok: Type.Literal(true),
     data: Type.Object({}, { description: 'What the operation answers' }),
@@ -45,7 +44,7 @@ export const SuccessShape = Type.Object(
     errors: Type.Array(Type.Unknown(), { maxItems: 0 }),
     next: Type.Optional(Type.String({ description: 'What a client usually does next' })),
   },
-  named('Success', 'The envelope of every success'),
+  component('Success', 'The envelope of every success'),
 )
 
 const OutputMessage = Type.Object(
@@ -64,7 +63,7 @@ const OutputMessage = Type.Object(
       { minItems: 1, maxItems: 1 },
     ),
   },
-  named('OpenResponseMessage', 'The answer in a sentence'),
+  component('OpenResponseMessage', 'The answer in a sentence'),
 )
 
 const CallOutput = Type.Object(
@@ -75,7 +74,7 @@ const CallOutput = Type.Object(
     status: Type.Literal('completed'),
     output: Type.String({ description: 'The whole answer as it is without the header field, as JSON text' }),
   },
-  named('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
+  component('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
 )
 
 /** Members about a language model, with the values that say that there was none. */
@@ -95,7 +94,7 @@ const noModel = {
 }
 
 /** What `openResponses` makes of any answer. */
-export const OpenResponseShape = Type.Object(
+export const OpenResponseSchema = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal('response'),
@@ -110,7 +109,7 @@ export const OpenResponseShape = Type.Object(
     error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
     ...noModel,
   },
-  named(
+  component(
     'OpenResponse',
     'Any answer as an Open Responses object (openresponses.org, version 2026-04-24): what is sent when ' +
       '`X-Open-Responses` asks for it. Members about a language model have the value that says "none"',

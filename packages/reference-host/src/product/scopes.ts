@@ -61,8 +61,8 @@ const PARTNER = [
   'withdrawals.write',
 ] as const
 
-export type UserScope = (typeof USER)[number]
-export type PartnerScope = (typeof PARTNER)[number]
+type UserScope = (typeof USER)[number]
+type PartnerScope = (typeof PARTNER)[number]
 
 export const userScopes: ScopeCatalogue<UserScope> = scopeCatalogue(USER)
 export const partnerScopes: ScopeCatalogue<PartnerScope> = scopeCatalogue(PARTNER)

@@ -10,7 +10,7 @@ const ajv = new Ajv({
 })
 
 /** The first thing that is wrong with a value. */
-export interface SchemaFault {
+interface SchemaFault {
   /** To the member at fault; empty for the value itself. */
   readonly path: readonly string[]
   /** A sentence that starts with the member's name, or with `body`. */
@@ -18,7 +18,7 @@ export interface SchemaFault {
 }
 
 /** Compiles a schema. What it gives says what is wrong with a value, undefined where nothing is; it changes nothing. */
-export function checkOf(schema: TObject): (value: unknown) => SchemaFault | undefined {
+export function compileSchema(schema: TObject): (value: unknown) => SchemaFault | undefined {
   const validate = ajv.compile(schema)
   return value => {
     if (validate(value)) return undefined

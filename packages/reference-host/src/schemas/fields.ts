@@ -2,7 +2,7 @@ import * as Type from 'typebox/type'
 import type { TSchema } from 'typebox/type'
 
 /** The options of a schema that the API description shows as a component of this name. */
-export function named(title: string, description: string): { title: string; description: string } {
+export function component(title: string, description: string): { title: string; description: string } {
   return { title, description }
 }
 
@@ -27,7 +27,7 @@ export function instantOrNull(description: string): TSchema {
 }
 
 /** What the host keeps accounts in. */
-export const Currency: Type.TEnum<['USD']> = Type.Enum(['USD'], named('Currency', 'An ISO 4217 code'))
+export const Currency: Type.TEnum<['USD']> = Type.Enum(['USD'], component('Currency', 'An ISO 4217 code'))
 
 /** The position of the next page. */
 export const nextCursor: TSchema = textOrNull('What `cursor` must be to get what follows; null at the end')
@@ -42,5 +42,5 @@ export const ignoredScopes: Type.TOptional<TSchema> = Type.Optional(
 
 /** A policy in a request. What it may hold is checked by the guard. */
 export const Policy: TSchema = Type.Unknown(
-  named('Policy', 'Limits on what a key or a session may do: operations, amounts, addresses, times'),
+  component('Policy', 'Limits on what a key or a session may do: operations, amounts, addresses, times'),
 )

@@ -4,7 +4,7 @@ import Database from 'libsql'
 import { DataDirUnusable } from './data-dir-unusable.ts'
 
 /** What a host writes: the lock, the database with its companions, the secrets and what a start left half written. */
-const OURS = /^(?:host\.(?:lock|sqlite)|secrets\.json)/
+const HOST_FILES = /^(?:host\.(?:lock|sqlite)|secrets\.json)/
 
 /**
  * Takes the folder for this process: an exclusive transaction on a file of its own, held until the end. The
@@ -14,8 +14,8 @@ const OURS = /^(?:host\.(?:lock|sqlite)|secrets\.json)/
  */
 export function lockDataDir(dataDir: string): { release(): void } {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  closeFolder(dataDir)
-  closeFile(dataDir, 'host.lock')
+  restrictFolder(dataDir)
+  restrictFile(dataDir, 'host.lock')
   const held = new Database(join(dataDir, 'host.lock'))
   try {
     held.exec('pragma busy_timeout = 0')
@@ -29,7 +29,7 @@ export function lockDataDir(dataDir: string): { release(): void } {
   try {
     // SQLite gives the companions of its database the mode of the database.
     for (const name of new Set(['host.sqlite', ...readdirSync(dataDir)])) {
-      if (OURS.test(name) && isPlainFile(dataDir, name)) closeFile(dataDir, name)
+      if (HOST_FILES.test(name) && isPlainFile(dataDir, name)) restrictFile(dataDir, name)
     }
   } catch (error) {
     held.close()
@@ -44,7 +44,7 @@ function isPlainFile(dataDir: string, name: string): boolean {
 }
 
 /** A folder of another user, such as a mounted volume, or one with the sticky bit, such as /tmp, is not ours to close. */
-function closeFolder(dataDir: string): void {
+function restrictFolder(dataDir: string): void {
   const { uid, mode } = statSync(dataDir)
   if (uid === process.getuid?.() && (mode & 0o1000) === 0) chmodSync(dataDir, 0o700)
 }
@@ -53,7 +53,7 @@ function closeFolder(dataDir: string): void {
  * Makes a file that is missing, closed from its first instant. One that exists is never opened here: closing it again
  * would drop the locks that this process has on it (POSIX).
  */
-function closeFile(dataDir: string, name: string): void {
+function restrictFile(dataDir: string, name: string): void {
   const path = join(dataDir, name)
   try {
     closeSync(openSync(path, 'ax', 0o600))

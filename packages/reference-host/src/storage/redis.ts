@@ -5,7 +5,7 @@ import { createClient, createCluster } from 'redis'
 import type { RedisTarget } from '../config/config.ts'
 import type { Backend } from './backend.ts'
 
-interface Connected {
+interface RedisConnection {
   readonly client: RedisClient
   /** What rate-limiter-flexible takes. */
   readonly storeClient: unknown
@@ -47,14 +47,14 @@ export async function withRedis(backend: Backend, target: RedisTarget): Promise<
 }
 
 /** `disableOfflineQueue`: an outage is an error at once, not a wait. The client reconnects by itself. */
-async function single(url: string): Promise<Connected> {
+async function single(url: string): Promise<RedisConnection> {
   const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5000 } })
   redis.on('error', () => {})
   await redis.connect()
   return { client: fromNodeRedis(redis), storeClient: redis, close: async () => redis.destroy() }
 }
 
-async function cluster(urls: readonly string[]): Promise<Connected> {
+async function cluster(urls: readonly string[]): Promise<RedisConnection> {
   const redis = createCluster({
     rootNodes: urls.map(url => ({ url })),
     defaults: { disableOfflineQueue: true, socket: { connectTimeout: 5000 } },

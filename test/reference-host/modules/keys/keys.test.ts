@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type RequestOptions } from '../../../harness/host.ts'
+import {
+  bearer,
+  bootstrapUser,
+  startTestHost,
+  type Answer,
+  type RequestOptions,
+} from '../../../harness/host.ts'
 
 const host = await startTestHost()
 t.teardown(() => host.close())

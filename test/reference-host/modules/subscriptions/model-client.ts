@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Answer } from '../../../harness/host.ts'
 import { mine } from '../../../harness/evm.ts'
+import type { Answer } from '../../../harness/host.ts'
 import type { ChainUser } from '../../../harness/paid-host.ts'
 import type { Random } from '../../../harness/random.ts'
 import { balanceOf, noteBalancePaid, noteMade, noteNamed, type KnownPayin, type Model } from './model.ts'

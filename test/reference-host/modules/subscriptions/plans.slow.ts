@@ -34,7 +34,9 @@ const SOURCES = 'packages/reference-host/src'
 /** Statements as the sources spell them, up to the first part that is put in. */
 function spelled(): readonly string[] {
   const folder = join(SOURCES, 'modules/subscriptions')
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => name.endsWith('.ts'))
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name =>
+    name.endsWith('.ts'),
+  )
   const files = [...names.map(name => join(folder, name)), join(SOURCES, 'ledger/ledger.ts')]
   const quoted = /`((?:select|insert|update|delete|with) [^`]*)`|'((?:select|insert|update|delete) [^'\n]*)'/g
   return files

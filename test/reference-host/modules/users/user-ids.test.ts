@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { decodeJwt } from 'jose'
 import fc from 'fast-check'
+import { decodeJwt } from 'jose'
 import t from 'tap'
 import { holds } from '../../../harness/holds.ts'
 import { startTestHost, type Answer } from '../../../harness/host.ts'

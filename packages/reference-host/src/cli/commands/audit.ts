@@ -1,4 +1,4 @@
-import { Misuse, tableLines, type Command } from '../command.ts'
+import { UsageError, tableLines, type Command } from '../command.ts'
 
 const MOST_ROWS = 1000
 
@@ -15,13 +15,16 @@ export const auditCommands: readonly Command[] = [
     summary: 'List the changes of keys, policies and sessions of one account, newest first',
     async run({ issuer }, { options }) {
       const { account, limit = '100', before } = options
-      if (account === undefined) throw new Misuse('audit list needs --account')
+      if (account === undefined) throw new UsageError('audit list needs --account')
       const count = /^\d{1,4}$/.test(limit) ? Number(limit) : 0
       if (count < 1 || count > MOST_ROWS) {
-        throw new Misuse(`--limit must be an integer from 1 to ${MOST_ROWS}, got ${JSON.stringify(limit)}`)
+        throw new UsageError(
+          `--limit must be an integer from 1 to ${MOST_ROWS}, got ${JSON.stringify(limit)}`,
+        )
       }
       const until = before === undefined ? undefined : Date.parse(before)
-      if (Number.isNaN(until)) throw new Misuse(`--before must be an instant, got ${JSON.stringify(before)}`)
+      if (Number.isNaN(until))
+        throw new UsageError(`--before must be an instant, got ${JSON.stringify(before)}`)
       const entries = await issuer.listAudit(account, count, until)
       const data = entries.map(({ at, expiresAt, ...entry }) => ({
         ...{ at: new Date(at).toISOString(), keptUntil: new Date(expiresAt).toISOString() },

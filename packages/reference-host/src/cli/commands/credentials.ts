@@ -1,5 +1,5 @@
-import { Misuse, tableLines, type Command } from '../command.ts'
-import { accepted, revoked } from './partner-keys.ts'
+import { UsageError, tableLines, type Command } from '../command.ts'
+import { unwrap, revokedKeyOutput } from './partner-keys.ts'
 
 /** Commands on user keys, sessions and signing keys. */
 export const credentialCommands: readonly Command[] = [
@@ -9,7 +9,7 @@ export const credentialCommands: readonly Command[] = [
     summary: 'Revoke any API key, and end its sessions',
     confirm: 'Whoever uses the key is locked out at once.',
     run: async ({ issuer }, { positional: [keyId = ''] }) =>
-      revoked(await issuer.revokeKey('operator', keyId)),
+      revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
   },
   {
     name: 'sessions revoke',
@@ -22,13 +22,13 @@ export const credentialCommands: readonly Command[] = [
       if (flags.has('keys')) {
         const both = await issuer.endSessionWithKeys('operator', sessionId, options['account'])
         if (!both.ok) {
-          throw new Misuse(`session ${sessionId} is not stored any more: name its account with --account`)
+          throw new UsageError(`session ${sessionId} is not stored any more: name its account with --account`)
         }
         const { sessions, keys } = both.value
         const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
         return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
       }
-      const ended = accepted(await issuer.endSession('operator', sessionId))
+      const ended = unwrap(await issuer.endSession('operator', sessionId))
       return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
     },
   },
@@ -60,7 +60,7 @@ export const credentialCommands: readonly Command[] = [
     summary: 'Drop a leaked signing key at once',
     confirm: 'Every session that it signed fails as soon as verifiers read the key set again.',
     async run({ issuer }, { positional: [kid = ''] }) {
-      if (!(await issuer.dropSigningKey(kid))) throw new Misuse(`no signing key ${kid}`)
+      if (!(await issuer.dropSigningKey(kid))) throw new UsageError(`no signing key ${kid}`)
       return { data: { kid, dropped: true }, lines: [`${kid} is dropped.`] }
     },
   },

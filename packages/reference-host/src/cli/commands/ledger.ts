@@ -1,8 +1,8 @@
 import { rows, toText } from '@gatewright/kernel/sql'
+import * as token from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
-import * as token from '../../composition/registrations.ts'
-import { Misuse, type Command, type Workbench } from '../command.ts'
+import { UsageError, type Command, type CommandContext } from '../command.ts'
 
 /** Commands on money. */
 export const ledgerCommands: readonly Command[] = [
@@ -14,9 +14,9 @@ export const ledgerCommands: readonly Command[] = [
     async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
       const amountCents = Number(cents)
       if (!/^[1-9]\d{0,11}$/.test(cents))
-        throw new Misuse('CENTS must be a whole number of US cents, from 1 to 12 digits')
+        throw new UsageError('CENTS must be a whole number of US cents, from 1 to 12 digits')
       if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
-        throw new Misuse(
+        throw new UsageError(
           'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
         )
       }
@@ -32,7 +32,7 @@ export const ledgerCommands: readonly Command[] = [
       }
       const result = await backend.sql.transaction(tx => ledger.transfer(tx, transfer, clock.now()))
       if (result === 'conflict')
-        throw new Misuse(`${reference} was credited before, to another account or in another amount`)
+        throw new UsageError(`${reference} was credited before, to another account or in another amount`)
       const balanceCents = await ledger.balance(backend.sql, credit)
       const said = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
       return {
@@ -61,7 +61,9 @@ export const ledgerCommands: readonly Command[] = [
       const report = await container.get(token.LEDGER).check()
       const { transfers, sumCents, wrongAccounts } = report
       if (sumCents !== 0 || wrongAccounts.length > 0) {
-        throw new Misuse(`the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`)
+        throw new UsageError(
+          `the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`,
+        )
       }
       return { data: report, lines: [`${transfers} transfers, all accounts right, sum 0.`] }
     },
@@ -75,19 +77,20 @@ export const ledgerCommands: readonly Command[] = [
       const payins = container.get(token.PAYINS)
       const status = await backend.sql.transaction(async tx => {
         const payin = await payins.lock(tx, id)
-        if (!payin) throw new Misuse(`no pay-in ${id}`)
-        if (!isOpen(payin.status)) throw new Misuse(`${id} is ${payin.status}`)
-        if (payin.seen) throw new Misuse(`${id} has a payment in sight (${payin.seen.txHash}): let it settle`)
-        return (await container.get(token.ENDINGS).ended(tx, payin, 'canceled', clock.now())).status
+        if (!payin) throw new UsageError(`no pay-in ${id}`)
+        if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
+        if (payin.seen)
+          throw new UsageError(`${id} has a payment in sight (${payin.seen.txHash}): let it settle`)
+        return (await container.get(token.SETTLEMENT).close(tx, payin, 'canceled', clock.now())).status
       })
       return { data: { id, status }, lines: [`${id} is ${status}.`] }
     },
   },
 ]
 
-async function accountOf({ sql }: Workbench['backend'], owner: string): Promise<string> {
+async function accountOf({ sql }: CommandContext['backend'], owner: string): Promise<string> {
   const text = 'select account_id from gw_users where id = $1 or account_id = $1'
   const [row] = await rows(sql, text, [owner])
-  if (!row) throw new Misuse(`no user or account ${owner}`)
+  if (!row) throw new UsageError(`no user or account ${owner}`)
   return toText(row['account_id'])
 }

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
-import { checkedPolicy } from '../../modules/credential-fields.ts'
+import { checkPolicy } from '../../modules/credential-fields.ts'
 import { partnerScopes } from '../../product/scopes.ts'
 import { isName } from '../../schemas/names.ts'
-import { Misuse, tableLines, type Command, type Outcome } from '../command.ts'
+import { UsageError, tableLines, type Command, type CommandOutput } from '../command.ts'
 
 /** Commands on partners and their keys. */
 export const partnerKeyCommands: readonly Command[] = [
@@ -18,16 +18,16 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Make a partner and its first key, shown once',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
       if (!isName(name))
-        throw new Misuse('NAME must be in normal form C (NFC) and have no control characters')
+        throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
       const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
       const unknown = scopes.find(scope => !partnerScopes.has(scope))
-      if (unknown !== undefined) throw new Misuse(`unknown scope "${unknown}"`)
+      if (unknown !== undefined) throw new UsageError(`unknown scope "${unknown}"`)
       const accountId = `ptn_${randomUUID().replaceAll('-', '')}`
       const owner = { surface: 'partner', accountId, userId: null, walletAddress: null } as const
-      const policy = accepted(checkedPolicy(jsonOption(options['policy']), 'policy'))
-      const created = accepted(await issuer.createKey({ ...owner, scopes, ...policy }))
+      const policy = unwrap(checkPolicy(jsonOption(options['policy']), 'policy'))
+      const created = unwrap(await issuer.createKey({ ...owner, scopes, ...policy }))
       await partners.add(accountId, name, clock.now())
-      return madeKey(created, `Partner ${name} (${accountId})`)
+      return newKeyOutput(created, `Partner ${name} (${accountId})`)
     },
   },
   {
@@ -60,7 +60,7 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Let a live host accept a partner key',
     async run({ backend, partners, clock }, { positional: [keyId = ''] }) {
       const key = await backend.issuer.keys.find(keyId)
-      if (key?.surface !== 'partner') throw new Misuse(`no partner key ${keyId}`)
+      if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
       await partners.validate(keyId, clock.now())
       return { data: { keyId, validated: true }, lines: [`${keyId} is validated.`] }
     },
@@ -71,7 +71,7 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Revoke a partner key and end its sessions',
     confirm: 'The partner is locked out at once.',
     run: async ({ issuer }, { positional: [keyId = ''] }) =>
-      revoked(await issuer.revokeKey('operator', keyId)),
+      revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
   },
   {
     name: 'partner-keys rotate',
@@ -80,10 +80,10 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Replace a partner key by a successor, shown once',
     async run({ issuer, partners, clock }, { positional: [keyId = ''], options }) {
       const overlapSeconds = Number(options['overlap'] ?? 86_400)
-      const created = accepted(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
+      const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
       if ((await partners.validatedKeys([keyId])).has(keyId))
         await partners.validate(created.key.id, clock.now())
-      return madeKey(created, `Successor of ${keyId}`)
+      return newKeyOutput(created, `Successor of ${keyId}`)
     },
   },
 ]
@@ -92,23 +92,23 @@ function jsonOption(text: string | undefined): unknown {
   try {
     return text === undefined ? undefined : (JSON.parse(text) as unknown)
   } catch {
-    throw new Misuse(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
+    throw new UsageError(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
   }
 }
 
 /** The value of a verdict; a denial is the operator's mistake. */
-export function accepted<T>(verdict: Verdict<T>): T {
-  if (!verdict.ok) throw new Misuse(verdict.message)
+export function unwrap<T>(verdict: Verdict<T>): T {
+  if (!verdict.ok) throw new UsageError(verdict.message)
   return verdict.value
 }
 
 /** Says that a key ended. */
-export function revoked(verdict: Verdict<ApiKey>): Outcome {
-  const { id, revokedAt } = accepted(verdict)
+export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
+  const { id, revokedAt } = unwrap(verdict)
   return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }
 }
 
-function madeKey({ key, text }: { key: ApiKey; text: string }, title: string): Outcome {
+function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string): CommandOutput {
   return {
     data: { partnerId: key.accountId, keyId: key.id, keyPrefix: key.prefix, scopes: key.scopes, key: text },
     lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown this once.'],

@@ -1,8 +1,8 @@
 import { branchOfXpub } from '../../chain/xpub.ts'
+import * as token from '../../composition/registrations.ts'
 import { skipIndexes } from '../../modules/subscriptions/onchain/address-gap.ts'
 import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/audit-store.ts'
-import * as token from '../../composition/registrations.ts'
-import { Misuse, tableLines, type Command } from '../command.ts'
+import { UsageError, tableLines, type Command } from '../command.ts'
 
 /** Most transfers that one `payins unmatched` prints. */
 const MOST = 1000
@@ -32,7 +32,7 @@ export const payinCommands: readonly Command[] = [
     summary: 'Take an unmatched transfer off the list, once it was credited or sent back',
     async run({ backend, clock }, { positional: [reference = ''] }) {
       if (!(await markHandled(backend.sql, reference, clock.now()))) {
-        throw new Misuse(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
+        throw new UsageError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
       }
       return { data: { reference, handled: true }, lines: [`${reference} is handled.`] }
     },
@@ -44,10 +44,10 @@ export const payinCommands: readonly Command[] = [
     confirm: 'A wallet finds payments behind skipped addresses only with a gap limit that is larger.',
     async run({ backend, container }, { positional: [count = ''] }) {
       if (!/^[1-9]\d{0,6}$/.test(count))
-        throw new Misuse('COUNT must be a whole number from 1 to 9999999, without a sign')
+        throw new UsageError('COUNT must be a whole number from 1 to 9999999, without a sign')
       const { payinReceivers } = container.get(token.CONFIG)
       const ids = new Set(payinReceivers.flatMap(({ xpub }) => (xpub ? branchOfXpub(xpub).id : [])))
-      if (ids.size === 0) throw new Misuse('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
+      if (ids.size === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
       const data = await backend.sql.transaction(async tx => {
         const moved = []
         for (const id of ids) moved.push({ xpub: id, nextIndex: await skipIndexes(tx, id, Number(count)) })

@@ -4,12 +4,18 @@ import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { operation, type Example, type Operation } from '../../http/operation.ts'
+import { component, Policy, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
-import { checkedPolicy, grantable, requestedScopes } from '../credential-fields.ts'
-import { keyFields, keyShape, sessionFields, sessionShape, ttlSeconds } from '../credential-fields.ts'
+import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import {
+  newKeyData,
+  newKeyFields,
+  newSessionData,
+  newSessionFields,
+  ttlSeconds,
+} from '../credential-fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { named, Policy, text, textOrNull } from '../../schemas/fields.ts'
 
 // What the statement must be is the verifier's decision.
 const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
@@ -28,17 +34,17 @@ const Body = Type.Object(
     policy: Type.Optional(Policy),
     sessionPolicy: Type.Optional(Policy),
   },
-  named('BootstrapRequest', 'A signed statement of a wallet, and what the key and the session are to be'),
+  component('BootstrapRequest', 'A signed statement of a wallet, and what the key and the session are to be'),
 )
 
 const Answer = Type.Object(
   {
-    ...keyShape,
-    ...sessionShape,
+    ...newKeyFields,
+    ...newSessionFields,
     walletAddress: text('The wallet that signed, in lower case'),
     userId: textOrNull('The user of the wallet'),
   },
-  named('Bootstrapped', 'The first key of a wallet and a session. The key is shown this once'),
+  component('Bootstrapped', 'The first key of a wallet and a session. The key is shown this once'),
 )
 const example: Example<typeof Body, typeof Answer> = {
   body: {
@@ -71,9 +77,9 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     async handle({ body, facts }) {
       // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
       const names = { aliases, facts }
-      const scopes = grantable('user', body.scopes, 'scopes', names)
+      const scopes = parseRequestedScopes('user', body.scopes, 'scopes', names)
       if (!scopes.ok) return scopes
-      const sessionScopes = grantable(
+      const sessionScopes = parseRequestedScopes(
         'user',
         body.sessionScopes ?? scopes.value.scopes,
         'sessionScopes',
@@ -88,18 +94,18 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
           details: { scope: beyond.join(' ') },
         })
       }
-      const policy = checkedPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
-      const sessionPolicy = checkedPolicy(body.sessionPolicy, 'sessionPolicy')
+      const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
       if (!sessionPolicy.ok) return sessionPolicy
 
       const proven = await verifier.verify(body, {
         addressBucket: addressBucket(facts.address),
-        ...requested(body),
+        ...statementDigest(body),
       })
       if (!proven.ok) return proven
       const { principal, address } = proven.value
-      const user = await users.ofWallet(
+      const user = await users.findOrCreateByWallet(
         { principal, walletAddress: address, label: body.walletLabel },
         clock.now(),
       )
@@ -122,8 +128,8 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       const ignored = [...new Set([...scopes.value.ignored, ...sessionScopes.value.ignored])]
       return allow({
         data: {
-          ...keyFields(created.value),
-          ...sessionFields(session.value),
+          ...newKeyData(created.value),
+          ...newSessionData(session.value),
           walletAddress: address,
           userId: user.id,
           ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
@@ -136,7 +142,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
 }
 
 /** What a v2 or EIP-4361 statement binds of the request. */
-function requested(body: object): { requestDigest?: string } {
+function statementDigest(body: object): { requestDigest?: string } {
   const digest = requestDigest(body)
   return digest === undefined ? {} : { requestDigest: digest }
 }

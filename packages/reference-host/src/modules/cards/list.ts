@@ -2,10 +2,10 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
 import { operation, type Example, type Operation } from '../../http/operation.ts'
+import { instant, component, nextCursor, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { instant, named, nextCursor, text } from '../../schemas/fields.ts'
 import { LIMIT_FREQUENCIES, type Card } from './store.ts'
 
 const CardLimit = Type.Object(
@@ -13,9 +13,9 @@ const CardLimit = Type.Object(
     amountCents: Type.Integer({ description: 'What may be spent in one period, in US cents' }),
     frequency: Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit starts anew' }),
   },
-  named('CardLimit', 'How much a card may spend, and how often'),
+  component('CardLimit', 'How much a card may spend, and how often'),
 )
-const CardShape = Type.Object(
+const CardSchema = Type.Object(
   {
     cardId: text('Names the card in this API'),
     last4: text('The last four digits of its number'),
@@ -26,9 +26,12 @@ const CardShape = Type.Object(
     createdAt: instant('When it was issued'),
     encryptedName: Type.Null({ description: 'Kept for clients that read it' }),
   },
-  named('Card', 'A card of the session user. The full number is never answered'),
+  component('Card', 'A card of the session user. The full number is never answered'),
 )
-const Answer = Type.Object({ cards: Type.Array(CardShape), nextCursor }, named('CardList', 'A page of cards'))
+const Answer = Type.Object(
+  { cards: Type.Array(CardSchema), nextCursor },
+  component('CardList', 'A page of cards'),
+)
 const example: Example<TObject, typeof Answer> = {
   answer: {
     cards: [
@@ -68,14 +71,14 @@ export function listCards({ cards }: ModuleServices): Operation {
       const found = await cards.page(caller.session.accountId, after, limit + 1)
       const { items, nextCursor } = cutPage(found, limit)
       return allow({
-        data: { cards: items.map(partnerCard), nextCursor },
+        data: { cards: items.map(cardData), nextCursor },
         summary: `${items.length} cards.`,
       })
     },
   })
 }
 
-function partnerCard(card: Card): Record<string, unknown> {
+function cardData(card: Card): Record<string, unknown> {
   const { id, last4, status, limit, expirationMonth, expirationYear, createdAt } = card
   return {
     ...{ cardId: id, last4, status, limit, expirationMonth, expirationYear },

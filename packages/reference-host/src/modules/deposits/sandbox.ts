@@ -1,17 +1,17 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { Currency, instant, component, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { Currency, instant, named, text } from '../../schemas/fields.ts'
 
 const Body = Type.Object(
   {
     amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' }),
     currency: Type.Optional(Currency),
   },
-  named('DepositRequest', 'How much play money to credit'),
+  component('DepositRequest', 'How much play money to credit'),
 )
 const Deposit = Type.Object(
   {
@@ -21,9 +21,9 @@ const Deposit = Type.Object(
     currency: Currency,
     createdAt: instant('When it was credited'),
   },
-  named('Deposit', 'Play money that was credited (sandbox only)'),
+  component('Deposit', 'Play money that was credited (sandbox only)'),
 )
-const Answer = Type.Object({ deposit: Deposit }, named('DepositAnswer', 'The deposit that was made'))
+const Answer = Type.Object({ deposit: Deposit }, component('DepositAnswer', 'The deposit that was made'))
 
 /**
  * `POST /user/v1/deposits` of a sandbox: play money, credited at once. A live host does not serve it: there money comes by

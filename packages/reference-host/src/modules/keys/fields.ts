@@ -1,19 +1,19 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { grantedScopes, instantOrNull, named, text, textOrNull } from '../../schemas/fields.ts'
+import { grantedScopes, instantOrNull, component, text, textOrNull } from '../../schemas/fields.ts'
 
 const Maker = Type.Object(
   {
     keyId: text('The key that asked for it'),
     sessionId: textOrNull('The session of that key, where one asked'),
   },
-  named('KeyMaker', 'Who made or rotated a key'),
+  component('KeyMaker', 'Who made or rotated a key'),
 )
 const maker = (description: string) => Type.Union([Maker, Type.Null()], { description })
 
 /** A key as lists and changes show it. */
-export const KeyShape = Type.Object(
+export const KeySchema = Type.Object(
   {
     id: text('Names the key in this API'),
     keyPrefix: text('How the text of the key begins'),
@@ -28,7 +28,7 @@ export const KeyShape = Type.Object(
     expiresAt: instantOrNull('When it stops working by itself; null: never'),
     revokedAt: instantOrNull('When it was revoked; null while it works'),
   },
-  named('ApiKey', 'An API key, without its text'),
+  component('ApiKey', 'An API key, without its text'),
 )
 
 /** Paths of an operation on keys: they live under both prefixes (contract section 1). */
@@ -37,7 +37,7 @@ export function keyPaths(tail: string): readonly [string, string] {
 }
 
 /** Shows a key: its own policies as one object, a list where several stand, null where none does. */
-export function keyItem(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
+export function keyData(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
   return {
     ...{ id: key.id, keyPrefix: key.prefix, scopes: key.scopes },
     policy: policies.length > 1 ? policies : (policies[0] ?? null),

@@ -4,7 +4,7 @@ import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
 /** The host's partner records. Their keys are the issuer's. */
 export interface PartnerStore {
   /** Whether any partner is known. */
-  any(): Promise<boolean>
+  hasAny(): Promise<boolean>
   /** Adds a partner. False when the id is taken: of two hosts that add it at once, one gets true. */
   add(id: string, name: string, now: EpochMs): Promise<boolean>
   list(): Promise<readonly Partner[]>
@@ -23,7 +23,7 @@ export interface Partner {
 /** Partner records in SQL. */
 export function partnerStore(db: SqlClient): PartnerStore {
   return {
-    any: async () => (await rows(db, 'select 1 from gw_partners limit 1')).length > 0,
+    hasAny: async () => (await rows(db, 'select 1 from gw_partners limit 1')).length > 0,
     async add(id, name, now) {
       const added = await rows(
         db,

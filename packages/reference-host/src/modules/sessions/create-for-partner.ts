@@ -1,12 +1,18 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
+import { component, text } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
-import { grantable, requestedScopes, sessionFields, sessionShape, ttlSeconds } from '../credential-fields.ts'
+import {
+  parseRequestedScopes,
+  requestedScopes,
+  newSessionData,
+  newSessionFields,
+  ttlSeconds,
+} from '../credential-fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { named, text } from '../../schemas/fields.ts'
-import { partnerUser, partnerUserFields } from '../users/fields.ts'
+import { readPartnerUser, partnerUserFields } from '../users/fields.ts'
 
 const Body = Type.Object(
   {
@@ -15,11 +21,11 @@ const Body = Type.Object(
     ttlSeconds: Type.Optional(ttlSeconds),
     sessionLabel: Type.Optional(nameText(0, 120)),
   },
-  named('CreatePartnerSessionRequest', 'For whom the session is, and what it may do'),
+  component('CreatePartnerSessionRequest', 'For whom the session is, and what it may do'),
 )
 const Answer = Type.Object(
-  { ...sessionShape, userId: text('The user, as the partner names them') },
-  named('NewPartnerSession', "A new session of one of the partner's users, with its token"),
+  { ...newSessionFields, userId: text('The user, as the partner names them') },
+  component('NewPartnerSession', "A new session of one of the partner's users, with its token"),
 )
 
 /** `POST /partner/v1/sessions`: a session for one user of the partner (contract section 4). */
@@ -40,11 +46,11 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     },
     refuses: [404, 409],
     async handle({ caller, body, facts }) {
-      const scopes = grantable('partner', body.scopes, 'scopes', { aliases, facts })
+      const scopes = parseRequestedScopes('partner', body.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
-      const named = partnerUser(body)
+      const named = readPartnerUser(body)
       if (!named.ok) return named
-      const user = await users.existing({ partnerId: caller.accountId, ...named.value })
+      const user = await users.findResolved({ partnerId: caller.accountId, ...named.value })
       if (!user.ok) return user
       const { id, accountId, walletAddress, externalId } = user.value
       const session = await issuer.issueSession(caller, {
@@ -57,7 +63,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
       const { ignored } = scopes.value
       return allow({
         data: {
-          ...sessionFields(session.value),
+          ...newSessionData(session.value),
           userId: externalId,
           ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
         },

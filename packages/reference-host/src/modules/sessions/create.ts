@@ -1,11 +1,11 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
-import { checkedPolicy, grantable, requestedScopes } from '../credential-fields.ts'
-import { sessionFields, sessionShape, ttlSeconds } from '../credential-fields.ts'
+import { component, Policy } from '../../schemas/fields.ts'
+import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import { newSessionData, newSessionFields, ttlSeconds } from '../credential-fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { named, Policy } from '../../schemas/fields.ts'
 
 const Body = Type.Object(
   {
@@ -13,9 +13,9 @@ const Body = Type.Object(
     policy: Type.Optional(Policy),
     ttlSeconds: Type.Optional(ttlSeconds),
   },
-  named('CreateSessionRequest', 'What the session may do; by default what its parent may'),
+  component('CreateSessionRequest', 'What the session may do; by default what its parent may'),
 )
-const NewSession = Type.Object(sessionShape, named('NewSession', 'A new session with its token'))
+const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new session with its token'))
 
 /** `POST /user/v1/sessions`: a user key, or a session, becomes a session that holds no more (contract section 4). */
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
@@ -34,9 +34,9 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, answer: examples.session },
     async handle({ caller: proven, body, facts }) {
       const caller = callerOf(proven)
-      const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
+      const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
-      const policy = checkedPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
       const session = await issuer.issueSession(caller, {
         scopes: scopes.value.scopes,
@@ -46,7 +46,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
       if (!session.ok) return session
       const { ignored } = scopes.value
       return allow({
-        data: { ...sessionFields(session.value), ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}) },
+        data: { ...newSessionData(session.value), ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}) },
         summary: 'The session is open.',
       })
     },

@@ -2,11 +2,11 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
+import { grantedScopes, instant, component, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { grantedScopes, instant, named, text, textOrNull } from '../../schemas/fields.ts'
 
-const SessionShape = Type.Object(
+const SessionSchema = Type.Object(
   {
     sessionId: text('Names the session in this API'),
     keyId: text('The key that it was minted from'),
@@ -16,16 +16,19 @@ const SessionShape = Type.Object(
     expiresAt: instant('When its token stops working'),
     current: Type.Boolean({ description: 'Whether it is the calling one' }),
   },
-  named('Session', 'A live session, without its token'),
+  component('Session', 'A live session, without its token'),
 )
-const SessionList = Type.Object({ sessions: Type.Array(SessionShape) }, named('SessionList', 'Live sessions'))
+const SessionList = Type.Object(
+  { sessions: Type.Array(SessionSchema) },
+  component('SessionList', 'Live sessions'),
+)
 const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
 const EndedSessions = Type.Object(
   {
     ended: count('How many sessions have ended'),
     revokedKeys: Type.Optional(count('How many keys are revoked, where `keys=revoke` asked for it')),
   },
-  named('EndedSessions', 'What the end of a session took along'),
+  component('EndedSessions', 'What the end of a session took along'),
 )
 const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
 

@@ -24,7 +24,7 @@ export interface Subscription {
 }
 
 /** `incomplete`: never paid. `active`: paid, while `now` is before the end of the term. `past_due`: not any more. */
-export type SubscriptionStatus = 'incomplete' | 'active' | 'past_due'
+type SubscriptionStatus = 'incomplete' | 'active' | 'past_due'
 
 /** Where a subscription stands at `now`. */
 export function subscriptionStatus({ term }: Subscription, now: EpochMs): SubscriptionStatus {

@@ -1,14 +1,14 @@
+import type { CanonicalFacts } from '@gatewright/http'
 import { allow, type Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
-import type { Metrics } from '../../observability/metrics.ts'
-import type { CanonicalFacts } from '@gatewright/http'
 import { operation, type Document, type Operation, type PlainOperation } from '../../http/operation.ts'
+import type { Metrics } from '../../observability/metrics.ts'
+import { component, text } from '../../schemas/fields.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
-import { named, text } from '../../schemas/fields.ts'
-import { conditional, type Published } from './cached-document.ts'
-import { shared } from './share-result.ts'
+import { conditionalGet, type CachedDocument } from './cached-document.ts'
+import { shareResult } from './share-result.ts'
 
 /** What the host says about itself. */
 export interface SystemServices {
@@ -19,7 +19,7 @@ export interface SystemServices {
   /** Whether the host is being shut down: it is not ready then, whatever its dependencies say. */
   readonly draining: () => boolean
   /** The API description of the whole table, this module included. */
-  readonly description: () => Published
+  readonly description: () => CachedDocument
 }
 
 /** How long one dependency may take to answer a readiness check, in ms. */
@@ -39,8 +39,8 @@ export function systemOperations({
   draining,
   description,
 }: SystemServices): Operation[] {
-  const rendered = shared(() => metrics.text(), clock, SHARED_MS)
-  const answered = shared(() => readiness(checks), clock, SHARED_MS)
+  const rendered = shareResult(() => metrics.text(), clock, SHARED_MS)
+  const answered = shareResult(() => readiness(checks), clock, SHARED_MS)
   const ready = async (): Promise<Document> => {
     const state = await answered()
     return draining() ? notReady(state) : state
@@ -62,7 +62,7 @@ export function systemOperations({
       answer: Description,
       example: { answer: { openapi: '3.1.0' } },
       documentStatuses: [304],
-      make: async ({ header }) => conditional(description(), header('if-none-match')),
+      make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
     }),
     document({
       ...{ id: 'system.healthz', title: 'The process answers', path: '/healthz' },
@@ -95,19 +95,22 @@ export function systemOperations({
 
 const Jwk = Type.Object(
   { kid: text('Names the key in the header of a token'), kty: text('The family of its algorithm') },
-  named('Jwk', 'A public key (RFC 7517), with the members of its family'),
+  component('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
 // Apart from the declaration, because TypeScript refuses members that the schema does not list in a literal there.
 const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
-const Jwks = Type.Object({ keys: Type.Array(Jwk) }, named('JwkSet', 'The keys that verify session tokens'))
-const Description = Type.Object({ openapi: text('3.1.0') }, named('Description', 'An OpenAPI document'))
-const Health = Type.Object({ status: Type.Enum(['ok']) }, named('Health', 'The process answers'))
+const Jwks = Type.Object(
+  { keys: Type.Array(Jwk) },
+  component('JwkSet', 'The keys that verify session tokens'),
+)
+const Description = Type.Object({ openapi: text('3.1.0') }, component('Description', 'An OpenAPI document'))
+const Health = Type.Object({ status: Type.Enum(['ok']) }, component('Health', 'The process answers'))
 const Readiness = Type.Object(
   {
     status: Type.Enum(['ready', 'not_ready']),
     dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
   },
-  named('Readiness', 'Whether each dependency answers'),
+  component('Readiness', 'Whether each dependency answers'),
 )
 
 interface DocumentRule<D extends TObject>
@@ -136,7 +139,7 @@ function notReady({ document: body, headers }: Document): Document {
 async function readiness(checks: SystemServices['checks']): Promise<Document> {
   const states = await Promise.all(
     Object.entries(checks).map(
-      async ([name, check]) => [name, (await answers(check)) ? 'ok' : 'down'] as const,
+      async ([name, check]) => [name, (await respondsInTime(check)) ? 'ok' : 'down'] as const,
     ),
   )
   const ready = states.every(([, state]) => state === 'ok')
@@ -145,7 +148,7 @@ async function readiness(checks: SystemServices['checks']): Promise<Document> {
   return { document: body, headers: [], ...(ready ? {} : { status: 503 }) }
 }
 
-async function answers(check: DependencyCheck): Promise<boolean> {
+async function respondsInTime(check: DependencyCheck): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>(resolve => {
     timer = setTimeout(resolve, CHECK_TIMEOUT_MS, false)

@@ -4,7 +4,7 @@ import type { Clock, EpochMs } from '@gatewright/kernel'
  * Shares the result of `make`: it serves for `forMs` from the instant its making began, and all calls during a making
  * wait for that one. A rejection is handed to those who waited and is not kept. A clock that was set back ends a result.
  */
-export function shared<T>(make: () => Promise<T>, clock: Clock, forMs: number): () => Promise<T> {
+export function shareResult<T>(make: () => Promise<T>, clock: Clock, forMs: number): () => Promise<T> {
   let held: { readonly at: EpochMs; readonly value: Promise<T> } | undefined
   let making = false
   return () => {

@@ -2,8 +2,8 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
+import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
-import { named } from '../../schemas/fields.ts'
 
 /** How a partner names a user (contract section 4). `wallet` holds an old name of `walletAddress`, which the alias table reads. */
 export const partnerUserFields = {
@@ -16,7 +16,7 @@ export const partnerUserFields = {
   wallet: Type.Optional(
     Type.Object(
       { chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) },
-      named('Wallet', 'A wallet as older clients send it: use `walletAddress`'),
+      component('Wallet', 'A wallet as older clients send it: use `walletAddress`'),
     ),
   ),
 } as const
@@ -24,7 +24,7 @@ export const partnerUserFields = {
 type Fields = Static<Type.TObject<typeof partnerUserFields>>
 
 /** Who the body names. Denial: `invalid_request` when no user id came. */
-export function partnerUser(
+export function readPartnerUser(
   body: Fields,
 ): Verdict<{ externalId: string; walletAddress: string | undefined }, HostDenial> {
   const { userId, walletAddress } = body

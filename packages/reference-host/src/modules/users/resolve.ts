@@ -1,16 +1,16 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
+import { instant, component, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import { sandboxCards } from '../cards/sandbox-cards.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { instant, named, text, textOrNull } from '../../schemas/fields.ts'
-import { partnerUser, partnerUserFields } from './fields.ts'
+import { readPartnerUser, partnerUserFields } from './fields.ts'
 
 const Body = Type.Object(
   { ...partnerUserFields, walletLabel: Type.Optional(nameText(0, 120)) },
-  named('ResolveUserRequest', 'Which user: the one that the partner knows by this id'),
+  component('ResolveUserRequest', 'Which user: the one that the partner knows by this id'),
 )
 
 const Answer = Type.Object(
@@ -20,7 +20,7 @@ const Answer = Type.Object(
     kycStatus: text("How far the check of the user's identity is"),
     createdAt: instant('When the user was first named'),
   },
-  named('User', 'A user of the partner'),
+  component('User', 'A user of the partner'),
 )
 
 /** `POST /partner/v1/users/resolve`: the partner's user, made on first sight (contract section 4). */
@@ -40,7 +40,7 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
     },
     refuses: [409],
     async handle({ caller, body }) {
-      const named = partnerUser(body)
+      const named = readPartnerUser(body)
       if (!named.ok) return named
       const now = clock.now()
       const request = { partnerId: caller.accountId, ...named.value, label: body.walletLabel }

@@ -15,7 +15,7 @@ export interface User {
 }
 
 /** Who a partner asks for. */
-export interface PartnerUserRequest {
+interface PartnerUserRequest {
   readonly partnerId: string
   readonly externalId: string
   readonly walletAddress?: string | undefined
@@ -25,7 +25,7 @@ export interface PartnerUserRequest {
 /** The host's user records. */
 export interface UserStore {
   /** The user of a proven wallet, made on first sight. Simultaneous calls for one principal get one user. */
-  ofWallet(
+  findOrCreateByWallet(
     wallet: { principal: string; walletAddress: string; label?: string | undefined },
     now: EpochMs,
   ): Promise<User>
@@ -39,13 +39,13 @@ export interface UserStore {
     onCreate: (tx: SqlQueries, user: User) => Promise<void>,
   ): Promise<Verdict<User, HostDenial>>
   /** A user that was resolved before, with the same wallet rule. Denials: `not_found`, `invalid_state`. */
-  existing(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
+  findResolved(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
   /**
    * The wallet of an account that can pay on a chain: its proven address. A contract wallet is its owner's on its own chain
    * only, and a partner's label proves nothing. An address with code that signs both ways (EIP-7702) can be two accounts: then
    * it tells neither.
    */
-  payer(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
+  payingWallet(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
   /** The account that an address is the proven wallet of, on a chain; of two that share it, the one without a contract. */
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
 }
@@ -90,7 +90,7 @@ export function userStore(db: SqlClient): UserStore {
   }
 
   return {
-    async ofWallet({ principal, walletAddress, label }, now) {
+    async findOrCreateByWallet({ principal, walletAddress, label }, now) {
       const [row] = await rows(
         db,
         `${INSERT} on conflict (principal) do update set principal = excluded.principal returning *`,
@@ -113,13 +113,13 @@ export function userStore(db: SqlClient): UserStore {
         const [found] = await rows(tx, FIND, [partnerId, externalId])
         return withWallet(tx, toUser(found as SqlRow), request)
       }),
-    existing: request =>
+    findResolved: request =>
       db.transaction(async tx => {
         const [found] = await rows(tx, FIND, [request.partnerId, request.externalId])
         if (found) return withWallet(tx, toUser(found), request)
         return deny('not_found', 'no such user: resolve it first', { field: 'userId' })
       }),
-    async payer(tx, accountId, chainId) {
+    async payingWallet(tx, accountId, chainId) {
       const [row] = await rows(tx, 'select principal from gw_users where account_id = $1', [accountId])
       if (!row || row['principal'] === null) return undefined
       const principal = toText(row['principal'])

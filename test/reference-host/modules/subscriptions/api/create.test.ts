@@ -1,6 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type WalletUser } from '../../../../harness/host.ts'
+import {
+  bearer,
+  bootstrapUser,
+  startTestHost,
+  type Answer,
+  type WalletUser,
+} from '../../../../harness/host.ts'
 
 const PATH = '/user/v1/subscriptions/payin'
 const host = await startTestHost()

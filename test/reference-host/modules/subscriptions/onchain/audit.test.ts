@@ -1,6 +1,6 @@
 import t from 'tap'
-import { mine, snapshot, stampNextBlock } from '../../../../harness/evm.ts'
 import { accountOf } from '../../../../harness/erc20.ts'
+import { mine, snapshot, stampNextBlock } from '../../../../harness/evm.ts'
 import { ask, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
 
 const list = Array.from({ length: 12 }, (_, n) => `0x${(0xe00000 + n).toString(16).padStart(40, '0')}`)

@@ -1,5 +1,12 @@
 import t from 'tap'
-import { mine, newestBlockTime, rpc, snapshot, stampNextBlock, withoutMining } from '../../../../harness/evm.ts'
+import {
+  mine,
+  newestBlockTime,
+  rpc,
+  snapshot,
+  stampNextBlock,
+  withoutMining,
+} from '../../../../harness/evm.ts'
 import { ask, causesOf, confirm, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
 import type { RpcCall, RpcEntry } from '../../../../harness/rpc-front.ts'
 

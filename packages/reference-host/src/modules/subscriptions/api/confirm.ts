@@ -1,12 +1,12 @@
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { ledgerWrite, type Call, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
 import type { ModuleServices } from '../../services.ts'
-import { named } from '../../../schemas/fields.ts'
-import { answered, lockedPayin, PayinId, refused } from './confirm-balance.ts'
-import * as examples from './examples.ts'
+import { applyTransfers, type ChainView } from '../onchain/apply-transfers.ts'
 import { isOpen } from '../payins/states.ts'
-import { applySighting, type ChainView } from '../onchain/apply-transfers.ts'
+import * as examples from './examples.ts'
+import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 import { PayinAnswer } from './wire.ts'
 
 const Body = Type.Object(
@@ -14,7 +14,7 @@ const Body = Type.Object(
     payinId: PayinId,
     txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The hash of the transaction' }),
   },
-  named('ConfirmPayinRequest', 'Which transaction pays which pay-in'),
+  component('ConfirmPayinRequest', 'Which transaction pays which pay-in'),
 )
 
 /** Moves after which no further transaction is taken, so that a history stays readable. */
@@ -40,23 +40,23 @@ export function confirmPayin(services: ModuleServices): Operation {
     refuses: [404],
     // Nothing leaves an account here: a payment on a chain comes from outside.
     spends: false,
-    ask: call => askChain(services, call),
-    async write({ caller, body }, { tx, asked }) {
+    prepare: call => askChain(services, call),
+    async write({ caller, body }, { tx, prepared }) {
       const now = clock.now()
-      const locked = await lockedPayin(payins, tx, caller.session.accountId, body.payinId)
+      const locked = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
       if (!locked.ok) return locked
       const payin = locked.value
-      if (payin.status === 'settled') return answered(payin)
-      if (!payin.payTo) return refused('has no address to pay to: pay it from the balance')
+      if (payin.status === 'settled') return payinSuccess(payin)
+      if (!payin.payTo) return denyPayin('has no address to pay to: pay it from the balance')
       const submittedTx = body.txHash.toLowerCase()
       if (payin.submittedTx !== submittedTx && payin.moves >= MAX_MOVES) {
-        return refused('was given too many transactions: wait for its deadline')
+        return denyPayin('was given too many transactions: wait for its deadline')
       }
       const submitted =
         payin.submittedTx === submittedTx
           ? payin
           : await payins.move(tx, payin, 'submitted', { submittedTx, detail: submittedTx }, now)
-      return answered(asked ? await applySighting(services, tx, submitted, asked, now) : submitted)
+      return payinSuccess(prepared ? await applyTransfers(services, tx, submitted, prepared, now) : submitted)
     },
   })
 }

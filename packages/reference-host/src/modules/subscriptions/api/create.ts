@@ -4,12 +4,12 @@ import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
 import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
-import { named } from '../../../schemas/fields.ts'
 import * as examples from './examples.ts'
 import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
-import { PayinAnswer, PayinShape, SubscriptionShape, wirePayin, wireSubscription } from './wire.ts'
+import { PayinAnswer, PayinSchema, SubscriptionSchema, wirePayin, wireSubscription } from './wire.ts'
 
 const Plan = idText(120, 'A plan, by its id')
 const PayinBody = Type.Object(
@@ -25,15 +25,18 @@ const PayinBody = Type.Object(
     ),
     ...payinTerms,
   },
-  named('PayinRequest', 'What to pay for (a subscription, a plan or an amount into the balance), and how'),
+  component(
+    'PayinRequest',
+    'What to pay for (a subscription, a plan or an amount into the balance), and how',
+  ),
 )
 const CheckoutBody = Type.Object(
   { plan: Plan, ...payinTerms },
-  named('CheckoutRequest', 'Which plan to subscribe to, and how the first period is to be paid'),
+  component('CheckoutRequest', 'Which plan to subscribe to, and how the first period is to be paid'),
 )
 const CheckoutAnswer = Type.Object(
-  { subscription: SubscriptionShape, payin: PayinShape },
-  named('CheckoutAnswer', 'The new subscription and the pay-in of its first period'),
+  { subscription: SubscriptionSchema, payin: PayinSchema },
+  component('CheckoutAnswer', 'The new subscription and the pay-in of its first period'),
 )
 
 /** `POST /user/v1/subscriptions/payin`: asks for a payment (contract section 9). */
@@ -55,7 +58,7 @@ export function createPayin(services: ModuleServices): Operation {
     refuses: [404],
     spends: true,
     async write(call, effect) {
-      const bought = await purchase(services, effect.tx, call.caller.session.accountId, call.body)
+      const bought = await readPurchase(services, effect.tx, call.caller.session.accountId, call.body)
       if (!bought.ok) return bought
       const payin = await requestPayin(services, call, effect, bought.value)
       if (!payin.ok) return payin
@@ -101,7 +104,7 @@ export function checkout(services: ModuleServices): Operation {
 }
 
 /** What a pay-in request pays for, and the price: the subscription's or the plan's where there is one. */
-async function purchase(
+async function readPurchase(
   { plans, subscriptions }: ModuleServices,
   tx: SqlQueries,
   accountId: string,

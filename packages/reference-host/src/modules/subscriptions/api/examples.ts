@@ -1,18 +1,18 @@
 import type { Static } from 'typebox/type'
 import { AT, WALLET } from '../../examples.ts'
-import type { PayinDetailShape, PayinShape, SubscriptionShape } from './wire.ts'
+import type { PayinDetailSchema, PayinSchema, SubscriptionSchema } from './wire.ts'
 
 /** The hash of the transaction that pays. */
 export const TX_HASH = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
 
 /** A subscription before its first payment. */
-export const subscription: Static<typeof SubscriptionShape> = {
+export const subscription: Static<typeof SubscriptionSchema> = {
   ...{ id: 'sub_1f0e8a2b6c8d4a7f9b1e3c5d7a9b1c3d', plan: 'basic', status: 'incomplete' },
   ...{ amountCents: 500, currency: 'USD', interval: 'month' },
   ...{ paidThrough: null, createdAt: AT },
 }
 
-const payin: Static<typeof PayinShape> = {
+const payin: Static<typeof PayinSchema> = {
   ...{ id: 'payin_70a8154ab02b447c9eb3a0680650799a', status: 'awaiting_payment' },
   ...{ subscriptionId: null, plan: null, amountCents: 2500, currency: 'USD' },
   ...{ method: 'onchain', txHash: null },
@@ -20,7 +20,7 @@ const payin: Static<typeof PayinShape> = {
 }
 
 /** A pay-in that fills the balance, from the wallet of the account. */
-export const onchainPayin: Static<typeof PayinShape> = {
+export const onchainPayin: Static<typeof PayinSchema> = {
   ...payin,
   payTo: {
     address: '0x70997970c51812dc3a010c7d01b50e0d17dc79c8',
@@ -33,13 +33,13 @@ export const onchainPayin: Static<typeof PayinShape> = {
 }
 
 /** A pay-in for the first period of the subscription. */
-export const subscriptionPayin: Static<typeof PayinShape> = {
+export const subscriptionPayin: Static<typeof PayinSchema> = {
   ...payin,
   ...{ subscriptionId: subscription.id, plan: subscription.plan, amountCents: subscription.amountCents },
 }
 
 /** The pay-in that fills the balance, with its history, after the client named a transaction. */
-export const payinDetail: Static<typeof PayinDetailShape> = {
+export const payinDetail: Static<typeof PayinDetailSchema> = {
   ...onchainPayin,
   ...{ status: 'confirming', txHash: TX_HASH, properties: { metadata: { order: '0001' } } },
   history: [

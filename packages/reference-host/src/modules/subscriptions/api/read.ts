@@ -3,16 +3,16 @@ import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
 import { deny } from '../../../http/codes.ts'
 import { operation, type Example, type Operation } from '../../../http/operation.ts'
+import { component, nextCursor } from '../../../schemas/fields.ts'
 import { CURSOR } from '../../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
 import type { ModuleServices } from '../../services.ts'
-import { named, nextCursor } from '../../../schemas/fields.ts'
 import * as examples from './examples.ts'
 import {
-  PayinDetailShape,
-  PayinShape,
-  PlanShape,
-  SubscriptionShape,
+  PayinDetailSchema,
+  PayinSchema,
+  PlanSchema,
+  SubscriptionSchema,
   wirePayin,
   wirePayinDetail,
   wirePlan,
@@ -39,7 +39,7 @@ interface ListRule<T extends Placed> {
 }
 
 /** A list of the caller's, a page at a time. */
-function list<T extends Placed>({
+function listOperation<T extends Placed>({
   id,
   title,
   path,
@@ -54,7 +54,7 @@ function list<T extends Placed>({
     ...{ id, title, surface: 'user', method: 'GET', paths: [path], credential: 'session' },
     scopes: ['subscriptions.read'],
     query: pagingQuery,
-    answer: Type.Object({ [name]: Type.Array(item), nextCursor }, named(listName, `A page of ${name}`)),
+    answer: Type.Object({ [name]: Type.Array(item), nextCursor }, component(listName, `A page of ${name}`)),
     example,
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
@@ -76,12 +76,12 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
   const { clock, db, payins, plans, subscriptions } = services
   const numbered = plans.map((plan, index) => ({ plan, position: index + 1 }))
   return [
-    list({
+    listOperation({
       id: 'subscriptions.list',
       title: 'List the subscriptions, newest first',
       path: '/user/v1/subscriptions',
       ...{ name: 'subscriptions', listName: 'SubscriptionList' },
-      item: SubscriptionShape,
+      item: SubscriptionSchema,
       example: {
         answer: {
           subscriptions: [
@@ -93,12 +93,12 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       page: (accountId, position, limit) => subscriptions.page(db, accountId, position, limit),
       wire: subscription => wireSubscription(subscription, clock.now()),
     }),
-    list({
+    listOperation({
       id: 'subscriptions.plans',
       title: 'List the plans',
       path: '/user/v1/subscriptions/plans',
       ...{ name: 'plans', listName: 'PlanList' },
-      item: PlanShape,
+      item: PlanSchema,
       example: {
         answer: {
           plans: [{ id: 'basic', title: 'Basic', amountCents: 500, currency: 'USD', interval: 'month' }],
@@ -108,12 +108,12 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       page: async (_accountId, position, limit) => numbered.slice(position, position + limit),
       wire: ({ plan }) => wirePlan(plan),
     }),
-    list({
+    listOperation({
       id: 'subscriptions.payins',
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
       ...{ name: 'payins', listName: 'PayinList' },
-      item: PayinShape,
+      item: PayinSchema,
       example: { answer: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
       page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
       wire: wirePayin,
@@ -123,8 +123,8 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
 }
 
 const PayinDetailAnswer = Type.Object(
-  { payin: PayinDetailShape },
-  named('PayinDetailAnswer', 'A pay-in with its history'),
+  { payin: PayinDetailSchema },
+  component('PayinDetailAnswer', 'A pay-in with its history'),
 )
 
 /** `GET /user/v1/subscriptions/payins/{id}`: one pay-in with its history. */

@@ -1,14 +1,14 @@
-import { addressBucket } from '@gatewright/kernel/address'
 import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
 import { deny, type HostDenial } from '../../../http/codes.ts'
-import type { Call, Effect } from '../../../http/operation.ts'
+import type { Call, WriteContext } from '../../../http/operation.ts'
+import { Currency } from '../../../schemas/fields.ts'
 import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
-import { Currency } from '../../../schemas/fields.ts'
 import type { AddressRequest } from '../onchain/allocate-address.ts'
 import type { Payin, PayTo } from '../payins/payin.ts'
 
@@ -43,7 +43,7 @@ export interface Purchase {
 }
 
 /** Properties of a request that the pay-in holds under names of its own. */
-const OWN = new Set([
+const KNOWN_PROPERTIES = new Set([
   ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
 ])
 
@@ -53,9 +53,9 @@ const OWN = new Set([
  * `policy_blocked`.
  */
 export async function requestPayin(
-  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'ownAddresses'>,
+  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'addressAllocator'>,
   { facts, caller, body }: Call<'session', Terms>,
-  { tx, effectId, reserve, permits }: Effect,
+  { tx, effectId, reserve, permits }: WriteContext,
   purchase: Purchase,
 ): Promise<Verdict<Payin>> {
   const { accountId, userId } = caller.session
@@ -63,24 +63,24 @@ export async function requestPayin(
   const { amountCents } = purchase
   const now = services.clock.now()
   // Before anything is held: a hold that no new pay-in keeps would never end.
-  const made = await services.payins.ofEffect(tx, effectId)
+  const made = await services.payins.findByEffect(tx, effectId)
   if (made) {
     const permitted = await permits(made)
     return permitted.ok ? allow(made) : permitted
   }
-  const receiver = receiverFor(services.receivers, body)
+  const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
   // Behind the hold: others wait for whoever takes an address, so that one must not wait for a cap any more.
-  const request = { accountId, clientClass: addressBucket(facts.address), now }
+  const request = { accountId, clientBucket: addressBucket(facts.address), now }
   const payment = { amountCents, payFrom: body.payFrom, request }
   const payTo =
     method === 'onchain' && receiver.value !== null
-      ? await payableTo(services, tx, payment, receiver.value)
+      ? await choosePayTo(services, tx, payment, receiver.value)
       : allow(null)
   if (!payTo.ok) return payTo
-  const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !OWN.has(name)))
+  const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !KNOWN_PROPERTIES.has(name)))
   const { operation } = caller.rule
   const payin = {
     accountId,
@@ -96,7 +96,7 @@ export async function requestPayin(
 }
 
 /** The configured receiver that the request names by chain or asset, else the first; null: none is configured. */
-function receiverFor(
+function chooseReceiver(
   receivers: readonly PayinReceiver[],
   { chainId, asset, method }: Terms,
 ): Verdict<PayinReceiver | null, HostDenial> {
@@ -121,8 +121,8 @@ interface Payment {
 }
 
 /** The address to pay to: the shared one where the sender tells whose payment it is, else one of its own. */
-async function payableTo(
-  { payins, users, ownAddresses }: Pick<ModuleServices, 'payins' | 'users' | 'ownAddresses'>,
+async function choosePayTo(
+  { payins, users, addressAllocator }: Pick<ModuleServices, 'payins' | 'users' | 'addressAllocator'>,
   tx: SqlQueries,
   { amountCents, payFrom = 'wallet', request }: Payment,
   receiver: PayinReceiver,
@@ -133,9 +133,9 @@ async function payableTo(
     throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
   }
   const terms = { chainId, asset, token, units: unitsOf(amountCents, decimals) }
-  const payer = payFrom === 'wallet' ? await users.payer(tx, request.accountId, chainId) : undefined
+  const payer = payFrom === 'wallet' ? await users.payingWallet(tx, request.accountId, chainId) : undefined
   if (payer !== undefined) return allow({ ...terms, address: receiver.receiver, payer, ownReceiver: false })
-  const own = await ownAddresses.take(tx, receiver, request)
+  const own = await addressAllocator.allocate(tx, receiver, request)
   if (!own.ok) return own
   if (own.value !== undefined) return allow({ ...terms, address: own.value, payer: null, ownReceiver: true })
   return payFrom === 'anywhere'

@@ -1,21 +1,21 @@
 import * as Type from 'typebox/type'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../../product/plans.ts'
-import { Currency, instant, instantOrNull, named, text, textOrNull } from '../../../schemas/fields.ts'
+import { Currency, instant, instantOrNull, component, text, textOrNull } from '../../../schemas/fields.ts'
 import type { Payin, PayinMove } from '../payins/payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'
 import { subscriptionStatus, type Subscription } from '../subscription-store.ts'
 
 const Interval = Type.Enum(
   Object.keys(INTERVAL_MONTHS) as PlanInterval[],
-  named('PlanInterval', 'How long one payment lasts, in the calendar of UTC'),
+  component('PlanInterval', 'How long one payment lasts, in the calendar of UTC'),
 )
-const Status = Type.Enum([...PAYIN_STATUSES], named('PayinStatus', 'Where a pay-in stands'))
+const Status = Type.Enum([...PAYIN_STATUSES], component('PayinStatus', 'Where a pay-in stands'))
 const Cause = Type.Enum(
   ['created', ...(Object.keys(PAYIN_MOVES) as PayinCause[])],
-  named('PayinCause', 'What moved a pay-in'),
+  component('PayinCause', 'What moved a pay-in'),
 )
 
-const PayToShape = Type.Object(
+const PayToSchema = Type.Object(
   {
     address: text('Where to send to'),
     chainId: Type.Integer({ description: 'The chain, by its EIP-155 number' }),
@@ -24,7 +24,7 @@ const PayToShape = Type.Object(
     units: text("The amount in the token's smallest unit; JSON numbers could not hold it"),
     from: textOrNull('The wallet that must send; null: anybody may'),
   },
-  named('PayTo', 'What to send on a chain, and where'),
+  component('PayTo', 'What to send on a chain, and where'),
 )
 
 const payinFields = {
@@ -35,22 +35,25 @@ const payinFields = {
   amountCents: Type.Integer({ description: 'The price in cents' }),
   currency: Currency,
   method: Type.Enum(['onchain', 'balance'], { description: 'How it is paid' }),
-  payTo: Type.Optional(PayToShape),
+  payTo: Type.Optional(PayToSchema),
   txHash: textOrNull('The transaction that pays it, as far as it is known'),
   expiresAt: instant('Until when it can be paid'),
   createdAt: instant('When it was asked for'),
 }
 
 /** A pay-in as clients see it. */
-export const PayinShape = Type.Object(
+export const PayinSchema = Type.Object(
   payinFields,
-  named('Payin', 'A payment that was asked for: for a subscription, a plan, or into the balance'),
+  component('Payin', 'A payment that was asked for: for a subscription, a plan, or into the balance'),
 )
 
 /** An answer of nothing but a pay-in. */
-export const PayinAnswer = Type.Object({ payin: PayinShape }, named('PayinAnswer', 'A pay-in as it stands'))
+export const PayinAnswer = Type.Object(
+  { payin: PayinSchema },
+  component('PayinAnswer', 'A pay-in as it stands'),
+)
 
-const PayinMoveShape = Type.Object(
+const PayinMoveSchema = Type.Object(
   {
     from: Type.Union([Status, Type.Null()], { description: 'Null for its beginning' }),
     to: Status,
@@ -58,24 +61,24 @@ const PayinMoveShape = Type.Object(
     detail: textOrNull('A transaction or a reason, by the cause'),
     at: instant('When it moved'),
   },
-  named('PayinMove', 'One step in the history of a pay-in'),
+  component('PayinMove', 'One step in the history of a pay-in'),
 )
 
 /** A pay-in with its history and the properties that its request brought along. */
-export const PayinDetailShape = Type.Object(
+export const PayinDetailSchema = Type.Object(
   {
     ...payinFields,
     properties: Type.Object(
       {},
       { description: 'Members of the request that the host does not use, as they came' },
     ),
-    history: Type.Array(PayinMoveShape, { description: 'All its steps, oldest first' }),
+    history: Type.Array(PayinMoveSchema, { description: 'All its steps, oldest first' }),
   },
-  named('PayinDetail', 'A pay-in with its history'),
+  component('PayinDetail', 'A pay-in with its history'),
 )
 
 /** A subscription as clients see it. */
-export const SubscriptionShape = Type.Object(
+export const SubscriptionSchema = Type.Object(
   {
     id: text('Names the subscription'),
     plan: text('The plan, by its id'),
@@ -88,11 +91,11 @@ export const SubscriptionShape = Type.Object(
     paidThrough: instantOrNull('The end of the paid time; null: never paid'),
     createdAt: instant('When it was made'),
   },
-  named('Subscription', 'A subscription of the account to a plan'),
+  component('Subscription', 'A subscription of the account to a plan'),
 )
 
 /** A plan as clients see it. */
-export const PlanShape = Type.Object(
+export const PlanSchema = Type.Object(
   {
     id: text('Names the plan'),
     title: text('One line for people'),
@@ -100,7 +103,7 @@ export const PlanShape = Type.Object(
     currency: Currency,
     interval: Interval,
   },
-  named('Plan', 'What one can subscribe to'),
+  component('Plan', 'What one can subscribe to'),
 )
 
 type Wire = Record<string, unknown>

@@ -8,7 +8,7 @@ import { OperatorWarning } from '../../../observability/warning.ts'
  * The next addresses of each xpub. Nobody was given one, so a payment to one tells that it was given out by a database
  * that has since been replaced by an older backup.
  */
-export interface AddressesAhead {
+interface AddressGap {
   /** The next 20 addresses of each xpub of the chain. */
   addresses(): Promise<readonly string[]>
   /**
@@ -21,31 +21,31 @@ export interface AddressesAhead {
 /** As many unused addresses in a row as wallets look at. */
 const AHEAD = 20
 
-interface Place {
+interface GapAddress {
   readonly branch: AddressBranch
   readonly index: number
 }
 
 /** Looks ahead on one chain. */
-export function addressesAhead(
+export function addressGap(
   db: SqlClient,
   receivers: readonly PayinReceiver[],
   report: (error: unknown) => void,
-): AddressesAhead {
+): AddressGap {
   const byId = new Map(
     receivers.flatMap(({ xpub }) => {
       const branch = xpub === undefined ? undefined : branchOfXpub(xpub)
       return branch ? [[branch.id, branch]] : []
     }),
   )
-  let ahead = new Map<string, Place>()
+  let ahead = new Map<string, GapAddress>()
 
   return {
     async addresses() {
       const known = new Map(
         [...ahead].map(([address, { branch, index }]) => [`${branch.id} ${index}`, address]),
       )
-      const next = new Map<string, Place>()
+      const next = new Map<string, GapAddress>()
       for (const branch of byId.values()) {
         const text = 'select next_index from gw_deposit_sources where id = $1'
         const [row] = await rows(db, text, [branch.id])
@@ -60,12 +60,12 @@ export function addressesAhead(
     async skipPaid(transfers) {
       let found = false
       for (const transfer of transfers) {
-        const place = ahead.get(transfer.to)
+        const gapAddress = ahead.get(transfer.to)
         // Anybody can make a token say that nothing was moved to any address.
-        if (!place || transfer.units === 0n) continue
-        if (!(await db.transaction(tx => skipPast(tx, place, transfer)))) continue
+        if (!gapAddress || transfer.units === 0n) continue
+        if (!(await db.transaction(tx => skipPast(tx, gapAddress, transfer)))) continue
         found = true
-        const message = `index ${place.index} of an xpub was paid (${transfer.txHash}) and never given out by this database: if a backup was restored, run "gatewright payins skip-addresses" now`
+        const message = `index ${gapAddress.index} of an xpub was paid (${transfer.txHash}) and never given out by this database: if a backup was restored, run "gatewright payins skip-addresses" now`
         report(new OperatorWarning(message))
       }
       return found
@@ -73,10 +73,10 @@ export function addressesAhead(
   }
 }
 
-/** Keeps the addresses up to a place from being given out, and notes them as ours; false where it was given out. */
+/** Keeps the addresses up to a gapAddress from being given out, and notes them as ours; false where it was given out. */
 async function skipPast(
   tx: SqlQueries,
-  { branch, index }: Place,
+  { branch, index }: GapAddress,
   { chainId, token }: TokenTransfer,
 ): Promise<boolean> {
   const first = await lockedIndex(tx, branch.id)

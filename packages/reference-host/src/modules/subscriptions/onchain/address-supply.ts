@@ -1,10 +1,10 @@
-import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import type { EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub } from '../../../chain/xpub.ts'
 import type { Metrics } from '../../../observability/metrics.ts'
 import { OperatorWarning } from '../../../observability/warning.ts'
-import { CLIENT_KEPT_MS } from './allocate-address.ts'
+import { CLIENT_RETENTION_MS } from './allocate-address.ts'
 
 /** A list is low when at most this part of it is free. */
 const LOW_PART = 1 / 10
@@ -15,7 +15,7 @@ const LIMIT = 1000
  * Measures how many deposit addresses are left, and warns about a list that is low each time it has become lower. Also forgets
  * which client asked for an address once no budget counts it any more.
  */
-export function addressLevels(
+export function addressSupply(
   db: SqlClient,
   receivers: readonly PayinReceiver[],
   metrics: Pick<Metrics, 'freeAddresses' | 'nextIndex'>,
@@ -50,6 +50,6 @@ export function addressLevels(
     const forget = `update gw_deposit_addresses set client_class = null where (chain_id, address) in (
         select chain_id, address from gw_deposit_addresses where client_class is not null and given_at < $1
         order by given_at limit $2)`
-    await rows(db, forget, [now - CLIENT_KEPT_MS, LIMIT])
+    await rows(db, forget, [now - CLIENT_RETENTION_MS, LIMIT])
   }
 }

@@ -8,19 +8,19 @@ import { deny, type HostDenial, type HostRule } from '../../../http/codes.ts'
 export interface AddressRequest {
   readonly accountId: string
   /** The class of the client's address (`addressBucket`), so that many free accounts of one client share a budget. */
-  readonly clientClass: string
+  readonly clientBucket: string
   readonly now: EpochMs
 }
 
 /** Gives out the addresses that each serve one pay-in. */
-export interface OwnAddresses {
+export interface AddressAllocator {
   /**
    * Takes an address of a receiver in the caller's transaction: the next one of its xpub, or a free one of its list;
    * undefined when the list has none left. What is rolled back was given to nobody. Of simultaneous calls for one
    * source the second waits for the first one's transaction, so no two share an index, and the budgets hold.
    * Denial: `policy_blocked`, where the account or the client has too many that were never paid to.
    */
-  take(
+  allocate(
     tx: SqlQueries,
     receiver: PayinReceiver,
     request: AddressRequest,
@@ -36,7 +36,7 @@ const MOST_OF_CLIENT = 200
 const CLIENT_PART = 1 / 4
 const CLIENT_LEAST = 10
 /** How long it is kept which client asked for an address, in ms (30 days). */
-export const CLIENT_KEPT_MS = 30 * DAY_MS
+export const CLIENT_RETENTION_MS = 30 * DAY_MS
 /** Indexes in a row that may be in use for something else, such as those of a list that the xpub now replaces. */
 const MOST_SKIPPED = 1000
 
@@ -45,7 +45,7 @@ const NEXT = `insert into gw_deposit_sources as s (id, next_index) values ($1, 1
   on conflict (id) do update set next_index = s.next_index + 1 returning next_index`
 
 /** Addresses of the configured receivers. Throws a `TypeError` for an xpub that `readXpub` refuses. */
-export function ownAddresses(receivers: readonly PayinReceiver[], dialect: SqlDialect): OwnAddresses {
+export function addressAllocator(receivers: readonly PayinReceiver[], dialect: SqlDialect): AddressAllocator {
   const branches = new Map(receivers.flatMap(({ xpub }) => (xpub ? [[xpub, branchOfXpub(xpub)]] : [])))
   const inUse = new Set(receivers.flatMap(({ receiver, token }) => [receiver, token]))
   const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
@@ -54,14 +54,14 @@ export function ownAddresses(receivers: readonly PayinReceiver[], dialect: SqlDi
   async function listed(
     tx: SqlQueries,
     { chainId, token }: PayinReceiver,
-    { clientClass, now }: AddressRequest,
+    { clientBucket, now }: AddressRequest,
   ): Promise<string | undefined> {
     const text = `update gw_deposit_addresses set client_class = $1, given_at = $2 where chain_id = $3 and address = (
         select address from gw_deposit_addresses
         where chain_id = $3 and token = $4 and payin_id is null and xpub is null
         order by address limit 1${skipLocked})
       returning address`
-    const [row] = await rows(tx, text, [clientClass, now, chainId, token])
+    const [row] = await rows(tx, text, [clientBucket, now, chainId, token])
     return row && toText(row['address'])
   }
 
@@ -71,7 +71,7 @@ export function ownAddresses(receivers: readonly PayinReceiver[], dialect: SqlDi
     branch: AddressBranch,
     first: number,
     { chainId, token }: PayinReceiver,
-    { clientClass, now }: AddressRequest,
+    { clientBucket, now }: AddressRequest,
   ): Promise<string> {
     const text = `insert into gw_deposit_addresses (chain_id, address, token, xpub, xpub_index, client_class, given_at)
       select cast($1 as bigint), $2, $3, $4, cast($5 as bigint), $6, cast($7 as bigint)
@@ -79,7 +79,7 @@ export function ownAddresses(receivers: readonly PayinReceiver[], dialect: SqlDi
       on conflict do nothing returning address`
     for (let index = first, skipped = 0; skipped < MOST_SKIPPED; skipped += 1) {
       const address = branch.addressAt(index)
-      const values = [chainId, address, token, branch.id, index, clientClass, now]
+      const values = [chainId, address, token, branch.id, index, clientBucket, now]
       if (!inUse.has(address) && (await rows(tx, text, values)).length > 0) return address
       index = await nextIndex(tx, branch.id)
     }
@@ -89,7 +89,7 @@ export function ownAddresses(receivers: readonly PayinReceiver[], dialect: SqlDi
   }
 
   return {
-    async take(tx, receiver, request) {
+    async allocate(tx, receiver, request) {
       const { xpub, chainId, token } = receiver
       const branch = xpub === undefined ? undefined : branches.get(xpub)
       // First: what is counted behind it cannot change until this transaction ends.
@@ -112,7 +112,7 @@ async function nextIndex(tx: SqlQueries, source: string): Promise<number> {
 async function overBudget(
   tx: SqlQueries,
   { chainId, token, xpub, depositAddresses }: PayinReceiver,
-  { accountId, clientClass, now }: AddressRequest,
+  { accountId, clientBucket, now }: AddressRequest,
 ): Promise<HostDenial | undefined> {
   const ofAccount = `select count(*) as given from (select 1 from gw_payins
     where account_id = $1 and own_receiver = 1 and status <> 'settled' and created_at > $2 limit $3) as some_payins`
@@ -128,8 +128,8 @@ async function overBudget(
     xpub === undefined
       ? Math.max(CLIENT_LEAST, Math.floor(depositAddresses.length * CLIENT_PART))
       : MOST_OF_CLIENT
-  const from = now - (xpub === undefined ? CLIENT_KEPT_MS : DAY_MS)
-  if ((await count(tx, ofClient, [clientClass, chainId, token, from, most])) >= most) {
+  const from = now - (xpub === undefined ? CLIENT_RETENTION_MS : DAY_MS)
+  if ((await count(tx, ofClient, [clientBucket, chainId, token, from, most])) >= most) {
     return blocked("this client's address", 'max_unpaid_addresses_of_client')
   }
   return undefined

@@ -1,15 +1,15 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
-import { confirmationsOf, mismatch } from './match-transfer.ts'
-import type { PayinEndings } from '../payins/settlement.ts'
-import type { Payin, SeenTransfer } from '../payins/payin.ts'
 import type { PayinStore } from '../payins/payin-store.ts'
+import type { Payin, SeenTransfer } from '../payins/payin.ts'
+import type { PayinSettlement } from '../payins/settlement.ts'
+import { confirmationsOf, mismatch } from './match-transfer.ts'
 
 /** What applying transfers needs. */
-export interface SightingServices {
+export interface ApplyServices {
   readonly payins: PayinStore
-  readonly endings: PayinEndings
+  readonly settlement: PayinSettlement
 }
 
 /** What a chain says now. */
@@ -26,8 +26,8 @@ export interface ChainView {
  * that is deep enough, else notes one that is not. A transfer that another pay-in has is none. Faults: `ERR_STORE_*`, also
  * where two pay-ins take one transfer at once: one of them wins, the other asks again.
  */
-export async function applySighting(
-  { payins, endings }: SightingServices,
+export async function applyTransfers(
+  { payins, settlement }: ApplyServices,
   tx: SqlQueries,
   payin: Payin,
   { transfers, head, confirmations }: ChainView,
@@ -37,9 +37,10 @@ export async function applySighting(
   if (!payTo) return payin
   const payable = { ...payTo, payTo: payTo.address, createdAt }
   for (const transfer of transfers) {
-    if (mismatch(payable, transfer) !== undefined || (await isTaken(tx, payin.id, transfer))) continue
+    if (mismatch(payable, transfer) !== undefined || (await isAssignedElsewhere(tx, payin.id, transfer)))
+      continue
     if (confirmationsOf(transfer, head) >= confirmations) {
-      return endings.paidOnChain(tx, payin, transfer, now)
+      return settlement.settleOnChain(tx, payin, transfer, now)
     }
     if (seen && isSameEvent(seen, transfer)) return payin
     return payins.move(tx, payin, 'seen', { seen: transfer, detail: transfer.txHash }, now)
@@ -52,7 +53,7 @@ export async function applySighting(
  * that has settled one and is then found in another block was reorganised after its confirmations: the same money, perhaps
  * at another place in its block, must not settle a second.
  */
-async function isTaken(
+async function isAssignedElsewhere(
   tx: SqlQueries,
   id: string,
   { chainId, txHash, logIndex, blockHash }: TokenTransfer,

@@ -1,12 +1,25 @@
-import type { TokenTransfer } from '../../../chain/reader.ts'
-import { confirmationsOf } from './match-transfer.ts'
-import { applySighting, isSameEvent } from './apply-transfers.ts'
+import type { Clock } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { ChainReader, TokenTransfer } from '../../../chain/reader.ts'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { isOpen } from '../payins/states.ts'
-import { payinsOnChain, type Held } from './chain-cursors.ts'
-import type { WatcherServices } from './watcher.ts'
+import { applyTransfers, isSameEvent, type ApplyServices } from './apply-transfers.ts'
+import { confirmationsOf } from './match-transfer.ts'
+import { payinsOnChain, type AssignedTransfer } from './payins-on-chain.ts'
+
+/** The stores and the chain that transfers are read from. */
+export interface AssignmentServices extends ApplyServices {
+  readonly db: SqlClient
+  readonly clock: Clock
+  readonly reader: ChainReader
+  /** The configured receivers of the reader's chain; at least one. */
+  readonly receivers: readonly PayinReceiver[]
+  /** Called with failures that do not fail the whole round. */
+  readonly report: (error: unknown) => void
+}
 
 /** Brings what a chain shows to the pay-ins that it pays. */
-export interface PayinTransfers {
+interface TransferAssignment {
   /**
    * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in that has it, else to one that names its
    * transaction, else to the oldest that it pays. Rejects after all were tried when one could not be applied.
@@ -19,17 +32,17 @@ export interface PayinTransfers {
    * what two calls in a row have not found, so that one answer of a node that is behind takes nothing back. A failure is
    * reported, and the next one is looked for.
    */
-  lookForLost(shown: readonly TokenTransfer[], head: number, signal: AbortSignal): Promise<void>
+  recheckMissing(shown: readonly TokenTransfer[], head: number, signal: AbortSignal): Promise<void>
 }
 
 /** Open pay-ins that are tried for one transfer at a time. */
 const CANDIDATES = 5
 
-const eventKey = ({ txHash, logIndex, blockHash }: Held['seen']): string =>
+const eventKey = ({ txHash, logIndex, blockHash }: AssignedTransfer['seen']): string =>
   `${txHash} ${logIndex} ${blockHash}`
 
 /** Applies transfers over the host's stores. */
-export function payinTransfers(services: WatcherServices): PayinTransfers {
+export function transferAssignment(services: AssignmentServices): TransferAssignment {
   const { db, clock, reader, receivers, payins, report } = services
   const { chainId } = reader
   const pending = payinsOnChain(db)
@@ -40,20 +53,20 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
     confirmationsOf(transfer, head) >= depthOf(transfer.token)
   let missing = new Set<string>()
 
-  const applyTo: PayinTransfers['applyTo'] = (id, transfers, head) =>
+  const applyTo: TransferAssignment['applyTo'] = (id, transfers, head) =>
     db.transaction(async tx => {
       const payin = await payins.lock(tx, id)
       if (!payin || !isOpen(payin.status)) return false
       const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
-      const { seen, status } = await applySighting(services, tx, payin, view, clock.now())
+      const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
       const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
       // Deep enough and not settled: another pay-in has it.
       return found !== undefined && (status === 'settled' || !isDeep(found, head))
     })
 
   /** Gives a transfer that no pay-in has to the first that it pays. */
-  async function give(transfer: TokenTransfer, head: number): Promise<void> {
-    for (const id of await pending.naming(chainId, transfer.txHash, CANDIDATES)) {
+  async function assign(transfer: TokenTransfer, head: number): Promise<void> {
+    for (const id of await pending.submittedWith(chainId, transfer.txHash, CANDIDATES)) {
       if (await applyTo(id, [transfer], head)) return
     }
     for (let position = 0; ; ) {
@@ -67,7 +80,7 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
   }
 
   /** Gone for good: the pay-in waits again. */
-  const takeBack = ({ id, seen }: Held): Promise<void> =>
+  const recordReorganisation = ({ id, seen }: AssignedTransfer): Promise<void> =>
     db.transaction(async tx => {
       const payin = await payins.lock(tx, id)
       if (payin?.status !== 'confirming' || !payin.seen || !isSameEvent(payin.seen, seen)) return
@@ -78,22 +91,24 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
     applyTo,
     async apply(transfers, head, fromBlock) {
       if (transfers.length === 0) return
-      const held = new Map((await pending.held(chainId, fromBlock)).map(each => [eventKey(each.seen), each]))
+      const held = new Map(
+        (await pending.assignedTransfers(chainId, fromBlock)).map(each => [eventKey(each.seen), each]),
+      )
       const failures: unknown[] = []
       for (const transfer of transfers) {
         const owner = held.get(eventKey(transfer))
         // Nothing has changed for one that settled its pay-in, or is known and not deep enough.
         if (owner && !(owner.confirming && isDeep(transfer, head))) continue
-        const applied = owner ? applyTo(owner.id, [transfer], head) : give(transfer, head)
+        const applied = owner ? applyTo(owner.id, [transfer], head) : assign(transfer, head)
         await applied.catch((error: unknown) => failures.push(error))
       }
       if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
     },
-    async lookForLost(shown, head, signal) {
+    async recheckMissing(shown, head, signal) {
       const there = new Set(shown.filter(transfer => !isDeep(transfer, head)).map(eventKey))
       const before = missing
       missing = new Set()
-      const lost = (await pending.confirming(chainId)).filter(
+      const lost = (await pending.confirmingTransfers(chainId)).filter(
         ({ seen }) => !there.has(eventKey(seen)) && seen.blockNumber <= head,
       )
       for (const held of lost) {
@@ -101,7 +116,7 @@ export function payinTransfers(services: WatcherServices): PayinTransfers {
         try {
           const found = (await reader.ofTransaction(held.seen.txHash)) ?? []
           if (await applyTo(held.id, found, head)) continue
-          if (before.has(held.id)) await takeBack(held)
+          if (before.has(held.id)) await recordReorganisation(held)
           else missing.add(held.id)
         } catch (error) {
           report(error)

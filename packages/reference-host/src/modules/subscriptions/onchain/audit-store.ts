@@ -1,10 +1,10 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
-import type { Recipient, UnmatchedReason } from './audit.ts'
+import type { Recipient, UnmatchedReason } from './unmatched-reason.ts'
 
 /** A final transfer to an address of ours that pays no pay-in. */
-export interface UnmatchedTransfer {
+interface UnmatchedTransfer {
   /** `chain:transaction:log`: names the event, also as the REFERENCE of `ledger credit`. */
   readonly reference: string
   readonly reason: UnmatchedReason

@@ -5,7 +5,7 @@ import type { PayinReceiver } from '../../../chain/receivers.ts'
  * Makes the configured deposit addresses available, and withdraws those that no longer are and served nobody. One that a
  * pay-in has had stays taken for ever. Safe from many hosts at once; those of one database should be configured alike.
  */
-export async function offerDepositAddresses(
+export async function syncDepositAddresses(
   db: SqlClient,
   receivers: readonly PayinReceiver[],
 ): Promise<void> {

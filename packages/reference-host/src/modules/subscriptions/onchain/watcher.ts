@@ -1,38 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { Fault, type Clock } from '@gatewright/kernel'
-import type { SqlClient } from '@gatewright/kernel/sql'
-import type { ChainReader, TokenTransfer } from '../../../chain/reader.ts'
-import type { PayinReceiver } from '../../../chain/receivers.ts'
-import { addressesAhead } from './address-gap.ts'
+import { Fault } from '@gatewright/kernel'
+import type { TokenTransfer } from '../../../chain/reader.ts'
+import { addressGap } from './address-gap.ts'
+import { transferAssignment, type AssignmentServices } from './assign-transfers.ts'
+import { chainCursors, type ChainCursor } from './chain-cursors.ts'
 import { confirmationsOf } from './match-transfer.ts'
-import type { SightingServices } from './apply-transfers.ts'
-import { payinTransfers } from './assign-transfers.ts'
-import { chainCursors, payinsOnChain, type ChainCursor, type Named } from './chain-cursors.ts'
+import { payinsOnChain, type SubmittedTransaction } from './payins-on-chain.ts'
 
 /** What a watcher works on. */
-export interface WatcherServices extends SightingServices {
-  readonly db: SqlClient
-  readonly clock: Clock
-  readonly reader: ChainReader
-  /** The configured receivers of the reader's chain; at least one. */
-  readonly receivers: readonly PayinReceiver[]
+interface WatcherServices extends AssignmentServices {
   /** How long another host leaves the chain alone after a round, in ms. */
   readonly leaseMs: number
-  /** Takes what went wrong beside the round's own success. */
-  readonly report: (error: unknown) => void
 }
-
-/**
- * One round: reads what is new on the chain and applies it. Rejects when something could not be read or applied; what was
- * applied stays, and the rest comes again.
- */
-export type WatchRound = (signal: AbortSignal) => Promise<void>
 
 /** Blocks in one step of a round at most; less for a node that refuses so many. */
 const SPAN = 20_000
 /** Blocks that are read again although they are final: a node may know a block before it can search its events. */
 const MARGIN = 20
-/** Named transactions that one round looks up at most. */
+/** SubmittedTransaction transactions that one round looks up at most. */
 const LOOK_UPS = 20
 /** Look-ups of one round that may fail: each can take as long as the node is waited for. */
 const MOST_FAILED = 3
@@ -44,27 +29,27 @@ const FAR_AHEAD_MS = 3_600_000
  * block counts as read only once all of its transfers are applied, and the chain as read up to its newest block, by that block's
  * own time. One host at a time reads a chain; several at once find the same things, and each is applied once.
  */
-export function chainWatcher(services: WatcherServices): WatchRound {
+export function chainWatcher(services: WatcherServices): (signal: AbortSignal) => Promise<void> {
   const { db, clock, reader, receivers, leaseMs, report } = services
   const { chainId } = reader
   const owner = randomUUID()
   const cursors = chainCursors(db)
   const pending = payinsOnChain(db)
-  const transfers = payinTransfers(services)
-  const ahead = addressesAhead(db, receivers, report)
+  const transfers = transferAssignment(services)
+  const ahead = addressGap(db, receivers, report)
   const confirmations = Math.max(...receivers.map(each => each.confirmations))
   let span = SPAN
-  let lastLookedUp: Named | undefined
+  let lastLookedUp: SubmittedTransaction | undefined
 
   /** Blocks from here on are read again in every round. */
   const firstNotFinal = (head: number): number => Math.max(0, head - confirmations - MARGIN + 2)
-  const lease = (): Promise<ChainCursor | 'fresh' | undefined> =>
+  const lease = (): Promise<ChainCursor | 'never_read' | undefined> =>
     cursors.lease(chainId, owner, clock.now(), clock.now() + leaseMs)
 
   async function find(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]> {
     const tokens = [...new Set(receivers.map(({ token }) => token))]
     const shared = receivers.map(({ receiver }) => receiver)
-    const own = [...(await pending.ownAddresses(chainId)), ...(await ahead.addresses())]
+    const own = [...(await pending.openAddresses(chainId)), ...(await ahead.addresses())]
     return reader.transfers({ tokens, receivers: [...new Set([...shared, ...own])], fromBlock, toBlock })
   }
 
@@ -90,7 +75,7 @@ export function chainWatcher(services: WatcherServices): WatchRound {
     // The depth of every transfer depends on the head: the node must have that block before anything is settled by it.
     if (nextBlock + span - 1 < head) await find(head, head)
     // What was seen and is lost must be read again from where it was: another transfer may be in its place.
-    const seen = (await pending.confirming(chainId)).map(each => each.seen.blockNumber)
+    const seen = (await pending.confirmingTransfers(chainId)).map(each => each.seen.blockNumber)
     const final = Math.min(firstNotFinal(head), ...seen)
     for (let from = nextBlock; from <= head && !signal.aborted; ) {
       const to = Math.min(head, from + span - 1)
@@ -107,8 +92,8 @@ export function chainWatcher(services: WatcherServices): WatchRound {
   }
 
   /** Transactions that clients named, a few a round in turn: a node that lagged behind may have hidden their events. */
-  async function lookUpNamed(head: number, signal: AbortSignal): Promise<void> {
-    const found = await pending.named(chainId, lastLookedUp, LOOK_UPS)
+  async function lookUpSubmitted(head: number, signal: AbortSignal): Promise<void> {
+    const found = await pending.nextSubmitted(chainId, lastLookedUp, LOOK_UPS)
     let failed = 0
     for (const each of found) {
       if (signal.aborted || failed === MOST_FAILED) return
@@ -128,12 +113,12 @@ export function chainWatcher(services: WatcherServices): WatchRound {
   }
 
   /** A round of the host that has the lease. Says whether it should keep it: it has read further than anybody before. */
-  async function round(cursor: ChainCursor | 'fresh', signal: AbortSignal): Promise<boolean> {
+  async function round(cursor: ChainCursor | 'never_read', signal: AbortSignal): Promise<boolean> {
     const { number: head, minedAt } = await reader.head()
-    if (cursor === 'fresh') {
+    if (cursor === 'never_read') {
       // Nobody could ask for a pay-in on this chain before it was read once. The reading proves that the node has this block.
       await find(head, head)
-      await cursors.begin(chainId, head, firstNotFinal(head))
+      await cursors.start(chainId, head, firstNotFinal(head))
       return true
     }
     if (head < cursor.headBlock) {
@@ -144,11 +129,11 @@ export function chainWatcher(services: WatcherServices): WatchRound {
     const shown = await readAll(cursor, head, signal)
     if (signal.aborted) return false
     // A look-up that fails for ever, of a hash that somebody made up, must not keep the chain from being read.
-    await transfers.lookForLost(shown, head, signal).catch(report)
-    await lookUpNamed(head, signal).catch(report)
+    await transfers.recheckMissing(shown, head, signal).catch(report)
+    await lookUpSubmitted(head, signal).catch(report)
     const now = clock.now()
     // A block from the future tells nothing about the time up to which the chain was read.
-    await cursors.scanned(chainId, head, minedAt > now + FAR_AHEAD_MS ? 0 : Math.min(minedAt, now))
+    await cursors.recordHead(chainId, head, minedAt > now + FAR_AHEAD_MS ? 0 : Math.min(minedAt, now))
     return head > cursor.headBlock
   }
 

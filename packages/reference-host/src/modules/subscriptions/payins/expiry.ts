@@ -1,14 +1,14 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import type { PayinEndings } from './settlement.ts'
 import type { PayinStore } from './payin-store.ts'
+import type { PayinSettlement } from './settlement.ts'
 
 /** What expiry works on. */
-export interface ExpiryServices {
+interface ExpiryServices {
   readonly db: SqlClient
   readonly dialect: SqlDialect
   readonly payins: PayinStore
-  readonly endings: PayinEndings
+  readonly settlement: PayinSettlement
   readonly clock: Clock
 }
 
@@ -18,15 +18,14 @@ export interface ExpiryServices {
  */
 const CHAIN_GRACE_MS = 60_000
 
-/** Ends what is due; at most `limit` pay-ins. */
-export type ExpirePayins = (limit: number, report: (error: unknown) => void) => Promise<number>
-
 /**
  * Ends pay-ins whose time has come: at `dueAt` exactly where only the balance could pay; with an address to pay to, once its
  * chain was read through to `dueAt` plus a grace and showed no payment. Many hosts may do it at once: each takes what no
  * other has. One that fails is reported, and the ones behind it still end.
  */
-export function payinExpiry(services: ExpiryServices): ExpirePayins {
+export function payinExpiry(
+  services: ExpiryServices,
+): (limit: number, report: (error: unknown) => void) => Promise<number> {
   const { db, clock } = services
   return async (limit, report) => {
     const now = clock.now()
@@ -49,7 +48,7 @@ interface Group {
   readonly until: EpochMs
 }
 
-interface Place {
+interface Position {
   readonly dueAt: EpochMs
   readonly id: string
 }
@@ -60,45 +59,50 @@ async function endAll(
   limit: number,
   report: (error: unknown) => void,
 ): Promise<number> {
-  let place: Place = { dueAt: 0, id: '' }
+  let position: Position = { dueAt: 0, id: '' }
   let ended = 0
   for (let round = 0; round < limit; round += 1) {
-    const before = place
+    const before = position
     try {
-      const found = await endNext(services, group, place, at => {
-        place = at
+      const found = await endNext(services, group, position, at => {
+        position = at
       })
       if (!found) return ended
       ended += 1
     } catch (error) {
       report(error)
       // A store that cannot even say what is due is not asked again in this round.
-      if (place === before) return ended
+      if (position === before) return ended
     }
   }
   return ended
 }
 
-/** Ends the first due pay-in behind a place; false when there is none. */
+/** Ends the first due pay-in behind a position; false when there is none. */
 function endNext(
-  { db, dialect, payins, endings, clock }: ExpiryServices,
+  { db, dialect, payins, settlement, clock }: ExpiryServices,
   { chainId, until }: Group,
-  place: Place,
-  onFound: (found: Place) => void,
+  position: Position,
+  onFound: (found: Position) => void,
 ): Promise<boolean> {
   const next = `select id, due_at from gw_payins
     where chain_id ${chainId === null ? 'is null' : '= $4'} and status in ('awaiting_payment', 'confirming')
       and due_at <= $1 and transfer_tx is null and (due_at, id) > ($2, $3)
     order by chain_id, due_at, id limit 1${dialect === 'postgres' ? ' for update skip locked' : ''}`
   return db.transaction(async tx => {
-    const [row] = await rows(tx, next, [until, place.dueAt, place.id, ...(chainId === null ? [] : [chainId])])
+    const [row] = await rows(tx, next, [
+      until,
+      position.dueAt,
+      position.id,
+      ...(chainId === null ? [] : [chainId]),
+    ])
     if (!row) return false
     const found = { dueAt: toInteger(row['due_at']), id: toText(row['id']) }
     onFound(found)
     const payin = await payins.lock(tx, found.id)
     if (!payin) throw new Error('a pay-in has gone: rows must never be deleted')
     const named = payin.status === 'confirming' && payin.submittedTx !== null
-    await endings.ended(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())
+    await settlement.close(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())
     return true
   })
 }

@@ -6,7 +6,7 @@ import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer }
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
 /** What a move changes besides the status; what is left out stays. */
-export interface PayinChange {
+interface PayinChange {
   readonly method?: Payin['method']
   readonly submittedTx?: string
   readonly seen?: SeenTransfer | null
@@ -15,7 +15,7 @@ export interface PayinChange {
 
 /** The host's pay-in records. All but reads work in the caller's transaction. */
 export interface PayinStore {
-  /** Adds a pay-in; one effect makes one. Fault: `ERR_STORE_*` when the effect has made one: ask `ofEffect` first. */
+  /** Adds a pay-in; one effect makes one. Fault: `ERR_STORE_*` when the effect has made one: ask `findByEffect` first. */
   insert(
     tx: SqlQueries,
     effect: { readonly effectId: string; readonly hold: SpendHold },
@@ -23,7 +23,7 @@ export interface PayinStore {
     now: EpochMs,
   ): Promise<Payin>
   /** The pay-in that an effect has made before, when its idempotency record has ended and the same request comes again. */
-  ofEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined>
+  findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined>
   /** A pay-in, locked until the transaction ends: whoever moves it comes after whoever moves it now. */
   lock(tx: SqlQueries, id: string, accountId?: string): Promise<Payin | undefined>
   /** Applies a cause to a locked pay-in and records it. Throws where the cause cannot happen: ask `nextStatus` first. */
@@ -46,12 +46,12 @@ const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subsc
     created_at, expires_at, due_at, operation)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)
   returning *`
-const RECORD = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
+const INSERT_MOVE = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
   transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
   where id = $9 and moves = $10 returning *`
-const TAKE = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
+const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
 
 /** How long a transfer that the chain lost may take to come back, in ms (1 hour). */
 const REMINE_MS = 3_600_000
@@ -86,11 +86,11 @@ export function payinStore(dialect: SqlDialect): PayinStore {
         payin.operation,
       ])
       const made = toPayin(row as SqlRow)
-      await rows(tx, RECORD, [made.id, 1, null, made.status, 'created', null, now])
-      if (payTo?.ownReceiver) await rows(tx, TAKE, [made.id, payTo.chainId, payTo.address])
+      await rows(tx, INSERT_MOVE, [made.id, 1, null, made.status, 'created', null, now])
+      if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [made.id, payTo.chainId, payTo.address])
       return made
     },
-    ofEffect: (tx, effectId) => one(tx, 'select * from gw_payins where effect_id = $1', [effectId]),
+    findByEffect: (tx, effectId) => one(tx, 'select * from gw_payins where effect_id = $1', [effectId]),
     lock: (tx, id, accountId) =>
       accountId === undefined
         ? one(tx, `select * from gw_payins where id = $1${lock}`, [id])
@@ -106,7 +106,7 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       ])
       if (!row) throw new Error('the pay-in was moved by somebody else: it must be locked first')
       const moved = toPayin(row)
-      await rows(tx, RECORD, [moved.id, moved.moves, payin.status, to, cause, detail, now])
+      await rows(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail, now])
       return moved
     },
     async isChainRead(tx, chainId) {

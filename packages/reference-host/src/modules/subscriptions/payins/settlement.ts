@@ -1,15 +1,15 @@
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import { deny, type HostDenial } from '../../../http/codes.ts'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { Debit, Ledger } from '../../../ledger/ledger.ts'
-import { deny, type HostDenial } from '../../../http/codes.ts'
-import type { Payin, PayTo, SeenTransfer } from './payin.ts'
-import type { PayinStore } from './payin-store.ts'
 import type { SubscriptionStore } from '../subscription-store.ts'
+import type { PayinStore } from './payin-store.ts'
+import type { Payin, PayTo, SeenTransfer } from './payin.ts'
 
-/** What endings are made of. */
-export interface EndingServices {
+/** What settlement are made of. */
+interface SettlementServices {
   readonly payins: PayinStore
   readonly subscriptions: SubscriptionStore
   readonly ledger: Ledger
@@ -21,22 +21,22 @@ export interface EndingServices {
  * How pay-ins end: each takes a pay-in that its caller has locked in `tx`, and moves money, caps and state together. Locks are
  * taken in one order everywhere: pay-in, caps, ledger. Faults: `ERR_STORE_*`.
  */
-export interface PayinEndings {
+export interface PayinSettlement {
   /**
    * Pays from the account's balance. Whoever pays is the spender: the hold of whoever asked for the pay-in is released, and
    * `reserve` holds the amount under the payer's policies, on the day of the payment. Denials, after which the caller must
    * roll `tx` back: those of `reserve`, and `invalid_request` where the balance is too small.
    */
-  paidFromBalance(
+  payFromBalance(
     tx: SqlQueries,
     payin: Payin,
     reserve: () => Promise<Verdict<SpendHold>>,
     now: EpochMs,
   ): Promise<Verdict<Payin>>
   /** A matching transfer has its confirmations. */
-  paidOnChain(tx: SqlQueries, payin: Payin, transfer: SeenTransfer, now: EpochMs): Promise<Payin>
+  settleOnChain(tx: SqlQueries, payin: Payin, transfer: SeenTransfer, now: EpochMs): Promise<Payin>
   /** Gives it up: the caps get back what was held. */
-  ended(
+  close(
     tx: SqlQueries,
     payin: Payin,
     cause: 'deadline_passed' | 'payment_invalid' | 'canceled',
@@ -44,14 +44,14 @@ export interface PayinEndings {
   ): Promise<Payin>
 }
 
-const tooLittle: HostDenial = deny(
+const insufficientBalance: HostDenial = deny(
   'invalid_request',
   'this pay-in costs more than the balance holds: fund the balance first',
   { field: 'payinId' },
 )
 
-/** Pay-in endings over the host's stores. */
-export function payinEndings(services: EndingServices): PayinEndings {
+/** Pay-in settlement over the host's stores. */
+export function payinSettlement(services: SettlementServices): PayinSettlement {
   const { payins, subscriptions, ledger, guard, spendStorage } = services
 
   /** Moves the money; false where the payer has too little. */
@@ -75,17 +75,17 @@ export function payinEndings(services: EndingServices): PayinEndings {
   }
 
   return {
-    async paidFromBalance(tx, payin, reserve, now) {
+    async payFromBalance(tx, payin, reserve, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
       const hold = await reserve()
       if (!hold.ok) return hold
       const { value: cover } = hold
       if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
       const debit = ledgerAccounts.user(payin.accountId)
-      if (!(await moveMoney(tx, payin, { debit, cover }, now))) return tooLittle
+      if (!(await moveMoney(tx, payin, { debit, cover }, now))) return insufficientBalance
       return allow(await payins.move(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
     },
-    async paidOnChain(tx, payin, seen, now) {
+    async settleOnChain(tx, payin, seen, now) {
       const { chainId, token } = payin.payTo as PayTo
       // What was held is spent. A hold that is gone was ended by an operator before: the counters stay as they are.
       if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
@@ -93,7 +93,7 @@ export function payinEndings(services: EndingServices): PayinEndings {
       await moveMoney(tx, payin, { debit: ledgerAccounts.chain(chainId, token) }, now)
       return payins.move(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
     },
-    async ended(tx, payin, cause, now) {
+    async close(tx, payin, cause, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
       return payins.move(tx, payin, cause, {}, now)
     },
