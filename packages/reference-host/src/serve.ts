@@ -1,4 +1,4 @@
-// A host from the environment: configuration in, address out, signals down.
+// Starts a host from the environment, prints its address and handles signals.
 import { Fault } from '@gatewright/kernel'
 import { startHost, type RunningHost } from './composition/host.ts'
 import { curlLines } from './composition/sandbox.ts'
@@ -44,7 +44,7 @@ function greetSandbox({ url, partnerKey }: RunningHost): void {
   console.log(`\n${curlLines(url, partnerKey)}\n`)
 }
 
-/** What the operator can do about a start that failed. */
+/** Explains a failed start to the operator. */
 function reasonOf(error: unknown, { port }: Config): string {
   const { code, message, stack, cause } = error as NodeJS.ErrnoException
   if (error instanceof DataDirUnusable) return message

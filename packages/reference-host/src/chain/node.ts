@@ -2,12 +2,15 @@ import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
 import { jsonRpc, unavailable, type RpcCall } from './json-rpc.ts'
 import { replyParser, type Block, type ReplyParser } from './parse-replies.ts'
 
-/** Where a chain is read. */
+/** Which node a chain is read from. */
 export interface ViemReaderOptions {
   readonly chainId: number
-  /** An http or https JSON-RPC endpoint that takes batches of 3. No fault shows its URL, which may hold a key. */
+  /**
+   * An http or https JSON-RPC endpoint that takes batches of 3 calls. No fault shows the URL, which may hold
+   * an API key.
+   */
   readonly url: string
-  /** In ms, 100 to 30 000, default 5 000: the longest `head` and `ofTransaction`, and each request of `transfers`. */
+  /** In ms, 100 to 30 000, default 5 000. Bounds `head`, `ofTransaction`, and each request of `transfers`. */
   readonly timeoutMs?: number
 }
 
@@ -17,20 +20,26 @@ const OPTIONS: OptionNames<ViemReaderOptions> = {
   timeoutMs: true,
 }
 
-/** A node that was found to be of its chain, and what is made of its answers. */
+/** One node, whose chain id is verified by the first request, with the parser of its replies. */
 export interface ChainNode {
   readonly chainId: number
   readonly parse: ReplyParser
   malformed(what: string): Fault
-  /** A signal that ends a question in time. */
+  /** A signal that aborts after `timeoutMs`. */
   timeoutSignal(): AbortSignal
-  /** Asks in one HTTP request, in the order given. The first one also asks for the chain's id. */
+  /**
+   * Sends calls in one HTTP request and returns their results in order. The first request also checks the
+   * chain's id.
+   */
   request(calls: readonly RpcCall[], signal?: AbortSignal): Promise<readonly unknown[]>
-  /** The block of an answer to `blockCall(number)`; a node that does not know it yet is a fault. */
+  /**
+   * Parses the reply to `blockCall(number)`. Fault: `ERR_RPC_UNAVAILABLE` when the node does not know the
+   * block yet.
+   */
   block(reply: unknown, number: number): Block
 }
 
-/** Makes the node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
+/** Creates the client of a node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
 export function chainNode(options: ViemReaderOptions): ChainNode {
   const { chainId, url, timeoutMs = 5000 } = knownOptions('viemReader', options, OPTIONS)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > 30_000)
@@ -58,13 +67,13 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
   }
 }
 
-/** Asks for a block, without its transactions. */
+/** The call for a block without its transactions. */
 export function blockCall(number: number | 'latest'): RpcCall {
   const tag = number === 'latest' ? number : quantity(number)
   return { method: 'eth_getBlockByNumber', params: [tag, false] }
 }
 
-/** A number as JSON-RPC spells it. */
+/** A number as JSON-RPC writes it. */
 export function quantity(number: number): string {
   return `0x${number.toString(16)}`
 }

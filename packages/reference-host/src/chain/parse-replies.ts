@@ -1,28 +1,30 @@
 import { isObject } from './json-rpc.ts'
 import type { TokenTransfer } from './reader.ts'
 
-/** Reads the answers of one chain. Each function throws what `malformed` makes of an answer that is no such thing. */
+/**
+ * Parses the replies of one chain's node. Each function throws `malformed(what)` for a reply of another form.
+ */
 export interface ReplyParser {
-  /** A number that fits exactly. */
+  /** A number that JavaScript holds exactly. */
   number(value: unknown, what: string): number
-  /** A block of the chain; undefined when the node does not know it. */
+  /** A block; undefined when the node does not know it. */
   block(value: unknown): Block | undefined
-  /** A log of a mined block. `removed` ones are malformed: nobody asked for them. */
+  /** A log of a mined block. A log marked `removed` is malformed, since only current logs were requested. */
   log(value: unknown): Log
-  /** A transaction's receipt; undefined while no block holds it. */
+  /** A transaction's receipt; undefined until a block holds the transaction. */
   receipt(value: unknown): Receipt | undefined
-  /** A list of any values. */
+  /** An array of any values. */
   list(value: unknown, what: string): readonly unknown[]
 }
 
-/** The part of a block that matters. */
+/** The fields of a block that the host uses. */
 export interface Block {
   readonly number: number
   readonly hash: string
   readonly seconds: number
 }
 
-/** An event as nodes tell it, in lower case. */
+/** An event log. Addresses, topics and hashes are in lower case. */
 export interface Log {
   readonly address: string
   readonly topics: readonly string[]
@@ -33,7 +35,10 @@ export interface Log {
   readonly logIndex: number
 }
 
-/** The part of a receipt that matters. What a transaction that failed logged (some chains log its fee) moved no token. */
+/**
+ * The fields of a receipt that the host uses. Logs of a failed transaction (some chains log its fee) moved no
+ * tokens.
+ */
 interface Receipt {
   readonly txHash: string
   readonly blockNumber: number
@@ -42,7 +47,7 @@ interface Receipt {
   readonly succeeded: boolean
 }
 
-/** Makes the readers of answers. */
+/** Creates the parser. */
 export function replyParser(malformed: (what: string) => Error): ReplyParser {
   const number = (value: unknown, what: string): number => {
     const read = typeof value === 'string' && /^0x[0-9a-f]{1,16}$/i.test(value) ? Number(value) : NaN
@@ -87,10 +92,11 @@ export function replyParser(malformed: (what: string) => Error): ReplyParser {
   const receipt = (value: unknown): Receipt | undefined => {
     if (value === null) return undefined
     const given = object(value, 'receipt')
-    // Some nodes tell of a transaction that still waits.
+    // Some nodes send a receipt for a pending transaction.
     if (given['blockNumber'] === null) return undefined
     const logs = list(given['logs'], 'receipt logs').map(log)
-    // Receipts of before Byzantium (EIP-658) have no status: whether the transaction was reverted cannot be told.
+    // Receipts from before Byzantium (EIP-658) have no status, so a reverted transaction looks like any
+    // other.
     const status = given['status'] === undefined ? 0 : number(given['status'], 'receipt status')
     if (status > 1) throw malformed('receipt status')
     return {
@@ -109,15 +115,15 @@ export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55
 
 const ADDRESS_TOPIC = /^0x0{24}/
 
-/** An address as topics hold it: padded to 32 bytes. */
+/** An address as a log topic: padded to 32 bytes. */
 export function topicOf(address: string): string {
   return `0x${'0'.repeat(24)}${address.slice(2)}`
 }
 
 /**
- * The ERC-20 transfer that a log tells of; undefined when it tells of something else. ERC-721 has the same first
- * topic and a fourth one. Data of any length but 32 bytes is no amount, and a topic with more than 20 bytes no
- * address: anybody's contract may write such logs, so they are skipped and no fault.
+ * The ERC-20 transfer of a log; undefined when the log is not one. ERC-721 uses the same first topic and adds
+ * a fourth. An amount must be 32 bytes and an address at most 20. Any contract may write other logs under
+ * this topic, so they are skipped and cause no fault.
  */
 export function transferOf(chainId: number, log: Log, block: Block): TokenTransfer | undefined {
   const [event, from, to, ...more] = log.topics

@@ -10,8 +10,8 @@ export interface ChainUrl {
 const TIMEOUT_MS = 10_000
 
 /**
- * Clients of the chains that contract wallets are asked on. One HTTP request per question, no retries: the verifier
- * bounds the wait and turns every failure into a fault.
+ * Creates the clients that check signatures of contract wallets on each chain. Each call is one HTTP request
+ * without retries: the verifier bounds the wait and turns every failure into a fault.
  */
 export function rpcClients(chains: readonly ChainUrl[]): Readonly<Record<number, RpcClient>> {
   return Object.fromEntries(chains.map(({ chainId, url }) => [chainId, rpcClient(jsonRpc(chainId, url))]))

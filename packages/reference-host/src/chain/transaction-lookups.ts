@@ -1,38 +1,38 @@
 import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
 import type { ChainReader, TokenTransfer } from './reader.ts'
 
-/** What a chain says of one transaction. */
+/** The state of one transaction on its chain. */
 interface TransactionView {
   readonly transfers: readonly TokenTransfer[]
-  /** The newest block, asked for after the transfers. */
+  /** The newest block, read after the transfers. */
   readonly head: number
 }
 
-/** Looks up transactions that clients name, so that the node is asked a bounded number of times. */
+/** Looks up transactions that clients submit, with a bound on the calls to the node. */
 export interface TransactionLookups {
   /**
-   * The transfers of a transaction. Simultaneous calls for one transaction share one look-up, and its result serves
-   * for 2 s more. An account causes at most 20 look-ups a minute in this process; calls that a running or recent look-up
-   * answers are not counted. Undefined: no block holds a transfer of it, the chain cannot be asked, or the account has
-   * used up its look-ups. The watcher finds the payment in all three cases.
+   * Finds the transfers of a transaction. Simultaneous calls for one transaction share one look-up, whose
+   * result is reused for 2 s more. An account may cause 20 look-ups a minute in this process; reused results
+   * are not counted. Undefined when no block holds a transfer of it, when the node fails, or when the account
+   * has used up its look-ups. The watcher finds the payment in all three cases.
    */
   find(accountId: string, chainId: number, txHash: string): Promise<TransactionView | undefined>
 }
 
 interface Lookup {
   readonly view: Promise<TransactionView | undefined>
-  /** Unset while the node is asked. */
+  /** Undefined while the look-up runs. */
   endedAt?: EpochMs
 }
 
 const SHARED_MS = 2000
 const WINDOW_MS = 60_000
 const MOST_IN_WINDOW = 20
-/** Look-ups and accounts that are remembered; the oldest give way. */
+/** Most look-ups and accounts kept in memory; the oldest are evicted first. */
 const MOST_LOOKUPS = 1000
 const MOST_ACCOUNTS = 10_000
 
-/** Look-ups over the readers of all chains. */
+/** Creates the look-ups over the readers of all chains. */
 export function transactionLookups(
   readers: ReadonlyMap<number, ChainReader>,
   clock: Clock,
@@ -40,7 +40,7 @@ export function transactionLookups(
   const lookups = new Map<string, Lookup>()
   const accounts = new Map<string, { startedAt: EpochMs; used: number }>()
 
-  /** Counts one look-up of an account; false when it has none left. */
+  /** Counts one look-up of an account; false when it has used up its look-ups. */
   function take(accountId: string): boolean {
     const now = clock.now()
     const window = accounts.get(accountId)
@@ -81,7 +81,7 @@ async function lookUp(reader: ChainReader, txHash: string): Promise<TransactionV
   try {
     const transfers = await reader.ofTransaction(txHash)
     if (!transfers || transfers.length === 0) return undefined
-    // Asked second: a head from before could be older than the transfer's block.
+    // Read after the transfers: an older head could be below the transfer's block.
     return { transfers, head: (await reader.head()).number }
   } catch (error) {
     if (error instanceof Fault) return undefined
@@ -89,7 +89,7 @@ async function lookUp(reader: ChainReader, txHash: string): Promise<TransactionV
   }
 }
 
-/** Whether `now` is in the window from an instant on; a clock that was set back is outside. */
+/** Whether `now` lies in the window that starts at `startedAt`. A clock that was set back lies outside. */
 function isWithin(now: EpochMs, startedAt: EpochMs, lengthMs: number): boolean {
   return now >= startedAt && now < startedAt + lengthMs
 }

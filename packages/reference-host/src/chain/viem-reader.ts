@@ -2,25 +2,25 @@ import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions 
 import { topicOf, TRANSFER, transferOf, type Block, type Log } from './parse-replies.ts'
 import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
 
-/** Nodes refuse wider ranges, and more values of one topic. */
+/** Nodes refuse wider ranges and more values of one topic. */
 const BLOCKS_A_CALL = 2000
 const RECEIVERS_A_CALL = 500
-/** Questions in one HTTP request: some public endpoints refuse more. */
+/** Calls in one HTTP request. Some public endpoints refuse more. */
 const BATCH = 3
 
 /**
- * Reads a chain by JSON-RPC (viem's HTTP client). No retries, no cache. The first request also asks for the chain's
- * id, and nothing is believed before it is right.
+ * Reads a chain by JSON-RPC over viem's HTTP client, without retries and without a cache. The first request
+ * also checks the chain's id.
  *
- * A node that lags behind answers "no logs" for blocks it has not seen. So the same HTTP request asks for the last
- * block of the range before it asks for the logs, and a node that does not know that block is a fault. This covers
- * a node, and balancers that send a whole request to one node. It does not cover a balancer that deals a batch out to
- * several nodes, nor a node that has a block before it can search its logs: who must not miss a payment asks for the
- * newest blocks again until they are deep.
+ * A node that lags behind answers "no logs" for blocks it does not have. So the same HTTP request first asks
+ * for the last block of the range, and a node that does not know that block is a fault. This covers a single
+ * node, and balancers that send a whole request to one node. It does not cover balancers that split a batch
+ * over several nodes, nor nodes that know a block before they can search its logs: a caller that must not
+ * miss a payment reads the newest blocks again until they are deep enough.
  *
- * A log and its block must agree on the block's hash, else the chain moved between two answers. Fault:
- * `ERR_RPC_UNAVAILABLE` for all that is missing, late or malformed, or contradicts the question or itself. Throws a
- * `TypeError` for a `timeoutMs` out of bounds.
+ * A log and its block must agree on the block's hash, otherwise the chain changed between two replies. Fault:
+ * `ERR_RPC_UNAVAILABLE` for a reply that is missing, late, malformed or contradictory. Throws a `TypeError`
+ * for a `timeoutMs` out of bounds.
  */
 export function viemReader(options: ViemReaderOptions): ChainReader {
   const node = chainNode(options)
@@ -66,7 +66,7 @@ async function logsOf(
   const wanted = receivers.map(topicOf)
   const range = { fromBlock: quantity(fromBlock), toBlock: quantity(toBlock) }
   const filter = { ...range, address: tokens, topics: [TRANSFER, null, wanted] }
-  // The block first: what is known of it then, the logs cannot lack.
+  // The block comes first: a node that knows the block has its logs too.
   const [block, found] = await node.request([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
   const last = node.block(block, toBlock)
   const logs = node.parse.list(found, 'logs').map(node.parse.log)
@@ -95,7 +95,7 @@ async function transfersBy(node: ChainNode, txHash: string): Promise<readonly To
   return inOrder(node, logs, new Map([[blockNumber, block]]))
 }
 
-/** Transfers in the order of the chain, of logs that agree with their blocks. */
+/** Transfers in chain order. Throws when a log and its block disagree. */
 function inOrder(
   node: ChainNode,
   logs: readonly Log[],

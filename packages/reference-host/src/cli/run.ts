@@ -75,26 +75,26 @@ function parse(
   }
 }
 
-/** What a run of the command came to. */
+/** The result of one operator command. */
 export interface CommandResult {
   readonly code: 0 | 1
-  /** For standard output, without a line's end. */
+  /** Text for standard output, without a final newline. */
   readonly out: string
-  /** For standard error. */
+  /** Text for standard error. */
   readonly problem: string
 }
 
-/** Where a command runs. */
+/** The environment of a command. */
 export interface CommandOptions {
-  /** Names the stores, as for the host. */
+  /** Environment variables, as the host reads them. */
   readonly env: NodeJS.ProcessEnv
-  /** Asks whoever runs the command; undefined where nobody can be asked. */
+  /** Asks the operator a question; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined
 }
 
 /**
- * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names, as the host does. Never
- * rejects: a mistake of the operator, a fault and an error that nobody expected are texts, with code 1.
+ * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Never rejects:
+ * usage errors, faults and unexpected errors become `problem` with code 1.
  */
 export async function runCommand(argv: readonly string[], setting: CommandOptions): Promise<CommandResult> {
   try {

@@ -7,7 +7,7 @@ import type { SystemServices } from '../modules/system/operations.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
 
-/** Resolves every service once; nothing below knows the container. */
+/** Resolves every service once and returns them as plain values. No other layer uses the container. */
 export function appServices(
   container: Container,
   observe: Observe,
@@ -46,7 +46,7 @@ export function appServices(
   }
 }
 
-/** A live host accepts a partner key only after the operator marked it. */
+/** Whether the operator has validated a partner key, which a live host requires. */
 function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean> {
   return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
 }

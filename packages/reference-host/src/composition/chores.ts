@@ -1,25 +1,25 @@
-/** Work beside requests, done again and again. */
+/** A task that the host repeats in the background. */
 export interface Chore {
   readonly name: string
   /** From the end of one round to the start of the next, in ms. */
   readonly everyMs: number
-  /** Whether its first round is due at once. */
+  /** Whether the first round starts at once. */
   readonly atStart?: boolean
-  /** One round. It may end early when `signal` aborts. */
+  /** Runs one round. It may end early when `signal` aborts. */
   run(signal: AbortSignal): Promise<unknown>
 }
 
-/** Chores that go on until they are stopped. */
+/** Chores that run until `stop`. */
 export interface RunningChores {
-  /** Resolves when the first rounds that were due at once have ended, well or not. */
+  /** Resolves when all first rounds with `atStart` have ended, whether they succeeded or failed. */
   readonly started: Promise<void>
-  /** Starts no more rounds, asks those under way to end early, and resolves when they have. */
+  /** Starts no further rounds, aborts the running ones, and resolves when they have ended. */
   stop(): Promise<void>
 }
 
 /**
- * Starts the chores, each by itself, one round at a time. A round that fails is reported and comes again. Every host of a
- * database may run the same ones.
+ * Starts the chores. Each runs independently, one round at a time. A failed round is reported and repeated
+ * after the usual wait. All hosts of a database may run the same chores.
  */
 export function startChores(chores: readonly Chore[], report: (error: unknown) => void): RunningChores {
   const stopping = new AbortController()

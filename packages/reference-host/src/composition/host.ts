@@ -21,28 +21,28 @@ import { operations } from './operations.ts'
 import * as token from './registrations.ts'
 import { firstPartnerKey } from './sandbox.ts'
 
-/** A host that listens. */
+/** A running host. */
 export interface RunningHost {
-  /** Where it listens, with the real port. */
+  /** The address it listens on, with the real port. */
   readonly url: string
-  /** What it does beside requests, by itself; a caller may run one at once. */
+  /** Its background tasks. A caller may run a round at once. */
   readonly chores: readonly Chore[]
-  /** The sandbox's first partner key, only on the start that made it. */
+  /** The sandbox's first partner key; undefined except on the start that created it. */
   readonly partnerKey: string | undefined
   /**
-   * Says that it is not ready and ends each connection with its next answer, for `drainSeconds`; then stops listening, lets running
-   * requests finish (10 s at most) and closes the stores.
+   * For `drainSeconds`, reports "not ready" and closes each connection after its next answer. Then stops
+   * listening, lets running requests finish (10 s at most) and closes the stores.
    */
   close(): Promise<void>
 }
 
-/** What a caller brings. */
+/** Options of `startHost`. */
 export interface StartOptions {
-  /** Takes one decision event per request. */
+  /** Called with one decision event per request. */
   readonly observe: Observe
-  /** Takes failures outside requests. */
+  /** Called with failures outside requests. */
   readonly report: (error: unknown) => void
-  /** Default: the wall clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock
 }
 
@@ -53,15 +53,18 @@ const OPTIONS: OptionNames<StartOptions> = {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
-/** Longer than proxies keep an idle connection, so that none reuses one that is just being closed here. */
+/** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
 const KEEP_ALIVE_MS = 65_000
 const LAST_REQUESTS_MS = 10_000
-/** How long a start waits for the first reading of chains, so that the first pay-in finds them read. */
+/**
+ * How long a start waits for the first round of chain reading, so that chains are read before the first
+ * pay-in.
+ */
 const FIRST_ROUNDS_MS = 2000
 
 /**
- * Opens the stores, brings their tables up to date, loads revocations and listens. Throws `DataDirUnusable` when another
- * host has the data folder.
+ * Opens the stores, migrates their tables, loads revocations and listens. Throws `DataDirUnusable` when
+ * another host uses the data folder.
  */
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
   knownOptions('startHost', options, OPTIONS)
@@ -85,7 +88,8 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       app.koa.callback(),
     )
     const url = await listen(server, config)
-    // Only now: a key made by a start that then finds its port taken would never be shown.
+    // Created last: a start that fails because its port is in use would otherwise create a key that nobody
+    // ever sees.
     const partnerKey = await sandboxPartnerKey(container)
     return {
       url,
@@ -112,7 +116,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   }
 }
 
-/** Everything the host is made of, over its configuration and stores. */
+/** Creates the container of a host over its configuration and stores. */
 async function createHostContainer(
   config: Config,
   stores: OpenStores,
@@ -130,7 +134,7 @@ async function createHostContainer(
   return container
 }
 
-/** A reader for every chain that pay-ins are paid on. */
+/** A reader for each chain that has a pay-in receiver. */
 function chainReaders({ payinReceivers, rpcUrls }: Config): ReadonlyMap<number, ChainReader> {
   const wanted = rpcUrls.filter(({ chainId }) => payinReceivers.some(each => each.chainId === chainId))
   return new Map(wanted.map(chain => [chain.chainId, viemReader(chain)]))
@@ -160,7 +164,7 @@ function createHostApp(
   return createApp(table, services)
 }
 
-/** Notes under which key old names were used, besides passing each decision on. */
+/** Records which key used which legacy name, then passes each decision on. */
 function recordAliasUsage(observe: Observe, aliasUsage: UsageLog): Observe {
   return decision => {
     aliasUsage.record(decision.keyId, decision.aliases)
@@ -177,7 +181,7 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
   return `http://${name}:${address.port}`
 }
 
-/** Closes the listener and idle connections, and waits for requests that run. */
+/** Closes the listener and idle connections, and waits for running requests. */
 async function closeServer(server: Server): Promise<void> {
   const ended = new Promise(resolve => server.close(resolve))
   server.closeIdleConnections()

@@ -18,7 +18,10 @@ import { systemOperations, type SystemServices } from '../modules/system/operati
 import { resolveUser } from '../modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
 
-/** The operation table, checked: everything the host serves. Routes, rules and the API description are made from it. */
+/**
+ * Builds and checks the operation table: everything the host serves. Routes, access rules and the API
+ * description are derived from it.
+ */
 export function operations(
   services: ModuleServices & Omit<SystemServices, 'description'>,
   host: DescribedHost,

@@ -29,17 +29,17 @@ import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
 
-/** How tokens name their issuer and audience: the public address where one is set. */
+/** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {
   return publicUrl ?? `urn:gatewright:${environment}`
 }
 
-/** What a process brings: opened and closed outside the container. */
+/** Created and closed by the process, outside the container. */
 export const CONFIG: ServiceKey<Config> = requiredService('config')
 export const BACKEND: ServiceKey<Backend> = requiredService('backend')
 export const SECRETS: ServiceKey<Secrets> = requiredService('secrets')
 
-/** What the container makes of it: one registration each, whatever needs it asks by its key. */
+/** Created by the container. */
 export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock)
 export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
 export const METRICS: ServiceKey<Metrics> = defineService('metrics', () => createMetrics())
@@ -68,7 +68,7 @@ export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement
   }),
 )
 
-/** How signatures are recovered; pure JS unless the caller picks a faster one. */
+/** How signer addresses are recovered. Default: pure JavaScript. */
 export const RECOVERY: ServiceKey<Pick<FastestRecover, 'recover' | 'keccak256'>> = defineService(
   'recovery',
   () => ({
@@ -77,24 +77,24 @@ export const RECOVERY: ServiceKey<Pick<FastestRecover, 'recover' | 'keccak256'>>
   }),
 )
 
-/** Chains whose contract wallets may prove themselves, by chain id. */
+/** Chains on which contract wallets may sign, by chain id. */
 export const CHAINS: ServiceKey<Readonly<Record<number, RpcClient>>> = defineService('chains', () => ({}))
 
-/** Chains that pay-ins are paid on, by chain id. */
+/** Chains on which pay-ins are paid, by chain id. */
 export const READERS: ServiceKey<ReadonlyMap<number, ChainReader>> = defineService('readers', () => new Map())
 export const VERIFIER: ServiceKey<Verifier> = defineService('verifier', get => {
   const { publicUrl, host, port } = get(CONFIG)
   const chains = Object.entries(get(CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)
   const { recover, keccak256 } = get(RECOVERY)
   return createVerifier({
-    // What EIP-4361 and v2 statements must name. A sandbox is reached where it listens.
+    // The domain that EIP-4361 and v2 statements must name. A sandbox uses the address it listens on.
     domain: publicUrl === undefined ? `${host}:${port}` : new URL(publicUrl).host,
     ...{ recover, keccak256 },
     ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
     service: get(CONFIG).serviceName,
     nonces: get(BACKEND).nonces,
     clock: get(CLOCK),
-    // Many clients can share one address; a full queue is about a third of a second of pure JS.
+    // Many clients can share one address. A full queue takes about a third of a second in pure JavaScript.
     recoveries: { waiting: 128, waitingPerClass: 32 },
   })
 })
@@ -123,7 +123,7 @@ export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
     revocation: {
       mode: 'feed',
       feed: backend.feed,
-      // A key that was presented directly has just been looked up; there is no session row to ask for.
+      // A key that was presented directly has just been read, and has no session row.
       isLive: async session => isKeySession(session) || issuer.isCurrent(session),
     },
     spend: backend.spend(backend.sql),
@@ -133,7 +133,7 @@ export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
 export const KEY_GUARD: ServiceKey<Guard> = defineService('key guard', get => {
   const config = get(CONFIG)
   const backend = get(BACKEND)
-  // It reads no tokens, and the keys that it judges have just been looked up: there is no revocation to follow.
+  // It reads no tokens and its keys have just been read, so there are no revocations to follow.
   return createGuard({
     ...{ issuer: audience(config), audience: audience(config), clock: get(CLOCK) },
     keys: get(ISSUER).verificationKey,

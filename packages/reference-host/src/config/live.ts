@@ -1,9 +1,12 @@
 import type { Values } from './variables.ts'
 
-/** The names that hosts have had by default. A wallet's proof for one of them would be good on every such host. */
+/**
+ * Service names that hosts have had by default. A statement signed for one of them is valid on every host of
+ * that name.
+ */
 const DEFAULT_NAMES: readonly unknown[] = [undefined, 'Gatewright', 'Gatewright Sandbox']
 
-/** What a sandbox may leave open and a live host may not. Values that could not be read are missing and not judged. */
+/** Settings that a sandbox allows and a live host refuses. Variables that could not be parsed are skipped. */
 export function unsafeForLive(
   env: Readonly<Record<string, string | undefined>>,
   values: Partial<Values>,
@@ -29,10 +32,10 @@ export function unsafeForLive(
   return [...problems, ...widelyTrusted(values), ...unencryptedNodes(values)]
 }
 
-/** Leading bits of the widest block that may be trusted: the widest private ones (RFC 1918, RFC 4193) have as many. */
+/** Shortest prefix of a block that may be trusted: that of the widest private ranges (RFC 1918, RFC 4193). */
 const LEAST_BITS = { ipv4: 8, ipv6: 7 } as const
 
-/** A block that covers everybody lets everybody choose an address and say that a request came by HTTPS. */
+/** Trusted blocks that are too wide: every client in them could claim any address and claim HTTPS. */
 function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[] {
   const wide = trusted.filter(block => {
     const [address = '', bits] = block.split('/')
@@ -46,7 +49,9 @@ function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[]
   )
 }
 
-/** Names chains only: a node's URL often holds a key. */
+/**
+ * Nodes reached over plain http. The problem names only the chain, since a node's URL often holds an API key.
+ */
 function unencryptedNodes({
   RPC_URLS: nodes = [],
   RPC_PRIVATE_NETWORK: declared,
@@ -59,7 +64,7 @@ function unencryptedNodes({
   )
 }
 
-/** Whether somebody else can be on the way to this URL. `localhost` is loopback by RFC 6761. */
+/** Whether traffic to this URL can be read and changed on the way. `localhost` is loopback by RFC 6761. */
 function isUnencrypted({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 }

@@ -1,7 +1,7 @@
 import { DEFAULT_LIMITS } from './rate-limits.ts'
 import { UNSUPPORTED, variables } from './variables.ts'
 
-/** The text of `docs/configuration.md`, made from the table of variables. */
+/** The text of `docs/configuration.md`, generated from the table of variables. */
 export function configurationPage(): string {
   const rows = Object.entries(variables).map(
     ([name, { defaultText, meaning }]) => `| \`${name}\` | ${defaultText} | ${meaning} |`,

@@ -1,6 +1,8 @@
 import { trustedProxies } from '@gatewright/http'
 
-/** What a reader makes of a variable's text: a value, or what the text must be instead (after the variable's name). */
+/**
+ * Parses the text of a variable. `expected` says what the text must be, worded to follow the variable's name.
+ */
 export type Parser<T> = (text: string) => { readonly value: T } | { readonly expected: string }
 
 const expected = (text: string): { readonly expected: string } => ({ expected: text })
@@ -8,7 +10,7 @@ const expected = (text: string): { readonly expected: string } => ({ expected: t
 /** Any text. */
 export const anyText: Parser<string> = value => ({ value })
 
-/** An address, or a CIDR block. */
+/** An IP address or a CIDR block. */
 export const proxy: Parser<string> = text => {
   try {
     trustedProxies([text])
@@ -18,7 +20,7 @@ export const proxy: Parser<string> = text => {
   }
 }
 
-/** A whole number, in decimal digits. */
+/** An integer in decimal digits. */
 export function wholeNumber(least: number, most: number): Parser<number> {
   return text =>
     /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most
@@ -26,7 +28,7 @@ export function wholeNumber(least: number, most: number): Parser<number> {
       : expected(`must be an integer from ${least} to ${most}`)
 }
 
-/** One line that wallets can show: 1 to 64 characters. */
+/** One line of 1 to 64 characters that wallets can show. */
 export const serviceName: Parser<string> = text =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
   text.trim() === text && text.length <= 64 && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
@@ -41,7 +43,7 @@ export const origin: Parser<string> = text => {
     : expected('must be an http or https origin, such as https://api.example.com')
 }
 
-/** One of a list of words. */
+/** One of the given words. */
 export function oneOf<const W extends string>(...words: readonly W[]): Parser<W> {
   return text => {
     const word = words.find(each => each === text)
@@ -53,7 +55,7 @@ export function oneOf<const W extends string>(...words: readonly W[]): Parser<W>
 export const onOff: Parser<boolean> = text =>
   text === 'on' || text === 'off' ? { value: text === 'on' } : expected('must be on or off')
 
-/** A URL of one of some schemes. */
+/** A URL with one of the given schemes. */
 export function urlOf(...schemes: readonly string[]): Parser<string> {
   return text =>
     URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1))
@@ -61,7 +63,7 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
       : expected(`must be a URL that starts with ${schemes.join(':// or ')}://`)
 }
 
-/** Entries joined by commas, each read alone. */
+/** Entries joined by commas, each parsed by `parse`. */
 export function listOf<T>(read: Parser<T>): Parser<readonly T[]> {
   return text => {
     const values: T[] = []
@@ -82,13 +84,13 @@ export const chainUrl: Parser<{ readonly chainId: number; readonly url: string }
     : expected('must be chain id=URL pairs, such as 1=https://rpc.example.com')
 }
 
-/** One named secret; the newest signs, the others still verify. */
+/** A named secret. The first of a list signs; all of them verify. */
 export interface NamedSecret {
   readonly id: string
   readonly secret: string
 }
 
-/** `id:secret` pairs, newest first. The text is never shown again, not even in a problem. */
+/** `id:secret` pairs, newest first. No problem repeats the secrets. */
 export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
   const named = matches.flatMap(match =>

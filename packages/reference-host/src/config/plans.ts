@@ -25,7 +25,10 @@ const check = compileSchema(
   ),
 )
 
-/** The path of a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }] }`. */
+/**
+ * Reads plans from a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }]
+ * }`.
+ */
 export const plansFile: Parser<readonly Plan[]> = path => {
   const example = '{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}'
   let parsed: unknown

@@ -1,6 +1,6 @@
 import type { Parser } from './parsers.ts'
 
-/** Limits of contract section 11 and of decision 0033, per minute. */
+/** Default limits per minute (contract section 11, decision 0033). */
 export const DEFAULT_LIMITS = {
   guardedPerKeyPerMinute: 600,
   writesPerSessionPerMinute: 120,
@@ -10,10 +10,10 @@ export const DEFAULT_LIMITS = {
   documentsPerAddressPerMinute: 600,
 } as const
 
-/** The limits in force. `off` is for the sandbox. */
+/** The limits in force. Only a sandbox may use `off`. */
 export type RateLimits = 'off' | Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>
 
-/** `off`, or a JSON object over the defaults. */
+/** `off`, or a JSON object that overrides some defaults. */
 export const rateLimits: Parser<RateLimits> = text => {
   if (text === 'off') return { value: 'off' }
   const names = Object.keys(DEFAULT_LIMITS)

@@ -24,7 +24,7 @@ import { payinReceivers } from './receivers.ts'
 export interface Variable<T> {
   readonly read: Parser<T>
   readonly fallback: T
-  /** The default as documents show it. */
+  /** The default as the documentation shows it. */
   readonly defaultText: string
   readonly meaning: string
 }
@@ -33,14 +33,14 @@ function variable<T>(read: Parser<T>, fallback: T, defaultText: string, meaning:
   return { read, fallback, defaultText, meaning }
 }
 
-/** A variable whose absence is an answer too. */
+/** A variable that may be absent. */
 function optional<T>(read: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
   return { read, fallback: undefined, defaultText, meaning }
 }
 
 const redisUrl = urlOf('redis', 'rediss')
 
-/** Every variable that the host reads, in the order documents list them. */
+/** Every variable that the host reads, in the order of the documentation. */
 export const variables = {
   PORT: variable(wholeNumber(0, 65_535), 3000, '`3000`', '0 to 65535; 0 takes a free port'),
   HOST: variable(anyText, '127.0.0.1', '`127.0.0.1`', 'Address to listen on'),
@@ -163,10 +163,10 @@ export const variables = {
   ),
 } as const
 
-/** The values of all variables, by name. */
+/** The parsed values of all variables, by name. */
 export type Values = {
   readonly [N in keyof typeof variables]: (typeof variables)[N] extends Variable<infer T> ? T : never
 }
 
-/** Chosen by design, but this version does nothing with them; starting as if it did would mislead. */
+/** Variables planned for a later version. A host refuses to start with them, since it would ignore them. */
 export const UNSUPPORTED = ['SIGNING_KEYS'] as const

@@ -6,14 +6,16 @@ import { optionsAnswer } from './cors.ts'
 import { mount, type MountServices } from './mount.ts'
 import type { Operation } from './operation.ts'
 
-/** The host's application. */
+/** The Koa application and its shutdown. */
 interface App {
   readonly koa: Koa
-  /** From now on every answer ends its connection. */
+  /** From now on each answer closes its connection. */
   drain(): void
 }
 
-/** The Koa application: old names, routes, and an answer for what no operation serves. */
+/**
+ * Creates the Koa application: legacy names, routes, and answers for paths and methods without an operation.
+ */
 export function createApp(table: readonly Operation[], services: MountServices): App {
   const { koa: bind, operations, drain } = mount(table, services)
   const router = new Router({ strict: true, sensitive: true })
@@ -21,7 +23,7 @@ export function createApp(table: readonly Operation[], services: MountServices):
     for (const path of paths) router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], middleware)
   }
   const app = new Koa()
-  // Koa prints errors it meets after the answer was decided, such as a client that went away.
+  // Koa would print errors that happen after the answer, such as a client that disconnects.
   app.silent = true
   app.use(async (ctx, next) => {
     try {
@@ -36,7 +38,7 @@ export function createApp(table: readonly Operation[], services: MountServices):
   return { koa: app, drain }
 }
 
-/** What a request comes to where no operation has its path and method: 404, or 405 with `Allow`. */
+/** The answer for a path or method without an operation: 404, or 405 with `Allow`. */
 function noSuchRoute(router: Router, path: string, method: string): Outcome {
   const { path: layers } = router.match(path, method)
   const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()

@@ -2,7 +2,10 @@ import type { StandardSchema } from '@gatewright/http'
 import type { TObject } from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 
-/** An operation's body as a gate checks it; without a schema what is sent must be a JSON object all the same. */
+/**
+ * The schema with which the gate checks an operation's body. Without `schema`, the body must still be a JSON
+ * object.
+ */
 export function bodySchema(schema: TObject | undefined): StandardSchema {
   const check = schema && compileSchema(schema)
   return {

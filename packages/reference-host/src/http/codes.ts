@@ -1,6 +1,6 @@
 import { denier, type DenialOf } from '@gatewright/kernel'
 
-/** Denials that the host itself makes, with their HTTP status (contract section 2). */
+/** Denial codes of the host itself, with their HTTP status (contract section 2). */
 export const codes = {
   invalid_request: 400,
   unauthorized: 401,
@@ -13,12 +13,12 @@ export const codes = {
   invalid_state: 409,
 } as const
 
-/** Every rule that a `policy_blocked` of the host itself names in `details.rule`. */
+/** Every `details.rule` with which the host itself denies as `policy_blocked`. */
 export const rules = ['max_unpaid_addresses', 'max_unpaid_addresses_of_client'] as const
 export type HostRule = (typeof rules)[number]
 
-/** What the host refuses with. */
+/** A denial of the host. */
 export type HostDenial = DenialOf<typeof codes>
 
-/** Makes a denial of the host. */
+/** Creates a denial of the host. */
 export const deny: ReturnType<typeof denier<typeof codes, HostRule>> = denier(codes)

@@ -1,12 +1,15 @@
 import { exposedHeaders, type Answer, type HeaderField } from '@gatewright/http'
 
-/** What a page may send. The partner key is missingHeaders on purpose: it never belongs into a browser. */
+/**
+ * Header fields that a browser may send. The partner key is left out on purpose: it must never be in a
+ * browser.
+ */
 const ACCEPTED = [
   ...['authorization', 'content-type', 'idempotency-key', 'x-user-key', 'x-consumer-key'],
   ...['x-open-responses', 'x-open-responses-call-id', 'traceparent'],
 ].join(', ')
 
-/** Fields on every answer: CORS without cookies, no caching, no sniffing. */
+/** Header fields of every answer: CORS without cookies, no caching, no content sniffing. */
 export const commonHeaders: readonly HeaderField[] = [
   ['Access-Control-Allow-Origin', '*'],
   ['Access-Control-Expose-Headers', exposedHeaders.join(', ')],
@@ -16,7 +19,7 @@ export const commonHeaders: readonly HeaderField[] = [
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
 ]
 
-/** The answer to `OPTIONS` on a known path: what it takes, for people and for CORS preflights. */
+/** The answer to `OPTIONS` on a known path, for CORS preflights and for people. */
 export function optionsAnswer(methods: readonly string[]): Answer {
   const names = methods.join(', ')
   return {

@@ -6,25 +6,28 @@ import { deny } from './codes.ts'
 import { keySession, type KeySession } from './key-session.ts'
 import type { EntryLimits } from './limits.ts'
 
-/** What proving a credential needs. */
+/** What authentication needs. */
 export interface CredentialServices {
   readonly guard: Guard
-  /** Decides uses of an API key where no session is asked for: the same policies and counters, limits of their own. */
+  /**
+   * Authorises uses of an API key that need no session: the same policies and spend counters, separate rate
+   * limits.
+   */
   readonly keyGuard: Guard
   readonly issuer: Issuer
   readonly limits: EntryLimits
   readonly directUserKey: boolean
-  /** Refuse requests that did not come by HTTPS, those for the host's own documents aside. */
+  /** Whether requests without HTTPS are refused. The host's own documents are exempt. */
   readonly requireHttps: boolean
-  /** Whether a partner key may be used on this host. */
+  /** Whether this host accepts a partner key. */
   readonly validated: (keyId: string) => Promise<boolean>
 }
 
-/** The credentials of the host, by the names that operations use. */
+/** The credentials of the host, by the name that operations give. */
 export type HostCredentials = {
-  /** A session; where `DIRECT_USER_KEY` is on, also a user key in its place. */
+  /** A session. With `DIRECT_USER_KEY`, also a user key in its place. */
   readonly session: CredentialPart<Access>
-  /** A session, for operations that read a user key by themselves. */
+  /** A session only, for operations that accept a user key as a separate credential. */
   readonly 'session-alone': CredentialPart<Access>
   readonly 'user-key': CredentialPart<ApiKey>
   readonly 'partner-key': CredentialPart<ApiKey>
@@ -32,7 +35,10 @@ export type HostCredentials = {
 
 export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
 
-/** Makes the credentials: only the one that an operation names is looked at, and none that came in the clear. */
+/**
+ * Creates the credentials. Only the one that an operation names is read, and none that was sent without
+ * HTTPS.
+ */
 export function hostCredentials(services: CredentialServices): HostCredentials {
   const { guard, requireHttps, directUserKey } = services
   const onlyOverHttps =
@@ -61,12 +67,12 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
   }
 }
 
-/** A key in the field of its surface. */
+/** An API key in the header field of its surface. */
 function keyCredential(services: CredentialServices, surface: Surface): CredentialPart<ApiKey> {
   const { keyGuard } = services
   const field = `x-${surface}-key`
   const rules = new Map<string, GuardedRule>()
-  // A key needs no scope to be exchanged or rotated (contract section 4).
+  // Exchanging and rotating a key needs no scope (contract section 4).
   const ruleOf = ({ operation }: GuardedRule): GuardedRule => {
     const known = rules.get(operation)
     if (known) return known
@@ -90,8 +96,8 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
 }
 
 /**
- * Authenticates a key; one that does not prove itself is charged to the client's address. Keys that are not known, of
- * an address that failed too often, are read few at a time, and only what overflows their queue gets 429.
+ * Authenticates a key. A failure counts against the client's address. For an address with too many failures,
+ * unknown keys are read through a bounded queue, and only requests that do not fit into it get 429.
  */
 async function authenticateKey(
   { issuer, limits }: CredentialServices,
@@ -106,8 +112,8 @@ async function authenticateKey(
 }
 
 /**
- * The one way in for an API key, whatever it is used for: it proves itself, then a guard asks its whole policy chain
- * and counts the use. Denials: those of `authenticateKey` and of `Guard.authorize`.
+ * Authenticates and authorises every use of an API key: the guard checks its whole policy chain and counts
+ * the use. Denials: those of `authenticateKey` and of `Guard.authorize`.
  */
 async function authorizeKeyUse(
   services: CredentialServices,
@@ -139,8 +145,9 @@ const guardFacts = (facts: RequestFacts): GuardFacts => ({
 })
 
 /**
- * `DIRECT_USER_KEY`: a user key in `X-User-Key`, or as the bearer, stands in for a session with all its rights. The guard
- * decides as if it had been exchanged a moment ago; both spellings at once and different are refused.
+ * With `DIRECT_USER_KEY`, accepts a user key in `X-User-Key` or as the bearer token in place of a session,
+ * with all rights of the key. The guard decides as for a session just minted from it. Two different keys are
+ * refused.
  */
 async function checkSessionOrUserKey(
   services: CredentialServices,

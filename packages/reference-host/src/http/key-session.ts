@@ -1,15 +1,15 @@
 import type { Session } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 
-/** The session that a presented API key stands for while one request is decided. It is stored nowhere. */
+/** A session made from a presented API key for one request. It is never stored. */
 export interface KeySession extends Session {
   readonly key: ApiKey
 }
 
-/** Ids of stored sessions have no colon. */
+/** Ids of stored sessions contain no colon. */
 const PREFIX = 'key:'
 
-/** The session that a presented key stands for: all of its rights, under its whole policy chain. */
+/** Makes the session of a presented key: all of its rights, under its whole policy chain. */
 export function keySession(key: ApiKey): KeySession {
   const { id, accountId, userId, walletAddress, surface, version, policyIds, scopes } = key
   return {
@@ -18,7 +18,7 @@ export function keySession(key: ApiKey): KeySession {
   }
 }
 
-/** Whether a session stands for a presented key. */
+/** Whether a session was made from a presented key. */
 export function isKeySession(session: Session): session is KeySession {
   return session.sessionId.startsWith(PREFIX)
 }

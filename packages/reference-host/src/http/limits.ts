@@ -10,15 +10,15 @@ import {
 } from '@gatewright/scope-guard'
 import type { Config } from '../config/config.ts'
 
-/** Limits on operations that no session guards. Each takes one request of a bucket. */
+/** Rate limits of operations without a session. Each call takes one request from a bucket. */
 export interface EntryLimits {
-  /** By client address, before a wallet's proof is looked at. */
+  /** By client address, before the wallet's signature is checked. */
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
   /** By document and client address. */
   document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
-  /** By API key, after it is proven. */
+  /** By API key, after authentication. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
-  /** What API keys that do not prove themselves may cost, by client address. No key's own budget is touched. */
+  /** Failed API key authentications, by client address. They never use up a key's own limit. */
   readonly failedKeys: FailureLimit
 }
 
@@ -30,7 +30,7 @@ const unlimited = async (): Promise<Verdict<readonly HeaderField[]>> => allow([]
 const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
   limiter ? { store: limiter } : {}
 
-/** The limits of guarded requests (contract section 11), by the names that header fields show. */
+/** The limits of guarded requests (contract section 11), under the names that header fields show. */
 export function guardLimits(
   { rateLimits }: Config,
   backend: LimitedBackend,
@@ -52,8 +52,9 @@ export function guardLimits(
 }
 
 /**
- * The limit on uses of an API key where no session is asked for, in buckets of their own: an owner whose sessions have
- * used up `guardedPerKeyPerMinute` can still mint. While a storeOption store is down, each process counts for itself.
+ * The limit on uses of an API key that need no session, in buckets of its own: an owner whose sessions have
+ * used up `guardedPerKeyPerMinute` can still mint. While the shared store is down, each process counts for
+ * itself.
  */
 export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): readonly LimitOptions[] {
   if (rateLimits === 'off') return []
@@ -63,7 +64,10 @@ export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): r
   return [{ name, points, windowSeconds: 60, per: 'key', ...storeOption(backend), ...fallback }]
 }
 
-/** The limits before and beside sessions. While a storeOption store is down, each process counts for itself. */
+/**
+ * Creates the limits of operations without a session. While the shared store is down, each process counts for
+ * itself.
+ */
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
@@ -77,10 +81,11 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
-    // A document costs less than a question to a store, and readiness must be told while the store is down.
+    // Counted in the process: a document is cheaper than a store access, and readiness must work while the
+    // store is down.
     document: limit('documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
-    // The guard counts failed tokens apart.
+    // The guard counts failed tokens separately.
     failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
       points: rateLimits.failedCredentialsPerAddressPerMinute,
       ...storeOption(backend),

@@ -34,17 +34,17 @@ import type {
 import { renderer, type RenderServices } from './render.ts'
 import { targetDenial } from './request-target.ts'
 
-/** What the host's gate is made of. */
+/** What the host's gate needs. */
 export interface MountServices extends CredentialServices, RenderServices {
   readonly idempotency: TransactionalIdempotency
-  /** Spend counters in the transaction of a financial write. */
+  /** Spend counters inside the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly observe: Observe
-  /** CIDRs of proxies whose word about client address and scheme counts. */
+  /** CIDRs of proxies whose statements about client address and scheme are trusted. */
   readonly trustProxy: readonly string[]
 }
 
-/** The operations of a table, each as a Koa middleware, on one gate. */
+/** One gate, with each operation of the table as a Koa middleware. */
 interface Mounted {
   readonly koa: KoaGate
   readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
@@ -60,12 +60,12 @@ function createHostGate(table: readonly Operation[], services: MountServices) {
     ...{ aliases, guard, scopes: allScopes, credentials: hostCredentials(services) },
     ...{ transactions: idempotency, spendStorage, observe, trustProxy },
     render: renderer(table, services),
-    // The decision event has the failure.
+    // The decision event carries the failure.
     report: () => {},
   })
 }
 
-/** Mounts every row of the table as one route of a gate. */
+/** Creates the gate and mounts each row of the table as one of its routes. */
 export function mount(table: readonly Operation[], services: MountServices): Mounted {
   const api = createHostGate(table, services)
   const koa = koaGate(api, { body: 'stream' })
@@ -96,7 +96,10 @@ function createMiddleware(
   return koa.handle(route, call => handlePlain(operation, call, call.caller))
 }
 
-/** The credentials of the gate behind each that an operation can name, in their order. */
+/**
+ * The gate's credentials for each credential that an operation can name, in the order in which they are
+ * tried.
+ */
 const GATE_CREDENTIALS: Readonly<
   Record<
     Exclude<keyof CallerByCredential, 'none'>,
@@ -119,7 +122,7 @@ function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): 
   }
 }
 
-/** A request as an operation's own types see it; they were checked when it was declared. */
+/** A request without the operation's own types, which were checked when it was declared. */
 interface GateCall extends Omit<Call<never, never>, 'caller' | 'body'> {
   readonly input: { readonly body: unknown }
 }
@@ -136,7 +139,7 @@ async function handlePlain(
   return toHandlerAnswer(await operation.handle(callOf(call, caller)))
 }
 
-/** A financial write: its rows, its spend and its answer commit together. */
+/** Mounts a financial write: its rows, its spend and its answer commit together. */
 function transactionalRoute(api: HostGate, operation: LedgerOperation, options: object) {
   const prepare = operation.prepare?.bind(operation)
   return api.transactional(
@@ -150,7 +153,7 @@ function transactionalRoute(api: HostGate, operation: LedgerOperation, options: 
   )
 }
 
-/** What is kept for a replay: the answer before it is put into the envelope. */
+/** The answer as it is stored for replays: before the envelope. */
 function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
   if (!verdict.ok) return verdict
   const { value } = verdict
@@ -158,7 +161,7 @@ function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
   return { status: value.status ?? 200, headers: value.headers, body: value.document }
 }
 
-/** The limits beside those of the guard, then path and query. */
+/** Takes the rate limits beside those of the guard, then checks path and query parameters. */
 async function admit(
   operation: Operation,
   { facts, params, caller }: Entry<CallerByCredential[keyof CallerByCredential]>,
@@ -169,7 +172,7 @@ async function admit(
   let limited: Verdict<readonly HeaderField[]> = allow([])
   if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
   else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
-  // By lineage: a key that rotates itself gets no fresh bucket.
+  // By lineage, so that a rotated key does not get a fresh bucket.
   else if (limit === 'mint' && caller)
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
   if (!limited.ok) return limited

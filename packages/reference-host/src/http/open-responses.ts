@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { Answer } from '@gatewright/http'
 import type { RequestFacts } from '@gatewright/http/koa'
 
-/** Whether the caller wants the answer as an Open Responses object (contract section 7). */
+/** Whether the client asked for the answer as an Open Responses object (contract section 7). */
 export function wantsOpenResponses(facts: RequestFacts): boolean {
   return ['1', 'true'].includes(facts.header('x-open-responses') ?? '')
 }
 
 /**
- * Puts an answer into an Open Responses object (openresponses.org, version 2026-04-24), status and headers kept: a
- * message with the summary, and the whole normal body as the output of a function call. Members about a language model have
- * the value that says "none".
+ * Wraps an answer in an Open Responses object (openresponses.org, version 2026-04-24), with the same status
+ * and headers: a message with the summary, and the whole normal body as the output of a function call.
+ * Members about a language model have the value that says "none". `createdAt` is in Unix seconds.
  */
 export function openResponses(
   answer: Answer,
@@ -47,7 +47,7 @@ export function openResponses(
 
 const id = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
 
-/** What the published schema requires of every response, for one that no language model made. */
+/** Members that the published schema requires, for an answer that no language model made. */
 const NO_MODEL = {
   incomplete_details: null,
   previous_response_id: null,

@@ -1,9 +1,10 @@
 import type { Operation } from './operation.ts'
 
 /**
- * Refuses a table that would serve an operation without a rule. Throws a `TypeError` that names the operation: every one
- * must say its credential; a session operation its scopes, if need be none; what anyone may call, its limit or that it has
- * none; every text of its body what it may hold; ids and (method, path) pairs must be unique.
+ * Checks the operation table. Throws a `TypeError` that names the operation and the problem. Every operation
+ * must name its credential. A session operation must name its scopes, which may be an empty list. A public
+ * operation must name its limit, which may be `none`. Every string of a body must have a pattern, a format or
+ * an enum. Ids and (method, path) pairs must be unique.
  */
 export function checkTable(table: readonly Operation[]): void {
   const ids = new Set<string>()
@@ -34,7 +35,7 @@ function declarationProblem({ id, credential, scopes, limit, paths, body }: Oper
   return undefined
 }
 
-/** A JSON Schema, as far as texts go. */
+/** The parts of a JSON Schema that concern strings. */
 interface TextSchema {
   readonly type?: unknown
   readonly pattern?: unknown
@@ -45,7 +46,10 @@ interface TextSchema {
   readonly anyOf?: readonly TextSchema[]
 }
 
-/** The name of a text in a schema that does not say what it may hold: two texts could then be one to a store. */
+/**
+ * The name of a string without a pattern, format or enum. A store could hold two different such strings as
+ * one.
+ */
 function unconstrainedText(schema: TextSchema, name = 'body'): string | undefined {
   const { type, pattern, format, properties, items, anyOf } = schema
   if (type === 'string' && pattern === undefined && format === undefined && schema.enum === undefined)

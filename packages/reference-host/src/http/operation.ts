@@ -6,108 +6,112 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox/type'
 import { isKeySession } from './key-session.ts'
 
-/** What a request must prove; only the credential named here is read. */
+/** The caller's type by the credential that an operation requires. Only that credential is read. */
 export interface CallerByCredential {
   readonly none: undefined
   readonly 'user-key': ApiKey
   readonly 'partner-key': ApiKey
-  /** The user key where `X-User-Key` came, else the session with the operation's scopes. */
+  /** The user key when `X-User-Key` was sent, else the session with the operation's scopes. */
   readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
 }
 type Credential = keyof CallerByCredential
 
-/** A request that has passed its operation's rule. */
+/** A request that passed authentication, authorisation and the body check. */
 export interface Call<C extends Credential, B> {
   readonly facts: CanonicalFacts
   readonly caller: CallerByCredential[C]
-  /** Path parameters by name, decoded. */
+  /** Decoded path parameters by name. */
   readonly params: Readonly<Record<string, string>>
-  /** The request body, checked against the operation's schema. Properties it does not name are kept. */
+  /** The body, checked against the operation's schema. Members that the schema does not name are kept. */
   readonly body: B
 }
 
-/** An answer before it is put into the envelope of contract section 2. */
+/** A successful answer before the envelope of contract section 2. */
 export interface Success {
   readonly data: Readonly<Record<string, unknown>>
   readonly summary: string
   readonly next?: string
 }
 
-/** An answer that is a document of its own, such as a JWKS. */
+/** An answer that is a document without the envelope, such as a JWKS. */
 export interface Document {
-  /** Sent as JSON; a text is sent as it is. */
+  /** Sent as JSON; a string is sent as it is. */
   readonly document: unknown
   /** Default 200. */
   readonly status?: number
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** What a ledger write works with, besides its call. */
+/** What the handler of a financial write works with. */
 export interface WriteContext<A = unknown> {
-  /** The one transaction of idempotency record and business rows. Nothing else may be used. */
+  /**
+   * The one transaction of idempotency record and business rows. The handler must use no other connection.
+   */
   readonly tx: SqlQueries
-  /** Stable id of the effect: the same on every retry of the same idempotency key. */
+  /** Stable id of this write: the same on every retry with the same idempotency key. */
   readonly effectId: string
   /** What `prepare` returned. */
   readonly prepared: A
   /**
-   * Holds an amount under every policy of the caller, in the same transaction. The amount is the server's own figure where
-   * it has one. Only for an operation that `spends`, once, unless the effect was
-   * made before. Denial: `policy_blocked`.
+   * Holds an amount under every policy of the caller, in the same transaction. Pass the server's own price
+   * where there is one. Only for an operation that `spends`. Call it once, unless this effect already exists.
+   * Denial: `policy_blocked`.
    */
   reserve(spend: Spend): Promise<Verdict<SpendHold>>
   /**
-   * Whether the caller's limits on one operation allow an amount: for what the same effect has made before, which is answered
-   * again and holds nothing anew. Denial: `policy_blocked`.
+   * Whether the caller's limits on one operation allow an amount. For a repeat of an effect that exists
+   * already: the existing one is answered and nothing is held again. Denial: `policy_blocked`.
    */
   permits(amount: Amount): Promise<Verdict<undefined>>
 }
 
-/** What the API description shows of an operation. A test holds both parts against the schemas of the operation. */
+/** The example in the API description. A test checks it against the schemas of the operation. */
 export interface Example<S extends TObject = TObject, D extends TObject = TObject> {
-  /** Required where the operation takes a body. */
+  /** Required when the operation takes a body. */
   readonly body?: Static<S>
   /** The `data` of a success, or the whole document. */
   readonly answer: Static<D>
 }
 
 interface OperationDeclaration<C extends Credential, S extends TObject, D extends TObject> {
-  /** `tag.verb`: names the operation in policies, idempotency records, evidence and the API description. */
+  /** `tag.verb`: names the operation in policies, idempotency records, logs and the API description. */
   readonly id: string
-  /** One line for people. */
+  /** One line for the API description. */
   readonly title: string
   readonly surface: Surface | 'public'
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** Canonical paths with `{name}` parameters; the first is the one documents show. */
+  /** Paths with `{name}` parameters. Documentation shows the first one. */
   readonly paths: readonly [string, ...string[]]
   readonly credential: C
   /**
-   * A limit on an operation that no session guards: by client address, or by the key that was proven. One that anybody may
-   * call must name its limit, and `none` where it is to have none.
+   * Rate limit of an operation without a session: by client address, or by API key for `mint`. A public
+   * operation must name its limit, or `none`.
    */
   readonly limit?: 'bootstrap' | 'document' | 'mint' | 'none'
-  /** Scopes a session needs, all of them. Sessions only. */
+  /** Scopes that a session must have, all of them. Sessions only. */
   readonly scopes?: readonly string[]
-  /** Query parameters, for the API description; the handler reads them. */
+  /** Query parameters for the API description. The handler parses them itself. */
   readonly query?: TObject
   readonly body?: S
-  /** The shape of `data`, or of the whole document. */
+  /** Schema of `data`, or of the whole document. */
   readonly answer: D
   readonly example: Example<S, D>
-  /** Statuses beyond those that follow from the rule: 404 and 409 where the handler refuses so. */
+  /**
+   * Statuses that the handler itself can answer with: 404 and 409. All others follow from the declaration.
+   */
   readonly refuses?: readonly (404 | 409)[]
-  /** Fields of `data` are repeated at top level, where existing clients read them. */
+  /** Whether the members of `data` are repeated at the top level, where existing clients read them. */
   readonly topLevel?: boolean
-  /** The answer is a document of its own, without the envelope. */
+  /** Whether the answer is a document without the envelope. */
   readonly document?: boolean
-  /** Media type of such a document. Default `application/json`. */
+  /** Media type of the document. Default: `application/json`. */
   readonly mediaType?: string
-  /** Statuses beside 200 with which the same document is answered. */
+  /** Further statuses with which the same document is answered. */
   readonly documentStatuses?: readonly number[]
 }
 
-/** An operation that answers at once. */
+/** An operation that is no financial write. */
 export interface PlainOperation<
   C extends Credential = Credential,
   S extends TObject = TObject,
@@ -116,21 +120,24 @@ export interface PlainOperation<
   handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
 }
 
-/** A financial write: needs an idempotency key, and commits its rows and its answer together. */
+/** A financial write: requires an idempotency key, and commits its rows and its answer in one transaction. */
 export interface LedgerOperation<S extends TObject = TObject, D extends TObject = TObject, A = unknown>
   extends OperationDeclaration<'session', S, D> {
   readonly credential: 'session'
-  /** Whether it moves money of the caller, so that caps bind: `write` reserves the amount. */
+  /** Whether it spends the caller's money, so that spend caps apply: `write` then calls `reserve`. */
   readonly spends: boolean
-  /** Asks the outside world before the transaction opens, where no answer is stored yet. It must not change anything. */
+  /**
+   * Calls external services before the transaction opens, when no stored answer exists. Must not change
+   * anything.
+   */
   prepare?(call: Call<'session', Static<S>>): Promise<A>
   write(call: Call<'session', Static<S>>, effect: WriteContext<A>): Promise<Verdict<Success>>
 }
 
-/** A row of the operation table, its own types checked and then forgotten. */
+/** A row of the operation table. Its own types were checked at its declaration. */
 export type Operation = PlainOperation | LedgerOperation
 
-/** Declares an operation that answers at once. */
+/** Declares an operation that is no financial write. */
 export function operation<C extends Credential, S extends TObject, D extends TObject>(
   rule: PlainOperation<C, S, D>,
 ): Operation {
@@ -144,7 +151,7 @@ export function ledgerWrite<S extends TObject, D extends TObject, A = undefined>
   return rule
 }
 
-/** Who calls, as the issuer takes it: the key, also where it stands in for a session, or the session. */
+/** The caller as the issuer takes it: the presented API key, or the session. */
 export function callerOf(caller: ApiKey | Access): ApiKey | Session {
   if (!('session' in caller)) return caller
   return isKeySession(caller.session) ? caller.session.key : caller.session

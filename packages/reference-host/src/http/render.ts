@@ -13,7 +13,7 @@ import { commonHeaders } from './cors.ts'
 import { openResponses, wantsOpenResponses } from './open-responses.ts'
 import type { Operation, Success } from './operation.ts'
 
-/** What rendering works with. */
+/** What rendering needs. */
 export interface RenderServices {
   readonly aliases: Aliases
   readonly clock: Clock
@@ -21,17 +21,20 @@ export interface RenderServices {
   readonly serviceName: string
 }
 
-/** The shape of errors on an operation: partners get the envelope around them (contract section 2). */
+/** The error shape of an operation: partners get an envelope around errors (contract section 2). */
 function errorShape(surface: Operation['surface']): ErrorShape {
   return surface === 'partner' ? 'partner' : 'plain'
 }
 
-/** The error shape where no operation is known: by the surface that the path names. */
+/** The error shape when no operation matched, chosen by the surface in the path. */
 function shapeOfPath(path: string): ErrorShape {
   return path.startsWith('/partner/') || path === '/users/resolve' ? 'partner' : 'plain'
 }
 
-/** Makes every answer of the host: envelope, legacy twins, errors, the Open Responses form, and the fields of all answers. */
+/**
+ * Creates the renderer of all answers: envelope, legacy fields, errors, the Open Responses form and common
+ * header fields.
+ */
 export function renderer(table: readonly Operation[], services: RenderServices): Render {
   const { aliases, clock, serviceName } = services
   const byId = new Map(table.map(operation => [operation.id, operation]))
@@ -56,7 +59,7 @@ function isSuccess({ document }: Operation, outcome: Outcome): outcome is Outcom
   return outcome.kind === 'answer' && document !== true
 }
 
-/** Puts what an operation came to into the envelope: fields at top level where clients read them, legacy twins. */
+/** Puts a success into the envelope, with top-level members and legacy fields where clients read them. */
 function withEnvelope(
   { topLevel }: Operation,
   { answer }: Outcome & { kind: 'answer' },
@@ -80,7 +83,7 @@ function withoutEnvelope(outcome: Outcome, shape: ErrorShape): Answer {
   return outcome.kind === 'denial' ? denialAnswer(outcome.denial, shape) : failureAnswer(outcome.error, shape)
 }
 
-/** The fields of every answer that this one does not set itself. */
+/** The common header fields that an answer does not set itself. */
 function missingHeaders({ headers }: Answer): readonly HeaderField[] {
   if (headers.length === 0) return commonHeaders
   const held = new Set(headers.map(([name]) => name.toLowerCase()))

@@ -2,13 +2,13 @@ import type { TObject } from 'typebox/type'
 import { isName } from '../schemas/names.ts'
 import { deny, type HostDenial } from './codes.ts'
 
-/** What every id of the host looks like. */
+/** The form of every id that the host gives out. */
 const ID = /^[!-~]{1,120}$/
 
 /**
- * Why an operation's path or query parameters cannot be what they should; undefined when they can. `not_found`: no id is
- * spelled like the path parameter. `invalid_request`: a query parameter that the operation names is no name. U+FFFD is
- * refused there, because `URLSearchParams` puts it in the place of bytes that are not UTF-8.
+ * Denies a path or query parameter that cannot be valid; undefined when all can be. `not_found`: the path
+ * parameter does not have the form of an id. `invalid_request`: a query parameter is not well-formed text.
+ * U+FFFD is refused there, because `URLSearchParams` replaces invalid UTF-8 by it.
  */
 export function targetDenial(
   { query: known }: { readonly query?: TObject },

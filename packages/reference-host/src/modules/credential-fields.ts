@@ -9,20 +9,20 @@ import { partnerScopes, userScopes } from '../product/scopes.ts'
 import { grantedScopes, ignoredScopes, instant, text } from '../schemas/fields.ts'
 import { idText } from '../schemas/names.ts'
 
-/** Lifetime of a session in seconds; the issuer's default is 900. */
+/** Lifetime of a session in seconds. Default of the issuer: 900. */
 export const ttlSeconds: Type.TInteger = Type.Integer({
   ...{ minimum: 60, maximum: 86_400 },
   description: 'How long the session works. Default: 900',
 })
 
-/** Scopes of a request. Which of them there are is for `parseRequestedScopes` to say. */
+/** Scope names in a request. `parseRequestedScopes` checks them. */
 export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
   description: 'Names of scopes. Retired ones are ignored',
 })
 
 /**
- * Reads requested scopes: old names are translated, retired ones put aside, an unknown one is `invalid_request` naming it. Nothing
- * requested means the whole catalogue of the surface.
+ * Parses requested scopes. Legacy names are translated, retired ones are ignored, and an unknown one is
+ * denied as `invalid_request`. Without a request, all scopes of the surface are granted.
  */
 export function parseRequestedScopes(
   surface: Surface,
@@ -43,7 +43,7 @@ export function parseRequestedScopes(
   })
 }
 
-/** Checks a policy object at write time; none given gives nothing to store. */
+/** Checks a policy object before it is stored. Returns an empty object when the request has none. */
 export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
@@ -51,7 +51,7 @@ export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: 
   return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
 }
 
-/** The shape of `newKeyData` with its legacy twins. */
+/** Schema of `newKeyData`, with the legacy names of its members. */
 export const newKeyFields = {
   userApiKey: text('The key: a secret that is shown this once'),
   userKeyId: text('Names the key in this API'),
@@ -60,7 +60,7 @@ export const newKeyFields = {
   keyPrefix: text('How the key begins: for people to tell keys apart'),
 } as const
 
-/** The shape of `newSessionData`, with the retired scopes that were asked for in vain. */
+/** Schema of `newSessionData`, with the retired scopes that the request named. */
 export const newSessionFields = {
   sessionToken: text('The bearer token: a secret'),
   sessionId: text('Names the session in this API'),
@@ -69,12 +69,12 @@ export const newSessionFields = {
   ignoredScopes,
 } as const
 
-/** A new key as answers show it. The only place where its text leaves the host. */
+/** The data of a new key, including its secret text. No other answer contains it. */
 export function newKeyData({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
   return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
 }
 
-/** A new session as answers show it. */
+/** The data of a new session, including its token. */
 export function newSessionData({
   token,
   session,

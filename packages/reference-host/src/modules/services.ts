@@ -14,7 +14,7 @@ import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { UserStore } from './users/store.ts'
 
-/** What modules are made of; each takes what it names. */
+/** All services that operations can use. Each operation destructures the ones it needs. */
 export interface ModuleServices {
   readonly clock: Clock
   readonly environment: 'sandbox' | 'live'
@@ -28,7 +28,7 @@ export interface ModuleServices {
   readonly subscriptions: SubscriptionStore
   readonly settlement: PayinSettlement
   readonly ledger: Ledger
-  /** For reads outside a ledger write. */
+  /** For reads outside a financial write. */
   readonly db: SqlClient
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]

@@ -1,20 +1,20 @@
 import type { Decision } from '@gatewright/http'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded, and no secret. */
+/** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
   observe(decision: Decision): void
-  /** How many deposit addresses of a list are still free. */
+  /** Sets how many deposit addresses of a list are free. */
   freeAddresses(chainId: number, asset: string, free: number): void
-  /** The index that an xpub gives out next. `xpub` is the id of its branch. */
+  /** Sets the next index of an xpub. `xpub` is the id of its branch. */
   nextIndex(xpub: string, index: number): void
-  /** A transfer to an address of ours that pays no pay-in. */
+  /** Counts a transfer to one of the host's addresses that matches no pay-in. */
   unmatched(chainId: number, reason: string): void
-  /** The exposition text and its media type. */
+  /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
-/** Makes metrics in a registry of their own, so that several hosts can live in one process. */
+/** Creates metrics in their own registry, so that several hosts can run in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

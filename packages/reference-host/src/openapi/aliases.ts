@@ -6,12 +6,12 @@ function served(aliases: AliasTable, kind: AliasKind): readonly Alias[] {
   return listAliases(aliases).filter(alias => alias.kind === kind && alias.mode !== 'gone')
 }
 
-/** A security scheme's name and the old names it is still declared under. */
+/** The names of a security scheme: the current one and its legacy names. */
 export function schemeNames(name: string, aliases: AliasTable): readonly string[] {
   return [name, ...served(aliases, 'scheme').flatMap(({ from, to }) => (to === name ? [from] : []))]
 }
 
-/** Security schemes, declared a second time under each old name. An old key scheme names the old header of its key. */
+/** Adds each security scheme under its legacy names. A legacy key scheme names the legacy header field. */
 export function withOldSchemes(
   schemes: Readonly<Record<string, Json>>,
   aliases: AliasTable,
@@ -26,7 +26,10 @@ export function withOldSchemes(
   return { ...schemes, ...Object.fromEntries(olds) }
 }
 
-/** A body's schema with the old names of its fields, marked deprecated. One inside an object is the schema's own. */
+/**
+ * Adds the legacy names of a body's members, marked deprecated. Names inside an object are part of the schema
+ * itself.
+ */
 export function withOldFields(schema: TObject, operation: string, aliases: AliasTable): Json {
   const { properties } = schema
   const olds = served(aliases, 'request-field').flatMap(({ within, from, to }) => {

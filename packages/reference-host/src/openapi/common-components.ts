@@ -13,7 +13,7 @@ const key = (name: string, description: string): Json => ({
   description,
 })
 
-/** How callers prove who they are, under current names. */
+/** The security schemes under their current names. */
 export function securitySchemes({
   directUserKey,
 }: {
@@ -30,7 +30,7 @@ export function securitySchemes({
 
 const text = { type: 'string' } as const
 
-/** Header fields of answers, by the name of their component. */
+/** Response header fields by component name. */
 const HEADERS = {
   RequestId: ['X-Request-Id', { description: 'Names this request in logs', schema: text }],
   RetryAfter: [
@@ -54,7 +54,7 @@ const HEADERS = {
   ],
 } as const
 
-/** References to the named header fields of an answer. */
+/** References to header fields of an answer. */
 export function headersOf(components: Components, ...names: (keyof typeof HEADERS)[]): Json {
   return Object.fromEntries(
     names.map(name => {
@@ -88,7 +88,7 @@ const FIELDS = {
   ),
 } as const
 
-/** References to the named header fields of a request. */
+/** References to header fields of a request. */
 export function fieldsOf(components: Components, ...names: (keyof typeof FIELDS)[]): Json[] {
   return names.map(name => components.shared('parameters', name, () => FIELDS[name]))
 }

@@ -1,22 +1,25 @@
 /** A JSON object of the description. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** The sections of `components` that are filled while operations are described. */
+/** The sections of `components` that are filled from operations. */
 type Section = 'schemas' | 'responses' | 'requestBodies' | 'headers' | 'parameters' | 'examples'
 
-/** Collects what several places of a description share. */
+/** Collects the components that several parts of a description share. */
 export interface Components {
-  /** A schema in which every sub-schema that has a `title` is a reference to the component of that name. */
+  /**
+   * Returns the schema with every sub-schema that has a `title` replaced by a reference to the component of
+   * that name.
+   */
   schema(schema: object): Json
-  /** A reference to a component, which is made when it is first asked for. */
+  /** Returns a reference to a component. The first reference creates it. */
   shared(section: Section, name: string, make: () => Json): Json
-  /** All that was collected, by section. */
+  /** All components by section. */
   collected(): Readonly<Record<string, Json>>
 }
 
 /**
- * An empty collection. A schema's `title` is its name, so it must be spelled as one. Throws a `TypeError` where two different
- * schemas have one title: a reference would lie about one of them.
+ * Creates an empty collection. A schema's `title` becomes its component name. Throws a `TypeError` for a
+ * title of another form, and for two different schemas with one title.
  */
 export function createComponents(): Components {
   const sections = new Map<Section, Map<string, Json>>()
@@ -26,7 +29,7 @@ export function createComponents(): Components {
     return found
   }
 
-  // Operations share schema objects: each is copied once.
+  // Operations share schema objects, and each is converted once.
   const made = new WeakMap<object, Json>()
   const schema = (value: object): Json => {
     const held = made.get(value) ?? describe(value)
@@ -37,7 +40,7 @@ export function createComponents(): Components {
   const describe = (value: object): Json => {
     const { title, ...rest } = value as { readonly title?: unknown }
     const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, replaceTitled(each)]))
-    // A property may be called "title" too: its value is a schema.
+    // A property may be called "title" too; its value is then a schema.
     if (typeof title !== 'string')
       return title === undefined ? inner : { ...inner, title: replaceTitled(title) }
     if (!/^[A-Z][A-Za-z0-9]*$/.test(title))

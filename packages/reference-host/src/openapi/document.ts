@@ -5,22 +5,22 @@ import { fieldsOf, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
 import { responsesOf } from './responses.ts'
 
-/** What the API description says about the host as a whole. */
+/** What the API description says about the whole host. */
 export interface DescribedHost {
   readonly serviceName: string
-  /** Where clients reach it; `/` stands for where the description came from. */
+  /** The server URL for clients; `/` means the origin of the description itself. */
   readonly url: string
   readonly aliases: AliasTable
-  /** Whether user operations take a user API key in the place of a session. */
+  /** Whether user operations accept a user API key in place of a session. */
   readonly directUserKey: boolean
 }
 
-/** Version of the interface description (fixed by the contract). */
+/** Version of the API description (fixed by the contract). */
 const VERSION = '1.0.0'
 
 /**
- * Writes the OpenAPI 3.1 description of a table. Legacy paths are entries of their own, marked deprecated. What several
- * entries share is a component: bodies and answers of an operation, refusals, and every schema that has a title.
+ * Generates the OpenAPI 3.1 description of an operation table. Legacy paths have their own entries, marked
+ * deprecated. Bodies, answers, denials and schemas with a title are shared components.
  */
 export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
   const paths: Record<string, Record<string, Json>> = {}
@@ -50,7 +50,7 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
   }
 }
 
-/** Canonical paths, and the legacy spelling of each that has one. */
+/** Canonical paths, each with its legacy spelling where there is one. */
 function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, legacy: boolean][] {
   return paths.flatMap(path => [
     [path, false] as [string, boolean],
@@ -60,7 +60,7 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
   ])
 }
 
-/** One operation, whatever path it is reached by. */
+/** Describes one operation, independently of its path. */
 function describe(
   operation: Operation,
   host: DescribedHost,
@@ -109,7 +109,7 @@ function parameters(operation: Operation, components: Components): Json[] {
   return [...path, ...query, ...fieldsOf(components, ...key, 'OpenResponses', 'OpenResponsesCallId')]
 }
 
-/** The alternatives that prove the operation's credential. */
+/** The security schemes that an operation accepts. */
 function security({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
   if (credential === 'user-key') return ['UserKey']

@@ -4,7 +4,7 @@ import { headersOf } from './common-components.ts'
 import type { Components, Json } from './components.ts'
 import { ErrorSchema, OpenResponseSchema, PartnerErrorSchema, SuccessSchema } from './schemas.ts'
 
-/** What a status means, and the name of its component. */
+/** Component name and meaning of each status. */
 const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>> = {
   400: ['InvalidRequest', 'Invalid payload or parameters'],
   401: ['Unauthorized', 'Missing or invalid credential, or expired session'],
@@ -18,7 +18,7 @@ const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>
   503: ['Unavailable', 'A dependency is down, or the outcome of an earlier run is unknown'],
 }
 
-/** Every answer that an operation documents, by status. The refusals follow from its rule. */
+/** Describes every answer of an operation, by status. Statuses of denials follow from its declaration. */
 export function responsesOf(operation: Operation, components: Components): Json {
   const success = components.shared('responses', operation.id.replace('.', '_'), () =>
     successResponse(operation, 'Success', components),
@@ -36,26 +36,26 @@ export function responsesOf(operation: Operation, components: Components): Json 
   return { 200: success, ...Object.fromEntries([...others, ...refused]) }
 }
 
-/** The statuses with which an operation can refuse. */
+/** The statuses with which an operation can deny or fail. */
 function refusals(operation: Operation): readonly number[] {
   const { surface, method, credential, limit, paths } = operation
   const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.refuses ?? [])])
   const add = (when: boolean, ...statuses: number[]): void => {
     if (when) for (const status of statuses) found.add(status)
   }
-  // Whatever is not a GET has its body read, and refused where it is none, also if nothing of it is used.
+  // The body of every method but GET is read and must be valid, even when the operation does not use it.
   add(method !== 'GET', 400, 413, 415)
   add(surface !== 'public', 400)
   add(paths[0].includes('{'), 404)
   add(credential !== 'none', 401, 403, 429)
   add(limit === 'document', 429)
-  // A bootstrap proves a wallet instead of a credential.
+  // Bootstrap checks a wallet's signature instead of a credential.
   add(surface !== 'public' && credential === 'none', 401, 403, 429)
   const documented = new Set(operation.documentStatuses)
   return [...found].filter(status => !documented.has(status)).sort((a, b) => a - b)
 }
 
-/** A refusal, shared by all operations whose errors have the same shape. */
+/** Describes a denial, shared by all operations with the same error shape. */
 function refusal({ surface }: Operation, status: number, components: Components): Json {
   const [name, description] = DENIALS[status] as readonly [string, string]
   const prefix = { public: 'Document', user: '', partner: 'Partner' }[surface]
@@ -87,12 +87,12 @@ function successResponse(operation: Operation, description: string, components: 
   return { description, headers, content: { [mediaType]: content } }
 }
 
-/** Every operation of a surface answers in either form, as the request asks. */
+/** Every operation of a surface answers in both forms, as the request asks. */
 function orOpenResponse(plain: Json, components: Components): Json {
   return { oneOf: [plain, components.schema(OpenResponseSchema)] }
 }
 
-/** The example of a success, in its envelope where there is one. */
+/** The example of a success, in its envelope unless it is a document. */
 function exampleOf({ example: { answer }, document, topLevel }: Operation): unknown {
   if (document) return answer
   return {
@@ -104,7 +104,7 @@ function exampleOf({ example: { answer }, document, topLevel }: Operation): unkn
   }
 }
 
-/** The success envelope around `data`, with its fields at top level where clients read them. */
+/** The success envelope around `data`, with its members repeated at the top level where clients read them. */
 function envelope(
   { answer, topLevel }: { answer: TObject; topLevel?: boolean },
   components: Components,

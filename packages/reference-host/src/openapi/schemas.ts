@@ -9,7 +9,7 @@ const refusal = {
   ),
 }
 
-/** Every refusal. Some codes add members of their own, such as `scope` or `limit`. */
+/** Every error. Some codes add members, such as `scope` or `limit`. */
 export const ErrorSchema = Type.Object(
   refusal,
   component('Error', 'Why a request was refused. Some codes add members, such as `scope` or `limit`'),
@@ -20,7 +20,7 @@ const ErrorItem = Type.Object(
   component('ErrorItem', 'One reason of a refusal, as the envelope lists it'),
 )
 
-/** A refusal with the envelope that partners read. */
+/** An error in the envelope of the partner surface. */
 export const PartnerErrorSchema = Type.Object(
   {
     ...refusal,
@@ -35,7 +35,7 @@ export const PartnerErrorSchema = Type.Object(
   ),
 )
 
-/** The envelope of every success, but for its `data`. */
+/** The envelope of every success, without its `data`. */
 export const SuccessSchema = Type.Object(
   {
     ok: Type.Literal(true),
@@ -77,7 +77,7 @@ const CallOutput = Type.Object(
   component('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
 )
 
-/** Members about a language model, with the values that say that there was none. */
+/** Members about a language model, with the values that say "none". */
 const noModel = {
   ...{ incomplete_details: Type.Null(), previous_response_id: Type.Null(), instructions: Type.Null() },
   tools: Type.Array(Type.Unknown(), { maxItems: 0 }),
@@ -93,7 +93,7 @@ const noModel = {
   ...{ safety_identifier: Type.Null(), prompt_cache_key: Type.Null() },
 }
 
-/** What `openResponses` makes of any answer. */
+/** The result of `openResponses`. */
 export const OpenResponseSchema = Type.Object(
   {
     id: Type.String(),

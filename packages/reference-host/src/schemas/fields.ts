@@ -1,46 +1,46 @@
 import * as Type from 'typebox/type'
 import type { TSchema } from 'typebox/type'
 
-/** The options of a schema that the API description shows as a component of this name. */
+/** Names a schema as a component of the API description. */
 export function component(title: string, description: string): { title: string; description: string } {
   return { title, description }
 }
 
-/** Text that means something to the host. */
+/** Schema of a text. */
 export function text(description: string): Type.TString {
   return Type.String({ description })
 }
 
-/** Text, or null where there is none. */
+/** Schema of a text or null. */
 export function textOrNull(description: string): TSchema {
   return Type.Union([Type.String(), Type.Null()], { description })
 }
 
-/** An instant in UTC, as RFC 3339 has it. */
+/** Schema of a timestamp in UTC (RFC 3339). */
 export function instant(description: string): Type.TString {
   return Type.String({ format: 'date-time', description })
 }
 
-/** An instant, or null where there is none. */
+/** Schema of a timestamp or null. */
 export function instantOrNull(description: string): TSchema {
   return Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description })
 }
 
-/** What the host keeps accounts in. */
+/** Schema of a currency. The host's accounts are in US dollars. */
 export const Currency: Type.TEnum<['USD']> = Type.Enum(['USD'], component('Currency', 'An ISO 4217 code'))
 
-/** The position of the next page. */
+/** Schema of the cursor of the next page. */
 export const nextCursor: TSchema = textOrNull('What `cursor` must be to get what follows; null at the end')
 
-/** Scopes that were granted. */
+/** Schema of granted scopes. */
 export const grantedScopes: TSchema = Type.Array(Type.String(), { description: 'What it may be used for' })
 
-/** Scopes that were asked for and are no longer given. */
+/** Schema of requested scopes that are retired and were not granted. */
 export const ignoredScopes: Type.TOptional<TSchema> = Type.Optional(
   Type.Array(Type.String(), { description: 'Retired scopes that were asked for. They grant nothing' }),
 )
 
-/** A policy in a request. What it may hold is checked by the guard. */
+/** Schema of a policy in a request. The guard checks its content. */
 export const Policy: TSchema = Type.Unknown(
   component('Policy', 'Limits on what a key or a session may do: operations, amounts, addresses, times'),
 )

@@ -7,14 +7,15 @@ import type { Backend } from './backend.ts'
 
 interface RedisConnection {
   readonly client: RedisClient
-  /** What rate-limiter-flexible takes. */
+  /** The client as rate-limiter-flexible takes it. */
   readonly storeClient: unknown
   close(): Promise<void>
 }
 
 /**
- * Puts replay memory and rate limits of a backend into Redis. The ledger's idempotency records and spend counters stay in
- * the ledger's database. Refuses a `maxmemory-policy` other than `noeviction`: an evicted nonce could be used again.
+ * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the
+ * ledger's database. Refuses a `maxmemory-policy` other than `noeviction`, since an evicted nonce could be
+ * used again.
  */
 export async function withRedis(backend: Backend, target: RedisTarget): Promise<Backend> {
   const { client, storeClient, close } = await ('url' in target
@@ -46,7 +47,10 @@ export async function withRedis(backend: Backend, target: RedisTarget): Promise<
   }
 }
 
-/** `disableOfflineQueue`: an outage is an error at once, not a wait. The client reconnects by itself. */
+/**
+ * With `disableOfflineQueue` a command fails at once during an outage instead of waiting. The client
+ * reconnects by itself.
+ */
 async function single(url: string): Promise<RedisConnection> {
   const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5000 } })
   redis.on('error', () => {})

@@ -2,7 +2,7 @@ import { aliasReport, dueAliases, reportText } from '@gatewright/legacy-alias-ro
 import { aliasTable } from '../../product/aliases.ts'
 import type { Command } from '../command.ts'
 
-/** Commands about old names. */
+/** Commands on legacy names. */
 export const aliasCommands: readonly Command[] = [
   {
     name: 'aliases report',

@@ -2,7 +2,7 @@ import { UsageError, tableLines, type Command } from '../command.ts'
 
 const MOST_ROWS = 1000
 
-/** The command on the audit rows of keys, policies and sessions. */
+/** Commands on the audit log of keys, policies and sessions. */
 export const auditCommands: readonly Command[] = [
   {
     name: 'audit list',

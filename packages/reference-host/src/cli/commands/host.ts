@@ -3,13 +3,13 @@ import { operations } from '../../composition/operations.ts'
 import { aliasTable } from '../../product/aliases.ts'
 import { tableLines, type Command } from '../command.ts'
 
-/** Commands about the host itself. */
+/** Commands on the host itself. */
 export const hostCommands: readonly Command[] = [
   {
     name: 'migrate',
     takes: [],
     summary: 'Bring the tables to their newest version',
-    // Opening the stores has done it.
+    // Opening the stores has migrated them already.
     run: async () => ({ data: { migrated: true }, lines: ['The tables are up to date.'] }),
   },
   {

@@ -4,7 +4,7 @@ import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
 import { UsageError, type Command, type CommandContext } from '../command.ts'
 
-/** Commands on money. */
+/** Commands on balances and the ledger. */
 export const ledgerCommands: readonly Command[] = [
   {
     name: 'ledger credit',

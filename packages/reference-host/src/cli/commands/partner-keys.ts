@@ -96,13 +96,13 @@ function jsonOption(text: string | undefined): unknown {
   }
 }
 
-/** The value of a verdict; a denial is the operator's mistake. */
+/** Returns the value of a verdict. Throws a `UsageError` with the message of a denial. */
 export function unwrap<T>(verdict: Verdict<T>): T {
   if (!verdict.ok) throw new UsageError(verdict.message)
   return verdict.value
 }
 
-/** Says that a key ended. */
+/** The output of a command that revoked a key. */
 export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
   const { id, revokedAt } = unwrap(verdict)
   return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }

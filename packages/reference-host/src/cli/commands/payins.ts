@@ -4,10 +4,10 @@ import { skipIndexes } from '../../modules/subscriptions/onchain/address-gap.ts'
 import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/audit-store.ts'
 import { UsageError, tableLines, type Command } from '../command.ts'
 
-/** Most transfers that one `payins unmatched` prints. */
+/** Most transfers that `payins unmatched` prints. */
 const MOST = 1000
 
-/** Commands on payments from chains. */
+/** Commands on pay-ins and on payments that match none. */
 export const payinCommands: readonly Command[] = [
   {
     name: 'payins unmatched',

@@ -17,7 +17,7 @@ import {
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 
-// What the statement must be is the verifier's decision.
+// The verifier checks the form of the statement.
 const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
 const Body = Type.Object(
   {
@@ -60,7 +60,10 @@ const example: Example<typeof Body, typeof Answer> = {
   answer: { ...examples.key, ...examples.session, ...examples.owner },
 }
 
-/** `POST /user/v1/bootstrap`: a wallet's signed statement becomes a user, a key and a session (contract section 3). */
+/**
+ * `POST /user/v1/bootstrap`: turns a wallet's signed statement into a user, a key and a session (contract
+ * section 3).
+ */
 export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
   return operation({
     id: 'auth.bootstrap',
@@ -75,7 +78,8 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     answer: Answer,
     example,
     async handle({ body, facts }) {
-      // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
+      // Everything that can be denied is checked before the nonce is claimed, so that a denial stores
+      // nothing.
       const names = { aliases, facts }
       const scopes = parseRequestedScopes('user', body.scopes, 'scopes', names)
       if (!scopes.ok) return scopes
@@ -141,7 +145,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
   })
 }
 
-/** What a v2 or EIP-4361 statement binds of the request. */
+/** The digest of the request that a v2 or EIP-4361 statement signs. */
 function statementDigest(body: object): { requestDigest?: string } {
   const digest = requestDigest(body)
   return digest === undefined ? {} : { requestDigest: digest }

@@ -17,7 +17,7 @@ const Answer = Type.Object(
   component('BalanceList', 'The balances of the account'),
 )
 
-/** `GET /user/v1/balances`: what the account can spend. */
+/** `GET /user/v1/balances`: reads what the account can spend. */
 export function readBalances({ db, ledger }: ModuleServices): Operation {
   return operation({
     id: 'balances.read',

@@ -50,7 +50,7 @@ const example: Example<TObject, typeof Answer> = {
   },
 }
 
-/** `GET /partner/v1/cards`: the session user's cards, a page at a time. */
+/** `GET /partner/v1/cards`: lists the cards of the session's user, page by page. */
 export function listCards({ cards }: ModuleServices): Operation {
   return operation({
     id: 'cards.list',
@@ -67,7 +67,7 @@ export function listCards({ cards }: ModuleServices): Operation {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
       const { after, limit } = paging.value
-      // One more than asked tells whether there is a next page.
+      // One more than the limit, to know whether there is a next page.
       const found = await cards.page(caller.session.accountId, after, limit + 1)
       const { items, nextCursor } = cutPage(found, limit)
       return allow({

@@ -3,7 +3,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { LIMIT_FREQUENCIES, type NewCard } from './store.ts'
 
 const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canceled'] as const
-/** 25 made-up cards, enough for paging to be real. The sandbox gives them to each new partner user. */
+/** Makes up 25 cards for a new partner user of a sandbox, enough for several pages. */
 export function sandboxCards(now: EpochMs): NewCard[] {
   const year = new Date(now).getUTCFullYear()
   return Array.from({ length: 25 }, () => ({

@@ -26,8 +26,8 @@ const Deposit = Type.Object(
 const Answer = Type.Object({ deposit: Deposit }, component('DepositAnswer', 'The deposit that was made'))
 
 /**
- * `POST /user/v1/deposits` of a sandbox: play money, credited at once. A live host does not serve it: there money comes by
- * pay-ins, or from the operator.
+ * `POST /user/v1/deposits` of a sandbox: credits play money at once. A live host does not serve it: its money
+ * comes from pay-ins or from the operator.
  */
 export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
   return ledgerWrite({
@@ -49,14 +49,15 @@ export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
         },
       },
     },
-    // Money comes in: no cap on spending is about it.
+    // Spend caps do not apply to incoming money.
     spends: false,
     async write({ caller, body: { amountCents } }, { tx, effectId }) {
       const now = clock.now()
       const id = `dep_${effectId}`
       const credit = ledgerAccounts.user(caller.session.accountId)
       const debit = ledgerAccounts.sandbox
-      // The id comes from the idempotency key: the same request can never credit twice, not even after the key is forgotten.
+      // The id comes from the idempotency key, so the same request never credits twice, even after its record
+      // has expired.
       await ledger.transfer(
         tx,
         { id: `deposit:${effectId}`, debit, credit, amountCents, cause: 'deposit' },

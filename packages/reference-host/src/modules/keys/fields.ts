@@ -12,7 +12,7 @@ const Maker = Type.Object(
 )
 const maker = (description: string) => Type.Union([Maker, Type.Null()], { description })
 
-/** A key as lists and changes show it. */
+/** Schema of a key in lists and changes. */
 export const KeySchema = Type.Object(
   {
     id: text('Names the key in this API'),
@@ -31,12 +31,12 @@ export const KeySchema = Type.Object(
   component('ApiKey', 'An API key, without its text'),
 )
 
-/** Paths of an operation on keys: they live under both prefixes (contract section 1). */
+/** The paths of a key operation, under both prefixes (contract section 1). */
 export function keyPaths(tail: string): readonly [string, string] {
   return [`/user/v1/keys${tail}`, `/identity/user-api-keys${tail}`]
 }
 
-/** Shows a key: its own policies as one object, a list where several stand, null where none does. */
+/** The data of a key. `policy` is an object for one own policy, a list for several, null for none. */
 export function keyData(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
   return {
     ...{ id: key.id, keyPrefix: key.prefix, scopes: key.scopes },
@@ -49,7 +49,7 @@ export function keyData(key: ApiKey, policies: readonly unknown[]): Record<strin
   }
 }
 
-/** The key that made it, and its session that asked, where one did. */
+/** The key that made or rotated another, and its session where one was used. */
 const shownMaker = (by: KeyMaker | null): object | null =>
   by && { keyId: by.keyId, sessionId: by.sessionIds.at(-1) ?? null }
 

@@ -55,7 +55,7 @@ const RotateBody = Type.Object(
 )
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
-/** Operations on API keys (contract section 4). What a caller may do to which key is the issuer's decision. */
+/** Operations on API keys (contract section 4). The issuer decides what a caller may do to which key. */
 export function keyOperations(services: ModuleServices): Operation[] {
   return [
     createKey(services),
@@ -180,7 +180,7 @@ function revokeKey(services: ModuleServices): Operation {
   })
 }
 
-/** A new key with its text, which is nowhere else. */
+/** Answers with a new key and its secret text, which no later answer contains. */
 function newKeyAnswer(
   created: Verdict<{ readonly key: ApiKey; readonly text: string }>,
   ignored: readonly string[],

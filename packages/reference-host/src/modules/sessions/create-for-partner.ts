@@ -28,7 +28,7 @@ const Answer = Type.Object(
   component('NewPartnerSession', "A new session of one of the partner's users, with its token"),
 )
 
-/** `POST /partner/v1/sessions`: a session for one user of the partner (contract section 4). */
+/** `POST /partner/v1/sessions`: creates a session for one user of the partner (contract section 4). */
 export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
   return operation({
     id: 'sessions.createForPartner',

@@ -17,7 +17,10 @@ const Body = Type.Object(
 )
 const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new session with its token'))
 
-/** `POST /user/v1/sessions`: a user key, or a session, becomes a session that holds no more (contract section 4). */
+/**
+ * `POST /user/v1/sessions`: exchanges a user key or a session for a session with at most the same rights
+ * (contract section 4).
+ */
 export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
   return operation({
     id: 'sessions.create',

@@ -32,7 +32,9 @@ const EndedSessions = Type.Object(
 )
 const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
 
-/** `GET` and `DELETE /user/v1/sessions`: the caller's live sessions, and ending one (contract section 4). */
+/**
+ * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one (contract section 4).
+ */
 export function sessionOperations({ issuer }: ModuleServices): Operation[] {
   const list = operation({
     ...common,
@@ -98,7 +100,10 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
   return [list, end]
 }
 
-/** Whether the keys that the session made are to end too. Anything but `keys=revoke`, once, is refused. */
+/**
+ * Whether the keys made by the session are revoked too. Denies any `keys` parameter except a single
+ * `keys=revoke`.
+ */
 function revokesKeys(query: URLSearchParams): Verdict<boolean> {
   const given = query.getAll('keys')
   if (given.length === 0) return allow(false)

@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto'
 import type { Document } from '../../http/operation.ts'
 
-/** A JSON document that stays the same as long as the process runs, with the entity tag of its bytes. */
+/** A JSON document that does not change while the process runs, with its entity tag. */
 export interface CachedDocument {
   readonly text: string
   readonly etag: string
 }
 
-/** Makes the text and the tag, once. */
+/** Serialises a document and computes its entity tag. */
 export function cacheDocument(document: object): CachedDocument {
   const text = JSON.stringify(document)
   return { text, etag: `"${createHash('sha256').update(text).digest('base64url')}"` }
 }
 
-/** The document, or 304 for who has it by `If-None-Match` (RFC 9110 section 13.1.2: compared weakly, `*` is any). */
+/**
+ * Answers with the document, or 304 when `If-None-Match` names it (RFC 9110 section 13.1.2: weak comparison,
+ * `*` matches).
+ */
 export function conditionalGet({ text, etag }: CachedDocument, ifNoneMatch: string | undefined): Document {
   const headers = [
     ['Cache-Control', 'public, max-age=300'],

@@ -10,13 +10,13 @@ import type { DependencyCheck } from '../../storage/backend.ts'
 import { conditionalGet, type CachedDocument } from './cached-document.ts'
 import { shareResult } from './share-result.ts'
 
-/** What the host says about itself. */
+/** The services of the host's own documents. */
 export interface SystemServices {
   readonly clock: Clock
   readonly issuer: Issuer
   readonly metrics: Metrics
   readonly checks: Readonly<Record<string, DependencyCheck>>
-  /** Whether the host is being shut down: it is not ready then, whatever its dependencies say. */
+  /** Whether the host is shutting down. It then reports "not ready", whatever its dependencies report. */
   readonly draining: () => boolean
   /** The API description of the whole table, this module included. */
   readonly description: () => CachedDocument
@@ -24,12 +24,12 @@ export interface SystemServices {
 
 /** How long one dependency may take to answer a readiness check, in ms. */
 const CHECK_TIMEOUT_MS = 2000
-/** How long one rendering of the metrics and one round of readiness checks serve everybody, in ms. */
+/** How long rendered metrics and the result of readiness checks are reused, in ms. */
 const SHARED_MS = 1000
 
 /**
- * Operations that anyone may call and that speak for the host: keys, description, health, metrics. What one of them costs
- * does not grow with the number of requests, and each is limited by client address, save for the liveness check.
+ * Public operations about the host: keys, API description, health, metrics. Their cost does not grow with the
+ * number of requests. Each is limited by client address, except the liveness check.
  */
 export function systemOperations({
   clock,
@@ -50,7 +50,7 @@ export function systemOperations({
       ...{ id: 'system.jwks', title: 'The keys that verify session tokens', path: '/.well-known/jwks.json' },
       answer: Jwks,
       example: { answer: { keys: [exampleJwk] } },
-      // The issuer's header fields say so (RFC 7517 section 8.5).
+      // As in the issuer's header fields (RFC 7517 section 8.5).
       mediaType: 'application/jwk-set+json',
       async make() {
         const { keys, headers } = await issuer.jwks()
@@ -68,7 +68,7 @@ export function systemOperations({
       ...{ id: 'system.healthz', title: 'The process answers', path: '/healthz' },
       answer: Health,
       example: { answer: { status: 'ok' } },
-      // Whoever watches the process must never be refused, and the answer costs nothing.
+      // Liveness probes must never be denied, and the answer costs nothing.
       limit: 'none',
       make: async () => ({ document: { status: 'ok' }, headers: [] }),
     }),
@@ -82,7 +82,7 @@ export function systemOperations({
     document({
       ...{ id: 'system.metrics', title: 'Prometheus metrics', path: '/metrics' },
       answer: Type.Object({}),
-      // The description shows no example of a text.
+      // The API description shows no example for text.
       example: { answer: {} },
       mediaType: 'text/plain',
       async make() {
@@ -97,7 +97,7 @@ const Jwk = Type.Object(
   { kid: text('Names the key in the header of a token'), kty: text('The family of its algorithm') },
   component('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
-// Apart from the declaration, because TypeScript refuses members that the schema does not list in a literal there.
+// Separate, because in the declaration TypeScript refuses members that the schema does not list.
 const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
 const Jwks = Type.Object(
   { keys: Type.Array(Jwk) },
@@ -130,12 +130,12 @@ function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): 
   })
 }
 
-/** Balancers take a host out that says so. */
+/** Load balancers take a host out of rotation when it is not ready. */
 function notReady({ document: body, headers }: Document): Document {
   return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
 }
 
-/** Asks every dependency at once. Why one is down is for the operator's log, not for strangers. */
+/** Checks all dependencies at once. The cause of a failure is logged and not published. */
 async function readiness(checks: SystemServices['checks']): Promise<Document> {
   const states = await Promise.all(
     Object.entries(checks).map(

@@ -1,8 +1,9 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
 
 /**
- * Shares the result of `make`: it serves for `forMs` from the instant its making began, and all calls during a making
- * wait for that one. A rejection is handed to those who waited and is not kept. A clock that was set back ends a result.
+ * Reuses the result of `make` for `forMs` from the start of the call. Calls made while `make` runs share its
+ * result. A rejection goes to the waiting callers and is not kept. A clock that was set back invalidates the
+ * result.
  */
 export function shareResult<T>(make: () => Promise<T>, clock: Clock, forMs: number): () => Promise<T> {
   let held: { readonly at: EpochMs; readonly value: Promise<T> } | undefined

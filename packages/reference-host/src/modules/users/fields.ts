@@ -5,7 +5,10 @@ import { deny, type HostDenial } from '../../http/codes.ts'
 import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 
-/** How a partner names a user (contract section 4). `wallet` holds an old name of `walletAddress`, which the alias table reads. */
+/**
+ * Request members with which a partner names a user (contract section 4). `wallet` holds a legacy name of
+ * `walletAddress`, which the alias table translates.
+ */
 export const partnerUserFields = {
   userId: Type.Optional(nameText(1, 120)),
   walletAddress: Type.Optional(
@@ -23,7 +26,7 @@ export const partnerUserFields = {
 
 type Fields = Static<Type.TObject<typeof partnerUserFields>>
 
-/** Who the body names. Denial: `invalid_request` when no user id came. */
+/** Reads which user a body names. Denial: `invalid_request` without a user id. */
 export function readPartnerUser(
   body: Fields,
 ): Verdict<{ externalId: string; walletAddress: string | undefined }, HostDenial> {

@@ -23,7 +23,7 @@ const Answer = Type.Object(
   component('User', 'A user of the partner'),
 )
 
-/** `POST /partner/v1/users/resolve`: the partner's user, made on first sight (contract section 4). */
+/** `POST /partner/v1/users/resolve`: finds or creates a user of the partner (contract section 4). */
 export function resolveUser({ users, cards, clock }: ModuleServices): Operation {
   return operation({
     id: 'users.resolve',

@@ -17,10 +17,13 @@ const Body = Type.Object(
   component('ConfirmPayinRequest', 'Which transaction pays which pay-in'),
 )
 
-/** Moves after which no further transaction is taken, so that a history stays readable. */
+/** Moves after which no further transaction is accepted, so that histories stay short. */
 const MAX_MOVES = 30
 
-/** `POST /user/v1/subscriptions/payin/confirm`: says which transaction pays a pay-in (contract section 9). */
+/**
+ * `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in (contract section
+ * 9).
+ */
 export function confirmPayin(services: ModuleServices): Operation {
   const { clock, payins } = services
   return ledgerWrite({
@@ -38,7 +41,7 @@ export function confirmPayin(services: ModuleServices): Operation {
       answer: { payin: { ...examples.onchainPayin, status: 'confirming', txHash: examples.TX_HASH } },
     },
     refuses: [404],
-    // Nothing leaves an account here: a payment on a chain comes from outside.
+    // No money leaves an account: the payment comes from outside.
     spends: false,
     prepare: call => askChain(services, call),
     async write({ caller, body }, { tx, prepared }) {
@@ -62,8 +65,9 @@ export function confirmPayin(services: ModuleServices): Operation {
 }
 
 /**
- * What the chain says of the transaction. A chain that cannot be asked is no reason to refuse: the pay-in is confirming
- * then, and the watcher settles it. A pay-in that has ended, as on the replay of a stored answer, costs no question.
+ * Reads the transaction from its chain. Undefined when the chain cannot be read: the pay-in then becomes
+ * `confirming` and the watcher settles it. A closed pay-in, as in a replay of a stored answer, causes no call
+ * to the node.
  */
 async function askChain(
   { db, payins, receivers, lookups }: ModuleServices,

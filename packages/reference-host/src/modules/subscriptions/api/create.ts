@@ -39,7 +39,7 @@ const CheckoutAnswer = Type.Object(
   component('CheckoutAnswer', 'The new subscription and the pay-in of its first period'),
 )
 
-/** `POST /user/v1/subscriptions/payin`: asks for a payment (contract section 9). */
+/** `POST /user/v1/subscriptions/payin`: requests a payment (contract section 9). */
 export function createPayin(services: ModuleServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.payin',
@@ -67,7 +67,10 @@ export function createPayin(services: ModuleServices): Operation {
   })
 }
 
-/** `POST /user/v1/subscriptions/checkout`: a subscription to a plan, and the pay-in for its first period. */
+/**
+ * `POST /user/v1/subscriptions/checkout`: creates a subscription to a plan, and the pay-in for its first
+ * period.
+ */
 export function checkout(services: ModuleServices): Operation {
   const { clock, plans, subscriptions } = services
   return ledgerWrite({
@@ -103,7 +106,9 @@ export function checkout(services: ModuleServices): Operation {
   })
 }
 
-/** What a pay-in request pays for, and the price: the subscription's or the plan's where there is one. */
+/**
+ * Reads what a pay-in pays for, and its price: that of the subscription or plan, else the requested amount.
+ */
 async function readPurchase(
   { plans, subscriptions }: ModuleServices,
   tx: SqlQueries,

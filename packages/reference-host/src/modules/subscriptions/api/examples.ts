@@ -2,7 +2,7 @@ import type { Static } from 'typebox/type'
 import { AT, WALLET } from '../../examples.ts'
 import type { PayinDetailSchema, PayinSchema, SubscriptionSchema } from './wire.ts'
 
-/** The hash of the transaction that pays. */
+/** The hash of the paying transaction. */
 export const TX_HASH = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'
 
 /** A subscription before its first payment. */
@@ -19,7 +19,7 @@ const payin: Static<typeof PayinSchema> = {
   ...{ expiresAt: '2026-11-02T12:00:00.000Z', createdAt: AT },
 }
 
-/** A pay-in that fills the balance, from the wallet of the account. */
+/** A pay-in that fills the balance, paid from the account's wallet. */
 export const onchainPayin: Static<typeof PayinSchema> = {
   ...payin,
   payTo: {
@@ -38,7 +38,7 @@ export const subscriptionPayin: Static<typeof PayinSchema> = {
   ...{ subscriptionId: subscription.id, plan: subscription.plan, amountCents: subscription.amountCents },
 }
 
-/** The pay-in that fills the balance, with its history, after the client named a transaction. */
+/** The pay-in that fills the balance with its history, after the client submitted a transaction. */
 export const payinDetail: Static<typeof PayinDetailSchema> = {
   ...onchainPayin,
   ...{ status: 'confirming', txHash: TX_HASH, properties: { metadata: { order: '0001' } } },

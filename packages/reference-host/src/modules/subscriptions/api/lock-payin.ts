@@ -9,10 +9,12 @@ import type { Payin } from '../payins/payin.ts'
 import { isOpen } from '../payins/states.ts'
 import { wirePayin } from './wire.ts'
 
-/** The pay-in that a request names. */
+/** Schema of the pay-in id in a request. */
 export const PayinId: Type.TString = idText(120, 'The pay-in, by its id')
 
-/** The caller's pay-in, locked, if it is settled or can still be. Denials: `not_found`, `invalid_request`. */
+/**
+ * Locks the caller's pay-in if it is settled or can still be paid. Denials: `not_found`, `invalid_request`.
+ */
 export async function lockPayin(
   payins: ModuleServices['payins'],
   tx: SqlQueries,
@@ -20,19 +22,19 @@ export async function lockPayin(
   id: string,
 ): Promise<Verdict<Payin, HostDenial>> {
   const payin = await payins.lock(tx, id, accountId)
-  // Another account's pay-in is no more there than one that never was.
+  // Other accounts' pay-ins are denied like unknown ids.
   if (!payin) return deny('not_found', 'no such pay-in', { field: 'payinId' })
   const { status } = payin
   if (status === 'settled' || isOpen(status)) return allow(payin)
   return denyPayin(`is ${status}: ask for a new one`)
 }
 
-/** A pay-in that cannot be paid in this way. */
+/** Denies a payment of a pay-in in its current state. */
 export function denyPayin(why: string): HostDenial {
   return deny('invalid_request', `this pay-in ${why}`, { field: 'payinId' })
 }
 
-/** The pay-in as it stands now. */
+/** Answers with the current state of a pay-in. */
 export function payinSuccess(payin: Payin): Verdict<Success> {
   const summary =
     payin.status === 'settled' ? 'The pay-in is settled.' : 'The pay-in settles once its chain confirms it.'

@@ -19,7 +19,7 @@ import {
   wireSubscription,
 } from './wire.ts'
 
-/** One item of a list, and its place in it. */
+/** A list item with its position, from which cursors are made. */
 interface Placed {
   readonly position: number
 }
@@ -28,9 +28,9 @@ interface ListRule<T extends Placed> {
   readonly id: string
   readonly title: string
   readonly path: string
-  /** The list's name in the answer. */
+  /** Name of the list in the answer. */
   readonly name: string
-  /** Names the answer in the API description. */
+  /** Name of the answer's schema in the API description. */
   readonly listName: string
   readonly item: TObject
   readonly example: Example
@@ -38,7 +38,7 @@ interface ListRule<T extends Placed> {
   wire(item: T): Record<string, unknown>
 }
 
-/** A list of the caller's, a page at a time. */
+/** Declares a paged list of the caller's records. */
 function listOperation<T extends Placed>({
   id,
   title,
@@ -60,7 +60,7 @@ function listOperation<T extends Placed>({
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
       const { after, limit } = paging.value
-      // One more than asked tells whether there is a next page.
+      // One more than the limit, to know whether there is a next page.
       const found = await page(caller.session.accountId, after, limit + 1)
       const { items, nextCursor } = cutPage(found, limit)
       return allow({
@@ -71,7 +71,7 @@ function listOperation<T extends Placed>({
   })
 }
 
-/** What users read about their subscriptions. */
+/** Read operations on subscriptions, plans and pay-ins. */
 export function subscriptionReads(services: ModuleServices): readonly Operation[] {
   const { clock, db, payins, plans, subscriptions } = services
   const numbered = plans.map((plan, index) => ({ plan, position: index + 1 }))
@@ -127,7 +127,7 @@ const PayinDetailAnswer = Type.Object(
   component('PayinDetailAnswer', 'A pay-in with its history'),
 )
 
-/** `GET /user/v1/subscriptions/payins/{id}`: one pay-in with its history. */
+/** `GET /user/v1/subscriptions/payins/{id}`: reads one pay-in with its history. */
 function readPayin({ db, payins }: ModuleServices): Operation {
   return operation({
     id: 'subscriptions.readPayin',

@@ -12,7 +12,7 @@ import type { ModuleServices } from '../../services.ts'
 import type { AddressRequest } from '../onchain/allocate-address.ts'
 import type { Payin, PayTo } from '../payins/payin.ts'
 
-/** How a pay-in is to be paid: what every request that makes one may say. */
+/** Request members that say how a pay-in is paid. */
 export const payinTerms = {
   currency: Type.Optional(Currency),
   method: Type.Optional(
@@ -34,23 +34,23 @@ export const payinTerms = {
 const Terms = Type.Object(payinTerms)
 type Terms = Static<typeof Terms>
 
-/** What is paid for. */
+/** What a pay-in pays for. */
 export interface Purchase {
-  /** The server's own price, or what the caller names for an open pay-in. */
+  /** The server's own price, or the requested amount of a pay-in that fills the balance. */
   readonly amountCents: number
   readonly planId: string | null
   readonly subscriptionId: string | null
 }
 
-/** Properties of a request that the pay-in holds under names of its own. */
+/** Request members that the pay-in stores in fields of their own. */
 const KNOWN_PROPERTIES = new Set([
   ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
 ])
 
 /**
- * Reserves the price under the caller's caps and adds the pay-in; one that the same request has made before is answered as
- * it stands now. Denials: `invalid_request` (no such receiver, or nobody could tell that the payment is this account's),
- * `policy_blocked`.
+ * Reserves the price under the caller's caps and creates the pay-in. A repeat of the same request gets the
+ * existing pay-in in its current state. Denials: `invalid_request` (no such receiver, or nothing would tie
+ * the payment to this account), `policy_blocked`.
  */
 export async function requestPayin(
   services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'addressAllocator'>,
@@ -62,7 +62,7 @@ export async function requestPayin(
   const { currency = 'USD', method = 'onchain' } = body
   const { amountCents } = purchase
   const now = services.clock.now()
-  // Before anything is held: a hold that no new pay-in keeps would never end.
+  // Checked before a hold is reserved: a hold without a new pay-in would never be released.
   const made = await services.payins.findByEffect(tx, effectId)
   if (made) {
     const permitted = await permits(made)
@@ -72,7 +72,8 @@ export async function requestPayin(
   if (!receiver.ok) return receiver
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
-  // Behind the hold: others wait for whoever takes an address, so that one must not wait for a cap any more.
+  // The address comes after the hold. Other requests wait for whoever allocates an address, so an allocation
+  // must not wait for a cap in turn.
   const request = { accountId, clientBucket: addressBucket(facts.address), now }
   const payment = { amountCents, payFrom: body.payFrom, request }
   const payTo =
@@ -95,7 +96,9 @@ export async function requestPayin(
   return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, now))
 }
 
-/** The configured receiver that the request names by chain or asset, else the first; null: none is configured. */
+/**
+ * Chooses the receiver by the requested chain and asset, else the first one. Null when none is configured.
+ */
 function chooseReceiver(
   receivers: readonly PayinReceiver[],
   { chainId, asset, method }: Terms,
@@ -120,7 +123,10 @@ interface Payment {
   readonly request: AddressRequest
 }
 
-/** The address to pay to: the shared one where the sender tells whose payment it is, else one of its own. */
+/**
+ * Chooses the address to pay to: the shared receiver when the sender identifies the account, else a deposit
+ * address.
+ */
 async function choosePayTo(
   { payins, users, addressAllocator }: Pick<ModuleServices, 'payins' | 'users' | 'addressAllocator'>,
   tx: SqlQueries,
@@ -128,7 +134,7 @@ async function choosePayTo(
   receiver: PayinReceiver,
 ): Promise<Verdict<PayTo, HostDenial>> {
   const { chainId, asset, token, decimals } = receiver
-  // A transfer of before the first reading would never be found.
+  // Transfers from before the first reading of a chain would never be found.
   if (!(await payins.isChainRead(tx, chainId))) {
     throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
   }

@@ -41,13 +41,13 @@ const payinFields = {
   createdAt: instant('When it was asked for'),
 }
 
-/** A pay-in as clients see it. */
+/** Schema of a pay-in. */
 export const PayinSchema = Type.Object(
   payinFields,
   component('Payin', 'A payment that was asked for: for a subscription, a plan, or into the balance'),
 )
 
-/** An answer of nothing but a pay-in. */
+/** Schema of an answer with one pay-in. */
 export const PayinAnswer = Type.Object(
   { payin: PayinSchema },
   component('PayinAnswer', 'A pay-in as it stands'),
@@ -64,7 +64,7 @@ const PayinMoveSchema = Type.Object(
   component('PayinMove', 'One step in the history of a pay-in'),
 )
 
-/** A pay-in with its history and the properties that its request brought along. */
+/** Schema of a pay-in with its history and the unused members of its request. */
 export const PayinDetailSchema = Type.Object(
   {
     ...payinFields,
@@ -77,7 +77,7 @@ export const PayinDetailSchema = Type.Object(
   component('PayinDetail', 'A pay-in with its history'),
 )
 
-/** A subscription as clients see it. */
+/** Schema of a subscription. */
 export const SubscriptionSchema = Type.Object(
   {
     id: text('Names the subscription'),
@@ -94,7 +94,7 @@ export const SubscriptionSchema = Type.Object(
   component('Subscription', 'A subscription of the account to a plan'),
 )
 
-/** A plan as clients see it. */
+/** Schema of a plan. */
 export const PlanSchema = Type.Object(
   {
     id: text('Names the plan'),
@@ -108,12 +108,12 @@ export const PlanSchema = Type.Object(
 
 type Wire = Record<string, unknown>
 
-/** Writes a pay-in for clients. */
+/** The data of a pay-in. */
 export function wirePayin(payin: Payin): Wire {
   const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen } = payin
   return {
     ...{ id, status, subscriptionId, plan: planId, amountCents, currency, method },
-    // A pay-in that the balance paid has no address any more: nothing must be sent there.
+    // A pay-in paid from the balance shows no address, since nothing must be sent there.
     ...(payTo && method === 'onchain'
       ? {
           payTo: {
@@ -127,7 +127,7 @@ export function wirePayin(payin: Payin): Wire {
   }
 }
 
-/** Writes a pay-in with its history. */
+/** The data of a pay-in with its history. */
 export function wirePayinDetail(payin: Payin, history: readonly PayinMove[]): Wire {
   return {
     ...wirePayin(payin),
@@ -136,7 +136,7 @@ export function wirePayinDetail(payin: Payin, history: readonly PayinMove[]): Wi
   }
 }
 
-/** Writes a subscription as it stands at `now`. */
+/** The data of a subscription at `now`. */
 export function wireSubscription(subscription: Subscription, now: number): Wire {
   const { id, planId, amountCents, interval, term, createdAt } = subscription
   return {
@@ -153,7 +153,7 @@ export function wireSubscription(subscription: Subscription, now: number): Wire 
   }
 }
 
-/** Writes a plan for clients. */
+/** The data of a plan. */
 export function wirePlan({ id, title, amountCents, interval }: Plan): Wire {
   return { id, title, amountCents, currency: 'USD', interval }
 }

@@ -5,20 +5,20 @@ import { branchOfXpub, INDEX_LIMIT, type AddressBranch } from '../../../chain/xp
 import { OperatorWarning } from '../../../observability/warning.ts'
 
 /**
- * The next addresses of each xpub. Nobody was given one, so a payment to one tells that it was given out by a database
- * that has since been replaced by an older backup.
+ * The next addresses of each xpub, none of which this database has given out. A payment to one of them means
+ * that the database was replaced by an older backup.
  */
 interface AddressGap {
   /** The next 20 addresses of each xpub of the chain. */
   addresses(): Promise<readonly string[]>
   /**
-   * Moves a sequence past every address of the last `addresses()` that a transfer pays and that was still not given out.
-   * Says whether one was found: then the addresses behind it must be looked at too.
+   * Moves an xpub's sequence past each address of the last `addresses()` that was paid and not given out
+   * since. True when there was one: then the addresses after it must be read too.
    */
   skipPaid(transfers: readonly TokenTransfer[]): Promise<boolean>
 }
 
-/** As many unused addresses in a row as wallets look at. */
+/** Wallets look at this many unused addresses in a row (the gap limit). */
 const AHEAD = 20
 
 interface GapAddress {
@@ -26,7 +26,7 @@ interface GapAddress {
   readonly index: number
 }
 
-/** Looks ahead on one chain. */
+/** Creates the gap addresses of one chain. */
 export function addressGap(
   db: SqlClient,
   receivers: readonly PayinReceiver[],
@@ -61,7 +61,7 @@ export function addressGap(
       let found = false
       for (const transfer of transfers) {
         const gapAddress = ahead.get(transfer.to)
-        // Anybody can make a token say that nothing was moved to any address.
+        // Anyone can create transfers of zero units to any address.
         if (!gapAddress || transfer.units === 0n) continue
         if (!(await db.transaction(tx => skipPast(tx, gapAddress, transfer)))) continue
         found = true
@@ -73,7 +73,10 @@ export function addressGap(
   }
 }
 
-/** Keeps the addresses up to a gapAddress from being given out, and notes them as ours; false where it was given out. */
+/**
+ * Skips all addresses up to this one and records them as deposit addresses. False when this address was given
+ * out meanwhile.
+ */
 async function skipPast(
   tx: SqlQueries,
   { branch, index }: GapAddress,
@@ -90,14 +93,16 @@ async function skipPast(
   return true
 }
 
-/** Moves the sequence of an xpub forward, and says which index is next. Skipped ones are never given out. */
+/**
+ * Moves the sequence of an xpub forward and returns the next index. Skipped addresses are never given out.
+ */
 export async function skipIndexes(tx: SqlQueries, id: string, count: number): Promise<number> {
   const first = await lockedIndex(tx, id)
   await rows(tx, 'update gw_deposit_sources set next_index = $1 where id = $2', [first + count, id])
   return first + count
 }
 
-/** The next index of an xpub, held until the transaction ends. */
+/** The next index of an xpub, locked until the transaction ends. */
 async function lockedIndex(tx: SqlQueries, id: string): Promise<number> {
   const text = `insert into gw_deposit_sources as s (id, next_index) values ($1, 0)
     on conflict (id) do update set next_index = s.next_index returning next_index`

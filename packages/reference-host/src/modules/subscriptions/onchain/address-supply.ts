@@ -6,14 +6,14 @@ import type { Metrics } from '../../../observability/metrics.ts'
 import { OperatorWarning } from '../../../observability/warning.ts'
 import { CLIENT_RETENTION_MS } from './allocate-address.ts'
 
-/** A list is low when at most this part of it is free. */
+/** A list with at most this part of its addresses free causes a warning. */
 const LOW_PART = 1 / 10
-/** Rows that one round forgets the client of, at most. */
+/** Most rows whose client one round deletes. */
 const LIMIT = 1000
 
 /**
- * Measures how many deposit addresses are left, and warns about a list that is low each time it has become lower. Also forgets
- * which client asked for an address once no budget counts it any more.
+ * Measures how many deposit addresses are left, and warns each time a short list has become shorter. Also
+ * deletes the client of an address once no budget counts it any more.
  */
 export function addressSupply(
   db: SqlClient,

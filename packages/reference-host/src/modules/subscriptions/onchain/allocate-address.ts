@@ -4,21 +4,21 @@ import type { PayinReceiver } from '../../../chain/receivers.ts'
 import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
 import { deny, type HostDenial, type HostRule } from '../../../http/codes.ts'
 
-/** Who asks for an address of a pay-in's own. */
+/** Who requests a deposit address. */
 export interface AddressRequest {
   readonly accountId: string
-  /** The class of the client's address (`addressBucket`), so that many free accounts of one client share a budget. */
+  /** `addressBucket` of the client's address, so that many accounts of one client share a budget. */
   readonly clientBucket: string
   readonly now: EpochMs
 }
 
-/** Gives out the addresses that each serve one pay-in. */
+/** Allocates deposit addresses, each of which serves one pay-in. */
 export interface AddressAllocator {
   /**
-   * Takes an address of a receiver in the caller's transaction: the next one of its xpub, or a free one of its list;
-   * undefined when the list has none left. What is rolled back was given to nobody. Of simultaneous calls for one
-   * source the second waits for the first one's transaction, so no two share an index, and the budgets hold.
-   * Denial: `policy_blocked`, where the account or the client has too many that were never paid to.
+   * Allocates an address in the caller's transaction: the next one of the receiver's xpub, or a free one of
+   * its list; undefined when the list has none left. A rollback returns the address. Simultaneous calls for
+   * one source run one after another, so that no two get the same index and the budgets hold. Denial:
+   * `policy_blocked`, when the account or the client has too many unpaid addresses.
    */
   allocate(
     tx: SqlQueries,
@@ -28,29 +28,34 @@ export interface AddressAllocator {
 }
 
 const DAY_MS = 86_400_000
-/** Unpaid addresses that one account may have: of a list ever, since each is spent; of an xpub those of one day. */
+/**
+ * Most unpaid addresses of one account: ever for a list, whose addresses are used up; within a day for an
+ * xpub.
+ */
 const MOST_OF_ACCOUNT = 10
-/** Unpaid addresses of one xpub that one client may be given in a day: each is watched for ever. */
+/** Most unpaid addresses of one xpub that one client gets in a day. Each is watched for ever. */
 const MOST_OF_CLIENT = 200
-/** Of a list, one client may be given at most this part in 30 days, and always 10. */
+/** One client gets at most this part of a list in 30 days, and at least 10 addresses. */
 const CLIENT_PART = 1 / 4
 const CLIENT_LEAST = 10
-/** How long it is kept which client asked for an address, in ms (30 days). */
+/** How long the client of an address is stored, in ms (30 days). */
 export const CLIENT_RETENTION_MS = 30 * DAY_MS
-/** Indexes in a row that may be in use for something else, such as those of a list that the xpub now replaces. */
+/**
+ * Most indexes in a row that may be used for something else, such as those of a list that the xpub replaces.
+ */
 const MOST_SKIPPED = 1000
 
-/** The next index of a source; also what makes simultaneous calls wait for each other. */
+/** Takes the next index of a source. Its row lock makes simultaneous calls wait for each other. */
 const NEXT = `insert into gw_deposit_sources as s (id, next_index) values ($1, 1)
   on conflict (id) do update set next_index = s.next_index + 1 returning next_index`
 
-/** Addresses of the configured receivers. Throws a `TypeError` for an xpub that `readXpub` refuses. */
+/** Creates the allocator for the configured receivers. Throws a `TypeError` for an invalid xpub. */
 export function addressAllocator(receivers: readonly PayinReceiver[], dialect: SqlDialect): AddressAllocator {
   const branches = new Map(receivers.flatMap(({ xpub }) => (xpub ? [[xpub, branchOfXpub(xpub)]] : [])))
   const inUse = new Set(receivers.flatMap(({ receiver, token }) => [receiver, token]))
   const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
 
-  /** A free address of a receiver's list. */
+  /** A free address of the receiver's list. */
   async function listed(
     tx: SqlQueries,
     { chainId, token }: PayinReceiver,
@@ -65,7 +70,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[], dialect: S
     return row && toText(row['address'])
   }
 
-  /** The address at the first index, from `index` on, whose address was never used for anything. */
+  /** The address at the first index, starting at `first`, that was never used for anything. */
   async function derived(
     tx: SqlQueries,
     branch: AddressBranch,
@@ -92,7 +97,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[], dialect: S
     async allocate(tx, receiver, request) {
       const { xpub, chainId, token } = receiver
       const branch = xpub === undefined ? undefined : branches.get(xpub)
-      // First: what is counted behind it cannot change until this transaction ends.
+      // Taken first: until this transaction ends, nothing that the budgets count can change.
       const index = await nextIndex(tx, branch?.id ?? `${chainId} ${token}`)
       const refused = await overBudget(tx, receiver, request)
       if (refused) return refused
@@ -108,7 +113,7 @@ async function nextIndex(tx: SqlQueries, source: string): Promise<number> {
   return toInteger(row?.['next_index']) - 1
 }
 
-/** Whether the account or the client has used up what it may have without paying. */
+/** Denies when the account or the client has used up its budget of unpaid addresses. */
 async function overBudget(
   tx: SqlQueries,
   { chainId, token, xpub, depositAddresses }: PayinReceiver,

@@ -6,25 +6,26 @@ import type { Payin, SeenTransfer } from '../payins/payin.ts'
 import type { PayinSettlement } from '../payins/settlement.ts'
 import { confirmationsOf, mismatch } from './match-transfer.ts'
 
-/** What applying transfers needs. */
+/** The stores that applying transfers needs. */
 export interface ApplyServices {
   readonly payins: PayinStore
   readonly settlement: PayinSettlement
 }
 
-/** What a chain says now. */
+/** Transfers of a chain and how deep they are. */
 export interface ChainView {
   readonly transfers: readonly TokenTransfer[]
-  /** The newest block that the transfers were read up to. */
+  /** The newest block up to which the transfers were read. */
   readonly head: number
-  /** Blocks that must hold a transfer before it settles. */
+  /** How many blocks must hold a transfer before it settles. */
   readonly confirmations: number
 }
 
 /**
- * Applies what a chain shows to an open pay-in that the caller has locked in `tx`: settles it with the first matching transfer
- * that is deep enough, else notes one that is not. A transfer that another pay-in has is none. Faults: `ERR_STORE_*`, also
- * where two pay-ins take one transfer at once: one of them wins, the other asks again.
+ * Applies transfers to an open pay-in that the caller has locked in `tx`: settles it with the first matching
+ * transfer that has enough confirmations, else records a matching transfer as seen. Transfers already
+ * assigned to another pay-in are ignored. Faults: `ERR_STORE_*`, also when two pay-ins take one transfer at
+ * once: one succeeds, the other must retry.
  */
 export async function applyTransfers(
   { payins, settlement }: ApplyServices,
@@ -49,9 +50,9 @@ export async function applyTransfers(
 }
 
 /**
- * Whether the event settles, or is about to settle, another pay-in; the table's own constraint decides races. A transaction
- * that has settled one and is then found in another block was reorganised after its confirmations: the same money, perhaps
- * at another place in its block, must not settle a second.
+ * Whether the transfer is assigned to another pay-in; a unique index decides races. A transaction that has
+ * settled a pay-in and is then found in another block was reorganised after its confirmations: the same
+ * money, perhaps at another log index, must not settle a second pay-in.
  */
 async function isAssignedElsewhere(
   tx: SqlQueries,
@@ -63,7 +64,7 @@ async function isAssignedElsewhere(
   return (await rows(tx, text, [chainId, txHash, id, logIndex, blockHash])).length > 0
 }
 
-/** Whether a transfer is the one that was seen, in the very same block. */
+/** Whether a transfer is the seen one, in the same block. */
 export function isSameEvent(seen: SeenTransfer, transfer: SeenTransfer): boolean {
   return (
     seen.txHash === transfer.txHash &&

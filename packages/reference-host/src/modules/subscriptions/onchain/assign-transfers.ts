@@ -7,7 +7,7 @@ import { applyTransfers, isSameEvent, type ApplyServices } from './apply-transfe
 import { confirmationsOf } from './match-transfer.ts'
 import { payinsOnChain, type AssignedTransfer } from './payins-on-chain.ts'
 
-/** The stores and the chain that transfers are read from. */
+/** The stores, and the chain that transfers are read from. */
 export interface AssignmentServices extends ApplyServices {
   readonly db: SqlClient
   readonly clock: Clock
@@ -18,30 +18,34 @@ export interface AssignmentServices extends ApplyServices {
   readonly report: (error: unknown) => void
 }
 
-/** Brings what a chain shows to the pay-ins that it pays. */
+/** Assigns the transfers of a chain to pay-ins. */
 interface TransferAssignment {
   /**
-   * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in that has it, else to one that names its
-   * transaction, else to the oldest that it pays. Rejects after all were tried when one could not be applied.
+   * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in it is assigned to, else to
+   * one that submitted its transaction, else to the oldest that it matches. Tries all of them, then rejects
+   * when one failed.
    */
   apply(transfers: readonly TokenTransfer[], head: number, fromBlock: number): Promise<void>
-  /** Applies transfers to one pay-in, which is looked at again under its lock. Says whether it has one of them now. */
+  /**
+   * Applies transfers to one pay-in, which is read again under its lock. True when one of them is now
+   * assigned to it.
+   */
   applyTo(id: string, transfers: readonly TokenTransfer[], head: number): Promise<boolean>
   /**
-   * Goes after transfers that were seen and are not shown any more: they may have moved to another block, or be gone. Gone is
-   * what two calls in a row have not found, so that one answer of a node that is behind takes nothing back. A failure is
-   * reported, and the next one is looked for.
+   * Looks up seen transfers that the last reading did not show: they may have moved to another block, or be
+   * gone. A transfer counts as gone after two calls in a row, so that a single reply of a lagging node does
+   * no harm. A failure is reported and the next transfer is looked up.
    */
   recheckMissing(shown: readonly TokenTransfer[], head: number, signal: AbortSignal): Promise<void>
 }
 
-/** Open pay-ins that are tried for one transfer at a time. */
+/** Open pay-ins tried for one transfer at a time. */
 const CANDIDATES = 5
 
 const eventKey = ({ txHash, logIndex, blockHash }: AssignedTransfer['seen']): string =>
   `${txHash} ${logIndex} ${blockHash}`
 
-/** Applies transfers over the host's stores. */
+/** Creates the assignment over the host's stores. */
 export function transferAssignment(services: AssignmentServices): TransferAssignment {
   const { db, clock, reader, receivers, payins, report } = services
   const { chainId } = reader
@@ -60,11 +64,11 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
       const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
       const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
-      // Deep enough and not settled: another pay-in has it.
+      // A transfer that is deep enough and did not settle this pay-in is assigned to another one.
       return found !== undefined && (status === 'settled' || !isDeep(found, head))
     })
 
-  /** Gives a transfer that no pay-in has to the first that it pays. */
+  /** Assigns a transfer to the first pay-in that it matches. */
   async function assign(transfer: TokenTransfer, head: number): Promise<void> {
     for (const id of await pending.submittedWith(chainId, transfer.txHash, CANDIDATES)) {
       if (await applyTo(id, [transfer], head)) return
@@ -79,7 +83,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
     }
   }
 
-  /** Gone for good: the pay-in waits again. */
+  /** The transfer is gone, so the pay-in waits for a payment again. */
   const recordReorganisation = ({ id, seen }: AssignedTransfer): Promise<void> =>
     db.transaction(async tx => {
       const payin = await payins.lock(tx, id)
@@ -97,7 +101,7 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       const failures: unknown[] = []
       for (const transfer of transfers) {
         const owner = held.get(eventKey(transfer))
-        // Nothing has changed for one that settled its pay-in, or is known and not deep enough.
+        // Nothing changes for a transfer that settled its pay-in, or that is known and not deep enough.
         if (owner && !(owner.confirming && isDeep(transfer, head))) continue
         const applied = owner ? applyTo(owner.id, [transfer], head) : assign(transfer, head)
         await applied.catch((error: unknown) => failures.push(error))

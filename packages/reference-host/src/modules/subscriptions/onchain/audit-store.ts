@@ -3,9 +3,9 @@ import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow }
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { Recipient, UnmatchedReason } from './unmatched-reason.ts'
 
-/** A final transfer to an address of ours that pays no pay-in. */
+/** A final transfer to one of the host's addresses that matches no pay-in. */
 interface UnmatchedTransfer {
-  /** `chain:transaction:log`: names the event, also as the REFERENCE of `ledger credit`. */
+  /** `chain:transaction:log`: identifies the event, also as the REFERENCE of `ledger credit`. */
   readonly reference: string
   readonly reason: UnmatchedReason
   readonly chainId: number
@@ -19,21 +19,23 @@ interface UnmatchedTransfer {
   readonly payinId: string | null
 }
 
-/** What an audit of a chain reads and writes. */
+/** Storage of a chain's audit. */
 export interface AuditStore {
-  /** Takes the audit's turn unless somebody had one after `notBefore`; the blocks it should read, if there are any. */
+  /**
+   * Starts an audit round unless another host started one after `notBefore`, and returns the blocks to read.
+   */
   claim(
     chainId: number,
     now: EpochMs,
     notBefore: EpochMs,
   ): Promise<{ readonly fromBlock: number; readonly toBlock: number } | undefined>
-  /** The next addresses that were ever ours on a chain, in their order. */
+  /** The next addresses that the host ever used on a chain, in order. */
   addresses(chainId: number, after: string, limit: number): Promise<readonly string[]>
-  /** Whether a pay-in has this event, or was settled by its transaction in another block. */
+  /** Whether the event is assigned to a pay-in, or its transaction settled one from another block. */
   isUsed(transfer: TokenTransfer): Promise<boolean>
-  /** The deposit address that a transfer was sent to, with its pay-in; undefined for an address that many share. */
+  /** The deposit address that a transfer was sent to, with its pay-in; undefined for a shared address. */
   recipient(chainId: number, address: string): Promise<Recipient | undefined>
-  /** Adds a transfer; false when it is known. */
+  /** Records a transfer; false when it was recorded before. */
   add(
     transfer: TokenTransfer,
     found: {
@@ -43,11 +45,11 @@ export interface AuditStore {
     },
     now: EpochMs,
   ): Promise<boolean>
-  /** Everything before a block was audited. Never goes back. */
+  /** Records that all blocks before `nextBlock` were audited. Never moves back. */
   advance(chainId: number, nextBlock: number): Promise<void>
 }
 
-/** The audit's tables in SQL. */
+/** Creates the audit store over SQL. */
 export function auditStore(db: SqlClient): AuditStore {
   return {
     async claim(chainId, now, notBefore) {
@@ -108,7 +110,9 @@ function toRecipient(row: SqlRow): Recipient {
   }
 }
 
-/** The newest unmatched transfers that nobody has handled; a transfer that has paid a pay-in since is left out. */
+/**
+ * The newest unmatched transfers that are not handled. Transfers that settled a pay-in since are left out.
+ */
 export async function listUnmatched(db: SqlQueries, limit: number): Promise<readonly UnmatchedTransfer[]> {
   const text = `select * from gw_unmatched_transfers u where handled_at is null and not exists (
       select 1 from gw_payins p where p.chain_id = u.chain_id and p.transfer_tx = u.tx_hash
@@ -128,7 +132,7 @@ export async function listUnmatched(db: SqlQueries, limit: number): Promise<read
   }))
 }
 
-/** Takes an unmatched transfer off the list; false when the reference is unknown or was handled before. */
+/** Marks an unmatched transfer as handled; false when the reference is unknown or was handled before. */
 export async function markHandled(db: SqlQueries, reference: string, now: EpochMs): Promise<boolean> {
   const [, chainId, txHash, logIndex] = /^(\d{1,15}):(0x[0-9a-f]{64}):(\d{1,9})$/.exec(reference) ?? []
   if (chainId === undefined || txHash === undefined) return false

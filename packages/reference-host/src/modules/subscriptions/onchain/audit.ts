@@ -4,29 +4,30 @@ import type { PayinReceiver } from '../../../chain/receivers.ts'
 import type { AuditStore } from './audit-store.ts'
 import { unmatchedReason, type UnmatchedReason } from './unmatched-reason.ts'
 
-/** What an audit works on. */
+/** The services of a chain's audit. */
 interface AuditServices {
   readonly store: AuditStore
   readonly clock: Clock
   readonly reader: ChainReader
   /** The configured receivers of the reader's chain. */
   readonly receivers: readonly PayinReceiver[]
-  /** The account whose wallet an address is. */
+  /** Finds the account whose wallet has this address. */
   readonly accountOf: (address: string) => Promise<string | undefined>
-  /** Takes one reason per transfer that this host was the first to record. */
+  /** Called with the reason of each transfer that this host recorded first. */
   readonly count: (reason: UnmatchedReason) => void
 }
 
-/** How often a chain is audited, by one host of all, in ms (5 minutes). */
+/** Pause between two audits of a chain, over all hosts, in ms (5 minutes). */
 const EVERY_MS = 300_000
-/** Blocks and addresses of one question to the node. */
+/** Most blocks and addresses in one call to the node. */
 const BLOCKS = 2000
 const ADDRESSES = 500
 
 /**
- * Looks for transfers that pay nobody: to every address that was ever given out, however long ago, and from wallets of
- * accounts to the shared addresses. Only blocks that the watcher takes for final and has applied are read, each once, so what
- * is recorded is certain. Transfers of nothing are left out: anybody can make them in anybody's name.
+ * Records transfers that match no pay-in: those to every address that was ever given out, and those from
+ * accounts' wallets to shared addresses. Reads only blocks that the watcher has applied and considers final,
+ * each once, so that records never become wrong. Transfers of zero units are left out, since anyone can
+ * create them in anyone's name.
  */
 export function chainAudit(services: AuditServices): (signal: AbortSignal) => Promise<void> {
   const { store, clock, reader, receivers, accountOf, count } = services
@@ -38,7 +39,7 @@ export function chainAudit(services: AuditServices): (signal: AbortSignal) => Pr
     if (transfer.units === 0n || (await store.isUsed(transfer))) return
     const own = await store.recipient(chainId, transfer.to)
     const accountId = own ? own.payin?.accountId : await accountOf(transfer.from)
-    // Who sends to a shared address and has no account could be anybody.
+    // Without an account, the sender to a shared address could be anyone.
     if (!own && accountId === undefined) return
     const reason = own ? unmatchedReason(transfer, own) : 'no_payin'
     const found = { reason, accountId: accountId ?? null, payinId: own?.payin?.id ?? null }

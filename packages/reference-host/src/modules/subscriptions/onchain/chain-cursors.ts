@@ -5,15 +5,15 @@ import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 export interface ChainCursor {
   /** The first block that is not final yet. */
   readonly nextBlock: number
-  /** The newest block that was read so far. */
+  /** The newest block read so far. */
   readonly headBlock: number
 }
 
-/** How far chains have been read, and which host reads each. */
+/** Records how far each chain has been read, and which host reads it. */
 interface ChainCursors {
   /**
-   * Takes the reading of a chain until `until`, unless another owner has it now; undefined then. Of simultaneous calls one
-   * gets it. `fresh`: the chain was never read.
+   * Leases the reading of a chain until `until`. Undefined while another owner has the lease; of simultaneous
+   * calls, one gets it. `never_read`: no host has read the chain yet.
    */
   lease(
     chainId: number,
@@ -21,22 +21,27 @@ interface ChainCursors {
     now: EpochMs,
     until: EpochMs,
   ): Promise<ChainCursor | 'never_read' | undefined>
-  /** Gives a lease back, so that another host tries. */
+  /** Releases a lease, so that another host can read. */
   release(chainId: number, owner: string): Promise<void>
-  /** The first reading, which reached `headBlock`. Only one of simultaneous calls counts. */
+  /** Records the first reading, up to `headBlock`. Of simultaneous calls, one counts. */
   start(chainId: number, headBlock: number, nextBlock: number): Promise<void>
-  /** Everything before `nextBlock` is final and applied. Never goes back, whoever calls in which order. */
+  /**
+   * Records that everything before `nextBlock` is final and applied. Never moves back, in whichever order it
+   * is called.
+   */
   advance(chainId: number, nextBlock: number): Promise<void>
-  /** All of the chain was read and applied up to `headBlock`, which was mined at `scannedAt`. Never goes back. */
+  /**
+   * Records that the chain was read and applied up to `headBlock`, mined at `scannedAt`. Never moves back.
+   */
   recordHead(chainId: number, headBlock: number, scannedAt: EpochMs): Promise<void>
 }
 
-/** A chain that was never read. */
+/** `next_block` of a chain that was never read. */
 const NEVER_READ = -1
-/** No lease is longer than this: one from a host whose clock is far ahead does not bind, in ms. */
+/** Longer leases are ignored: they come from a host whose clock is far ahead, in ms. */
 const MAX_LEASE_MS = 1_000_000
 
-/** Cursors in SQL. */
+/** Creates the cursors over SQL. */
 export function chainCursors(db: SqlClient): ChainCursors {
   return {
     async lease(chainId, owner, now, until) {
@@ -60,7 +65,8 @@ export function chainCursors(db: SqlClient): ChainCursors {
     async start(chainId, headBlock, nextBlock) {
       const text = `update gw_chain_cursors set next_block = $1, head_block = $2
         where chain_id = $3 and next_block = ${NEVER_READ}`
-      // First: whoever dies in between begins again, and the audit starts no later than the reading.
+      // Inserted first: a host killed in between starts again, and the audit begins no later than the
+      // reading.
       const audit = `insert into gw_chain_audits (chain_id, next_block, claimed_at) values ($1, $2, 0)
         on conflict (chain_id) do nothing`
       await rows(db, audit, [chainId, nextBlock])

@@ -2,37 +2,40 @@ import { rows, toInteger, toText, type SqlClient, type SqlRow } from '@gatewrigh
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { SeenTransfer } from '../payins/payin.ts'
 
-/** A pay-in that has a transfer, settled or not. */
+/** A pay-in and the transfer assigned to it. */
 export interface AssignedTransfer {
   readonly id: string
   readonly confirming: boolean
   readonly seen: SeenTransfer
 }
 
-/** A pay-in and a transaction that it is said to be paid by. */
+/** A pay-in and the transaction that a client submitted for it. */
 export interface SubmittedTransaction {
   readonly id: string
   readonly txHash: string
   readonly position: number
 }
 
-/** What a watcher asks of the pay-ins of a chain. Nothing here decides: pay-ins are locked and looked at again. */
+/**
+ * Queries of the watcher over the pay-ins of a chain. Callers lock and read a pay-in again before they change
+ * it.
+ */
 interface PayinsOnChain {
-  /** The addresses that serve one open pay-in each. */
+  /** The deposit addresses of open pay-ins. */
   openAddresses(chainId: number): Promise<readonly string[]>
-  /** Pay-ins, settled ones too, whose transfer is in a block from `fromBlock` on. */
+  /** Pay-ins, settled ones included, whose transfer is in a block from `fromBlock` on. */
   assignedTransfers(chainId: number, fromBlock: number): Promise<readonly AssignedTransfer[]>
-  /** Pay-ins that have a transfer and are not settled. */
+  /** Unsettled pay-ins with a transfer. */
   confirmingTransfers(chainId: number): Promise<readonly AssignedTransfer[]>
-  /** Open pay-ins without a transfer that this one may pay, from behind `position`: oldest first. */
+  /** Open pay-ins without a transfer that this transfer may pay, after `position`, oldest first. */
   payableBy(
     transfer: TokenTransfer,
     position: number,
     limit: number,
   ): Promise<readonly Omit<SubmittedTransaction, 'txHash'>[]>
-  /** Pay-ins that name this transaction, and have no transfer. */
+  /** Pay-ins without a transfer that submitted this transaction. */
   submittedWith(chainId: number, txHash: string, limit: number): Promise<readonly string[]>
-  /** Pay-ins said to be paid and without a transfer, in a fixed order from behind one of them. */
+  /** Pay-ins without a transfer that submitted any transaction, in a fixed order after `after`. */
   nextSubmitted(
     chainId: number,
     after: SubmittedTransaction | undefined,
@@ -59,7 +62,7 @@ function toAssignedTransfer(row: SqlRow): AssignedTransfer {
   }
 }
 
-/** The pay-ins of a chain, in SQL. */
+/** Creates the queries over SQL. */
 export function payinsOnChain(db: SqlClient): PayinsOnChain {
   return {
     async openAddresses(chainId) {

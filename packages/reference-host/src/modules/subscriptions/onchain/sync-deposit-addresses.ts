@@ -2,8 +2,9 @@ import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
 import type { PayinReceiver } from '../../../chain/receivers.ts'
 
 /**
- * Makes the configured deposit addresses available, and withdraws those that no longer are and served nobody. One that a
- * pay-in has had stays taken for ever. Safe from many hosts at once; those of one database should be configured alike.
+ * Makes the configured deposit addresses available, and removes those that are no longer configured and were
+ * never used. An address that served a pay-in stays used for ever. Safe on many hosts at once, which must
+ * have the same configuration.
  */
 export async function syncDepositAddresses(
   db: SqlClient,
@@ -16,7 +17,7 @@ export async function syncDepositAddresses(
   const wanted = new Set(offered.map(({ chainId, address }) => place(chainId, address)))
   await db.transaction(async tx => {
     for (const { chainId, address, token } of offered) {
-      // One that has served a pay-in, on any chain, is not offered again on another.
+      // An address that has served a pay-in on one chain is not offered on another.
       const add = `insert into gw_deposit_addresses as a (chain_id, address, token)
         select cast($1 as bigint), $2, $3 where not exists (select 1 from gw_deposit_addresses
           where address = $2 and (payin_id is not null or xpub is not null))

@@ -2,26 +2,26 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import { isOpen, type PayinStatus } from '../payins/states.ts'
 
-/** Why a transfer to an address of ours pays no pay-in. */
+/** Why a transfer to one of the host's addresses matches no pay-in. */
 export type UnmatchedReason =
-  /** To an address that no pay-in was given. */
+  /** To an address that was never given to a pay-in. */
   | 'never_given_out'
-  /** In another token than the pay-in asks for. */
+  /** In another token than the pay-in requires. */
   | 'wrong_token'
-  /** In a block from before the pay-in was asked for. */
+  /** In a block from before the pay-in's creation. */
   | 'too_early'
-  /** The pay-in was paid by another transfer, or is about to be. */
+  /** The pay-in was paid by another transfer, or one is confirming. */
   | 'paid_already'
-  /** More or less than the pay-in asks for. */
+  /** Not exactly the amount of the pay-in. */
   | 'wrong_amount'
-  /** The pay-in had ended. */
+  /** After the pay-in's deadline or closing. */
   | 'late'
-  /** To an address that many share, by the wallet of an account: no open pay-in of it asks for this. */
+  /** From an account's wallet to a shared address, without a matching open pay-in. */
   | 'no_payin'
 
-/** Where a transfer to a deposit address went. */
+/** The pay-in of the deposit address that a transfer was sent to. */
 export interface Recipient {
-  /** Undefined: the address was given to nobody. */
+  /** Undefined when the address was never given to a pay-in. */
   readonly payin:
     | {
         readonly id: string
@@ -35,7 +35,7 @@ export interface Recipient {
     | undefined
 }
 
-/** Why a transfer does not pay the pay-in whose own address it was sent to. */
+/** Explains why a transfer to a pay-in's own address does not pay it. */
 export function unmatchedReason(transfer: TokenTransfer, { payin }: Recipient): UnmatchedReason {
   if (!payin) return 'never_given_out'
   if (transfer.token !== payin.token) return 'wrong_token'

@@ -7,27 +7,31 @@ import { chainCursors, type ChainCursor } from './chain-cursors.ts'
 import { confirmationsOf } from './match-transfer.ts'
 import { payinsOnChain, type SubmittedTransaction } from './payins-on-chain.ts'
 
-/** What a watcher works on. */
+/** The services of a chain's watcher. */
 interface WatcherServices extends AssignmentServices {
-  /** How long another host leaves the chain alone after a round, in ms. */
+  /** How long a lease keeps other hosts from reading the chain, in ms. */
   readonly leaseMs: number
 }
 
-/** Blocks in one step of a round at most; less for a node that refuses so many. */
+/** Most blocks in one step of a round. Halved when a node refuses a range. */
 const SPAN = 20_000
-/** Blocks that are read again although they are final: a node may know a block before it can search its events. */
+/** Final blocks that are read again: a node may know a block before it can search its events. */
 const MARGIN = 20
-/** SubmittedTransaction transactions that one round looks up at most. */
+/** Submitted transactions that one round looks up at most. */
 const LOOK_UPS = 20
-/** Look-ups of one round that may fail: each can take as long as the node is waited for. */
+/** Most failed look-ups in one round, since each can take as long as the timeout of a call. */
 const MOST_FAILED = 3
-/** A newest block further ahead of this host's clock than this is not believed about the time, in ms (1 hour). */
+/** When the newest block is further ahead of this host's clock, its time is ignored, in ms (1 hour). */
 const FAR_AHEAD_MS = 3_600_000
 
 /**
- * Watches a chain and settles pay-ins without any client's call. Blocks that are not final are read again in every round. A
- * block counts as read only once all of its transfers are applied, and the chain as read up to its newest block, by that block's
- * own time. One host at a time reads a chain; several at once find the same things, and each is applied once.
+ * Creates the watcher of a chain, which settles pay-ins without any client's call. The returned function runs
+ * one round: it reads new blocks and applies their transfers. It rejects when something could not be read or
+ * applied; what was applied stays, and the next round repeats the rest.
+ *
+ * Blocks that are not final are read again in every round. A block counts as read only once all of its
+ * transfers are applied, and the chain as read up to its newest block, by that block's own time. One host at
+ * a time reads a chain; if several do, they find the same transfers, and each is applied once.
  */
 export function chainWatcher(services: WatcherServices): (signal: AbortSignal) => Promise<void> {
   const { db, clock, reader, receivers, leaseMs, report } = services
@@ -41,7 +45,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   let span = SPAN
   let lastLookedUp: SubmittedTransaction | undefined
 
-  /** Blocks from here on are read again in every round. */
+  /** First block that every round reads again. */
   const firstNotFinal = (head: number): number => Math.max(0, head - confirmations - MARGIN + 2)
   const lease = (): Promise<ChainCursor | 'never_read' | undefined> =>
     cursors.lease(chainId, owner, clock.now(), clock.now() + leaseMs)
@@ -53,7 +57,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     return reader.transfers({ tokens, receivers: [...new Set([...shared, ...own])], fromBlock, toBlock })
   }
 
-  /** Transfers of a range. A range that a node refuses is shorter the next time. */
+  /** Reads the transfers of a range. A range that the node refuses is halved for the next round. */
   async function read(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]> {
     try {
       const found = await find(fromBlock, toBlock)
@@ -65,23 +69,23 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     }
   }
 
-  /** Reads and applies everything from the cursor to the head, step by step. Says what the chain shows. */
+  /** Reads and applies all blocks from the cursor to the head, step by step, and returns their transfers. */
   async function readAll(
     { nextBlock }: ChainCursor,
     head: number,
     signal: AbortSignal,
   ): Promise<readonly TokenTransfer[]> {
     const shown: TokenTransfer[] = []
-    // The depth of every transfer depends on the head: the node must have that block before anything is settled by it.
+    // Confirmations are counted from the head, so the node must know that block before anything settles.
     if (nextBlock + span - 1 < head) await find(head, head)
-    // What was seen and is lost must be read again from where it was: another transfer may be in its place.
+    // A lost transfer is read again from its own block on, since another transfer may have replaced it.
     const seen = (await pending.confirmingTransfers(chainId)).map(each => each.seen.blockNumber)
     const final = Math.min(firstNotFinal(head), ...seen)
     for (let from = nextBlock; from <= head && !signal.aborted; ) {
       const to = Math.min(head, from + span - 1)
       const found = await read(from, to)
       await transfers.apply(found, head, from)
-      // The addresses behind one that was skipped were not asked for: the range is read again.
+      // The addresses after a skipped one were not read yet, so the range is read again.
       if (await ahead.skipPaid(found)) continue
       shown.push(...found)
       await cursors.advance(chainId, Math.min(to + 1, final))
@@ -91,13 +95,16 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     return shown
   }
 
-  /** Transactions that clients named, a few a round in turn: a node that lagged behind may have hidden their events. */
+  /**
+   * Looks up submitted transactions, a few per round in turn: a node that lagged behind may have missed their
+   * events.
+   */
   async function lookUpSubmitted(head: number, signal: AbortSignal): Promise<void> {
     const found = await pending.nextSubmitted(chainId, lastLookedUp, LOOK_UPS)
     let failed = 0
     for (const each of found) {
       if (signal.aborted || failed === MOST_FAILED) return
-      // Before it is asked for: the one after it has its turn also when this one fails for ever.
+      // Set before the look-up, so that the next transaction has its turn even if this one always fails.
       lastLookedUp = each
       try {
         const made = (await reader.ofTransaction(each.txHash)) ?? []
@@ -112,27 +119,31 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     if (found.length < LOOK_UPS) lastLookedUp = undefined
   }
 
-  /** A round of the host that has the lease. Says whether it should keep it: it has read further than anybody before. */
+  /**
+   * Runs a round of the host that has the lease. Returns whether to keep it: true when it has read further
+   * than any host before.
+   */
   async function round(cursor: ChainCursor | 'never_read', signal: AbortSignal): Promise<boolean> {
     const { number: head, minedAt } = await reader.head()
     if (cursor === 'never_read') {
-      // Nobody could ask for a pay-in on this chain before it was read once. The reading proves that the node has this block.
+      // No pay-in on this chain exists before its first reading. This call proves that the node has the
+      // block.
       await find(head, head)
       await cursors.start(chainId, head, firstNotFinal(head))
       return true
     }
     if (head < cursor.headBlock) {
-      // What was seen would look gone.
+      // Reading on would make seen transfers look lost.
       const message = `chain ${chainId}: the node is at block ${head}, and ${cursor.headBlock} was read before`
       throw new Fault('ERR_RPC_UNAVAILABLE', message)
     }
     const shown = await readAll(cursor, head, signal)
     if (signal.aborted) return false
-    // A look-up that fails for ever, of a hash that somebody made up, must not keep the chain from being read.
+    // A look-up that always fails, of an invented hash say, must not stop the reading of the chain.
     await transfers.recheckMissing(shown, head, signal).catch(report)
     await lookUpSubmitted(head, signal).catch(report)
     const now = clock.now()
-    // A block from the future tells nothing about the time up to which the chain was read.
+    // A block time in the future does not say up to which time the chain was read.
     await cursors.recordHead(chainId, head, minedAt > now + FAR_AHEAD_MS ? 0 : Math.min(minedAt, now))
     return head > cursor.headBlock
   }
@@ -144,7 +155,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     try {
       keep = await round(cursor, signal)
     } finally {
-      // Another host may have a better node, or one that goes on.
+      // Another host may have a better node, or may still work.
       if (!keep) await cursors.release(chainId, owner).catch(report)
     }
   }

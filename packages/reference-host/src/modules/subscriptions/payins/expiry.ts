@@ -3,7 +3,7 @@ import { rows, toInteger, toText, type SqlClient, type SqlDialect } from '@gatew
 import type { PayinStore } from './payin-store.ts'
 import type { PayinSettlement } from './settlement.ts'
 
-/** What expiry works on. */
+/** The stores and services that expiry needs. */
 interface ExpiryServices {
   readonly db: SqlClient
   readonly dialect: SqlDialect
@@ -13,15 +13,16 @@ interface ExpiryServices {
 }
 
 /**
- * How far behind its deadline the chain must have been read before a pay-in with an address ends: what was mined in time must
- * not be missed, even where a node can search the events of a block only some time after it knows the block.
+ * How far past a pay-in's deadline its chain must have been read before the pay-in closes. Payments mined in
+ * time must be found even when a node can search a block's events only some time after it knows the block.
  */
 const CHAIN_GRACE_MS = 60_000
 
 /**
- * Ends pay-ins whose time has come: at `dueAt` exactly where only the balance could pay; with an address to pay to, once its
- * chain was read through to `dueAt` plus a grace and showed no payment. Many hosts may do it at once: each takes what no
- * other has. One that fails is reported, and the ones behind it still end.
+ * Creates the function that closes due pay-ins, at most `limit` per call, and returns how many it closed. A
+ * pay-in without an address closes at `dueAt`. One with an address closes once its chain was read up to
+ * `dueAt` plus a grace period without a payment. Many hosts may run it at once: each takes pay-ins that no
+ * other has locked. A failing one is reported and the next ones still close.
  */
 export function payinExpiry(
   services: ExpiryServices,
@@ -71,14 +72,14 @@ async function endAll(
       ended += 1
     } catch (error) {
       report(error)
-      // A store that cannot even say what is due is not asked again in this round.
+      // When even the query for due pay-ins fails, it is not repeated in this round.
       if (position === before) return ended
     }
   }
   return ended
 }
 
-/** Ends the first due pay-in behind a position; false when there is none. */
+/** Closes the first due pay-in after a position; false when there is none. */
 function endNext(
   { db, dialect, payins, settlement, clock }: ExpiryServices,
   { chainId, until }: Group,

@@ -5,7 +5,7 @@ import type { SpendHold } from '@gatewright/scope-guard'
 import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
-/** What a move changes besides the status; what is left out stays. */
+/** What a move changes besides the status. Omitted members stay. */
 interface PayinChange {
   readonly method?: Payin['method']
   readonly submittedTx?: string
@@ -13,28 +13,37 @@ interface PayinChange {
   readonly detail?: string
 }
 
-/** The host's pay-in records. All but reads work in the caller's transaction. */
+/** The host's pay-in records. All functions but reads work in the caller's transaction. */
 export interface PayinStore {
-  /** Adds a pay-in; one effect makes one. Fault: `ERR_STORE_*` when the effect has made one: ask `findByEffect` first. */
+  /**
+   * Adds a pay-in, one per effect. Fault: `ERR_STORE_*` when the effect has one already, so call
+   * `findByEffect` first.
+   */
   insert(
     tx: SqlQueries,
     effect: { readonly effectId: string; readonly hold: SpendHold },
     payin: NewPayin,
     now: EpochMs,
   ): Promise<Payin>
-  /** The pay-in that an effect has made before, when its idempotency record has ended and the same request comes again. */
+  /**
+   * The pay-in that an effect has created before, for a request repeated after its idempotency record
+   * expired.
+   */
   findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined>
-  /** A pay-in, locked until the transaction ends: whoever moves it comes after whoever moves it now. */
+  /** Locks a pay-in until the transaction ends, so that moves happen one after another. */
   lock(tx: SqlQueries, id: string, accountId?: string): Promise<Payin | undefined>
-  /** Applies a cause to a locked pay-in and records it. Throws where the cause cannot happen: ask `nextStatus` first. */
+  /**
+   * Applies a cause to a locked pay-in and records it. Throws when the cause cannot happen in this status:
+   * see `nextStatus`.
+   */
   move(tx: SqlQueries, payin: Payin, cause: PayinCause, change: PayinChange, now: EpochMs): Promise<Payin>
-  /** Whether a host has begun to watch a chain, so that no transfer from now on can be missed. */
+  /** Whether a host has started to read a chain, so that no transfer from now on is missed. */
   isChainRead(tx: SqlQueries, chainId: number): Promise<boolean>
-  /** One pay-in of an account, as it is. */
+  /** One pay-in of an account. */
   find(db: SqlQueries, accountId: string, id: string): Promise<Payin | undefined>
-  /** A page of an account's pay-ins, newest first, from before `position` (0: from the newest). */
+  /** A page of an account's pay-ins, newest first, before `position` (0: from the newest). */
   page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Payin[]>
-  /** Everything that happened to a pay-in, in order. */
+  /** All moves of a pay-in, in order. */
   history(db: SqlQueries, id: string): Promise<readonly PayinMove[]>
 }
 
@@ -53,15 +62,15 @@ const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, 
   where id = $9 and moves = $10 returning *`
 const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
 
-/** How long a transfer that the chain lost may take to come back, in ms (1 hour). */
+/** How long a lost transfer may take to be mined again, in ms (1 hour). */
 const REMINE_MS = 3_600_000
 
-/** When a pay-in may be ended: at its deadline, but not soon after a payment of it was lost. */
+/** When a pay-in may be closed: at its deadline, and at least one hour after its transfer was lost. */
 function dueAt({ dueAt, expiresAt }: Payin, cause: PayinCause, now: EpochMs): EpochMs {
   return cause === 'reorganised' ? Math.max(expiresAt, now + REMINE_MS) : dueAt
 }
 
-/** Pay-in records in SQL. */
+/** Creates the pay-in store over SQL. */
 export function payinStore(dialect: SqlDialect): PayinStore {
   const lock = dialect === 'postgres' ? ' for update' : ''
   const one = async (

@@ -3,7 +3,7 @@ import { toInteger, toText, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import type { PayinCause, PayinStatus } from './states.ts'
 
-/** Where a pay-in is paid on a chain, fixed when it is made. Addresses in lower case. */
+/** Where a pay-in is paid on a chain, fixed at its creation. Addresses are in lower case. */
 export interface PayTo {
   readonly chainId: number
   readonly asset: string
@@ -11,17 +11,17 @@ export interface PayTo {
   readonly address: string
   /** The exact amount, in the token's smallest unit. */
   readonly units: bigint
-  /** The account's wallet, which must send; null: `ownReceiver` tells whose payment it is. */
+  /** The account's wallet, which must be the sender. Null when anybody may send to the deposit address. */
   readonly payer: string | null
-  /** Whether the address serves this pay-in only, ever. */
+  /** Whether the address serves this pay-in only. */
   readonly ownReceiver: boolean
 }
 
-/** What a pay-in request asks for. */
+/** The details of a new pay-in. */
 export interface NewPayin {
   readonly accountId: string
   readonly userId: string | null
-  /** The operation that asked for it: limits on that operation bind its payment too. */
+  /** The operation that requested it. Limits on that operation apply to its payment too. */
   readonly operation: string
   readonly subscriptionId: string | null
   readonly planId: string | null
@@ -29,12 +29,12 @@ export interface NewPayin {
   readonly amountCents: number
   readonly currency: 'USD'
   readonly method: 'onchain' | 'balance'
-  /** Properties of the request that have no meaning here, kept as they came. */
+  /** Request members that the host does not use, kept unchanged. */
   readonly properties: Readonly<Record<string, unknown>>
   readonly payTo: PayTo | null
 }
 
-/** A transfer that was seen on the chain for a pay-in. */
+/** A transfer that was seen on a chain for a pay-in. */
 export interface SeenTransfer {
   readonly txHash: string
   readonly logIndex: number
@@ -45,20 +45,20 @@ export interface SeenTransfer {
 /** A stored pay-in. */
 export interface Payin extends NewPayin {
   readonly id: string
-  /** Its place among all pay-ins, in the order they were made. */
+  /** Position among all pay-ins, in order of creation. */
   readonly position: number
   readonly status: PayinStatus
-  /** How many moves were recorded, its making included. */
+  /** Number of recorded moves, its creation included. */
   readonly moves: number
-  /** The spend that its policies hold for it, until it ends. */
+  /** The spend that the caller's policies hold until the pay-in closes. */
   readonly hold: SpendHold
-  /** The transaction that the client named. */
+  /** The transaction that the client submitted. */
   readonly submittedTx: string | null
   readonly seen: SeenTransfer | null
   readonly createdAt: EpochMs
-  /** It can be paid while `now < expiresAt`; a transfer under way may still settle it after. */
+  /** It can be paid while `now < expiresAt`. A transfer that is confirming may still settle it later. */
   readonly expiresAt: EpochMs
-  /** When it may be ended: its deadline, or later where a payment that was seen may come back. */
+  /** When it may be closed: at its deadline, or later while a lost transfer may be mined again. */
   readonly dueAt: EpochMs
 }
 
@@ -67,14 +67,14 @@ export interface PayinMove {
   readonly from: PayinStatus | null
   readonly to: PayinStatus
   readonly cause: PayinCause | 'created'
-  /** More about the cause, such as a transaction's hash. */
+  /** Details of the cause, such as a transaction hash. */
   readonly detail: string | null
   readonly at: EpochMs
 }
 
 const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
 
-/** Reads a row of the pay-in table. Fault: `ERR_STORE_REPLY`. */
+/** Converts a row of the pay-in table. Fault: `ERR_STORE_REPLY`. */
 export function toPayin(row: SqlRow): Payin {
   return {
     id: toText(row['id']),

@@ -8,7 +8,7 @@ import type { SubscriptionStore } from '../subscription-store.ts'
 import type { PayinStore } from './payin-store.ts'
 import type { Payin, PayTo, SeenTransfer } from './payin.ts'
 
-/** What settlement are made of. */
+/** The stores and services that settlement needs. */
 interface SettlementServices {
   readonly payins: PayinStore
   readonly subscriptions: SubscriptionStore
@@ -18,14 +18,15 @@ interface SettlementServices {
 }
 
 /**
- * How pay-ins end: each takes a pay-in that its caller has locked in `tx`, and moves money, caps and state together. Locks are
- * taken in one order everywhere: pay-in, caps, ledger. Faults: `ERR_STORE_*`.
+ * Settles and closes pay-ins. Each function takes a pay-in locked in `tx`, and changes money, caps and status
+ * together. Locks are always taken in the order pay-in, caps, ledger. Faults: `ERR_STORE_*`.
  */
 export interface PayinSettlement {
   /**
-   * Pays from the account's balance. Whoever pays is the spender: the hold of whoever asked for the pay-in is released, and
-   * `reserve` holds the amount under the payer's policies, on the day of the payment. Denials, after which the caller must
-   * roll `tx` back: those of `reserve`, and `invalid_request` where the balance is too small.
+   * Pays from the account's balance. The caller who pays is the spender: the hold of whoever requested the
+   * pay-in is released, and `reserve` holds the amount under the payer's policies on the day of payment.
+   * Denials, after which the caller must roll back `tx`: those of `reserve`, and `invalid_request` when the
+   * balance is too small.
    */
   payFromBalance(
     tx: SqlQueries,
@@ -33,9 +34,9 @@ export interface PayinSettlement {
     reserve: () => Promise<Verdict<SpendHold>>,
     now: EpochMs,
   ): Promise<Verdict<Payin>>
-  /** A matching transfer has its confirmations. */
+  /** Settles with a matching transfer that has its confirmations. */
   settleOnChain(tx: SqlQueries, payin: Payin, transfer: SeenTransfer, now: EpochMs): Promise<Payin>
-  /** Gives it up: the caps get back what was held. */
+  /** Closes an unpaid pay-in and releases its hold. */
   close(
     tx: SqlQueries,
     payin: Payin,
@@ -50,18 +51,18 @@ const insufficientBalance: HostDenial = deny(
   { field: 'payinId' },
 )
 
-/** Pay-in settlement over the host's stores. */
+/** Creates the settlement over the host's stores. */
 export function payinSettlement(services: SettlementServices): PayinSettlement {
   const { payins, subscriptions, ledger, guard, spendStorage } = services
 
-  /** Moves the money; false where the payer has too little. */
+  /** Moves the money; false when the balance is too small. */
   const moveMoney = async (
     tx: SqlQueries,
     { id, planId, subscriptionId, accountId, amountCents }: Payin,
     from: Debit,
     now: EpochMs,
   ): Promise<boolean> => {
-    // An open pay-in fills the balance; anything else buys something.
+    // A pay-in without a plan fills the balance; others buy something.
     const credit = planId === null ? ledgerAccounts.user(accountId) : ledgerAccounts.revenue
     const moved = await ledger.transfer(
       tx,
@@ -87,9 +88,10 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     },
     async settleOnChain(tx, payin, seen, now) {
       const { chainId, token } = payin.payTo as PayTo
-      // What was held is spent. A hold that is gone was ended by an operator before: the counters stay as they are.
+      // Counts the hold as spent. An operator may have ended the hold before; the counters then stay
+      // unchanged.
       if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
-      // The chain's account stands for the outside world and may go below zero.
+      // A chain's account is an outside account, which may go below zero.
       await moveMoney(tx, payin, { debit: ledgerAccounts.chain(chainId, token) }, now)
       return payins.move(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
     },

@@ -1,4 +1,4 @@
-/** Where a pay-in stands (contract section 9). The last four are final. */
+/** The status of a pay-in (contract section 9). The last four are final. */
 export const PAYIN_STATUSES = [
   'awaiting_payment',
   'confirming',
@@ -16,23 +16,23 @@ interface Move {
 
 const OPEN: readonly PayinStatus[] = ['awaiting_payment', 'confirming']
 
-/** What may happen to a pay-in, by cause. Nothing else changes a status, and each is recorded. */
+/** The moves between statuses, by cause. Nothing else changes a status, and each move is recorded. */
 export const PAYIN_MOVES = {
-  /** The client says which transaction pays. */
+  /** The client submitted a transaction. */
   submitted: { from: OPEN, to: 'confirming' },
-  /** A matching transfer is in a block, not deep enough yet. */
+  /** A matching transfer was seen without enough confirmations. */
   seen: { from: OPEN, to: 'confirming' },
-  /** The chain no longer holds the transfer that was seen. */
+  /** The seen transfer is no longer in the chain. */
   reorganised: { from: ['confirming'], to: 'confirming' },
   /** A matching transfer has its confirmations. */
   paid_on_chain: { from: OPEN, to: 'settled' },
-  /** Paid from the account's balance. A payment that is under way on a chain cannot be paid a second time. */
+  /** Paid from the balance. Not while a payment on a chain is confirming, since that would pay twice. */
   paid_from_balance: { from: ['awaiting_payment'], to: 'settled' },
-  /** Nothing came in time. */
+  /** No payment arrived in time. */
   deadline_passed: { from: OPEN, to: 'expired' },
-  /** A transaction was named, and by the deadline none had paid. */
+  /** A transaction was submitted, and none had paid by the deadline. */
   payment_invalid: { from: ['confirming'], to: 'failed' },
-  /** An operator gave it up. */
+  /** Closed by an operator. */
   canceled: { from: OPEN, to: 'canceled' },
 } as const satisfies Readonly<Record<string, Move>>
 
@@ -43,7 +43,7 @@ export function isOpen(status: PayinStatus): boolean {
   return OPEN.includes(status)
 }
 
-/** The status after `cause`, or undefined where it cannot happen. */
+/** The status after `cause`; undefined when the cause cannot happen in this status. */
 export function nextStatus(status: PayinStatus, cause: PayinCause): PayinStatus | undefined {
   const { from, to }: Move = PAYIN_MOVES[cause]
   return from.includes(status) ? to : undefined
