@@ -60,7 +60,7 @@ t.test('says which port is taken', async t => {
   const other = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
   t.teardown(() => rmSync(other, { recursive: true, force: true }))
   const { port } = new URL(one.url)
-  await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is taken/)
+  await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is in use/)
   await one.stop('SIGTERM')
   const again = await spawnHost(other)
   t.match(

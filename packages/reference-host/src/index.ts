@@ -21,7 +21,7 @@ export type { Mismatch, Payable } from './modules/subscriptions/onchain/match-tr
 export type { Config, ConfigResult } from './config/config.ts'
 export type { RateLimits } from './config/rate-limits.ts'
 export type { NamedSecret } from './config/parsers.ts'
-export type { CommandResult, CommandOptions } from './cli/run.ts'
+export type { CommandResult, CommandEnvironment } from './cli/run.ts'
 export type { Chore } from './composition/chores.ts'
 export type { Ledger, LedgerReport, Transfer, TransferResult } from './ledger/ledger.ts'
 export type { PaidTerm, Plan, PlanInterval } from './product/plans.ts'

@@ -218,7 +218,7 @@ t.test('a reorganisation takes transfers away, and brings them back elsewhere', 
 t.test('checks once that the endpoint is of its chain', async t => {
   const front = await rpcFront(url)
   t.teardown(() => front.close())
-  const fault = { code: 'ERR_RPC_UNAVAILABLE', cause: { message: 'it is another chain' } }
+  const fault = { code: 'ERR_RPC_UNAVAILABLE', cause: { message: 'the node serves another chain' } }
   await t.rejects(viemReader({ chainId: 1, url }).head(), fault)
   const moved: ChainReader = viemReader({ chainId, url: front.url })
   front.answer = ({ method }, real) => (method === 'eth_chainId' ? { result: '0x1' } : real())

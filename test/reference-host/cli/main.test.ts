@@ -25,7 +25,7 @@ t.test('as a process, prints what came of it and exits with 0, or what was wrong
     output: /^PARTNER .*\nProcess /,
   })
   const unasked = await gatewrightProcess(['keys', 'revoke', 'nope'], env)
-  t.match(unasked, { code: 1, output: /needs --yes where nobody can be asked/ })
+  t.match(unasked, { code: 1, output: /needs --yes without a terminal/ })
 })
 
 t.test('does nothing where whoever is asked says no', async t => {
@@ -40,7 +40,7 @@ t.test('does nothing where whoever is asked says no', async t => {
   })
   t.same(await runCommand(args, answering('')), { code: 0, out: 'Nothing was done.', problem: '' })
   t.match(await runCommand(args, answering('yes')), { code: 1, problem: /no such key/ })
-  t.match(questions, [/Go on\? \[y\/N\] $/, /Go on/])
+  t.match(questions, [/Continue\? \[y\/N\] $/, /Continue/])
 })
 
 t.test('explains itself, and what it was given wrong', async t => {
@@ -102,7 +102,7 @@ t.test('makes a partner key that the host accepts, and asks before it revokes on
   await host.stop('SIGTERM')
 
   t.match(await gatewright('aliases', 'report'), { code: 0, output: /\/consumer\/v1/ })
-  t.match(await gatewright('aliases', 'due'), { code: 0, output: /No old name is past its sunset/ })
+  t.match(await gatewright('aliases', 'due'), { code: 0, output: /No legacy name is past its sunset/ })
   t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +\\S+ +no +live`) })
   await gatewright('partner-keys', 'validate', keyId)
   t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 1, output: /needs --yes/ })

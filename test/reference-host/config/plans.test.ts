@@ -22,7 +22,7 @@ t.test('says which field of which plan is wrong, and what a file looks like', as
   for (const [text, problem] of [
     ['{', /^PLANS_FILE must be the path of a JSON file such as \{/],
     ['[]', /^PLANS_FILE must hold a JSON object such as/],
-    ['{}', /^PLANS_FILE holds a mistake: plans is required/],
+    ['{}', /^PLANS_FILE is not valid: plans is required/],
     [
       JSON.stringify({ plans: [plan, { ...plan, id: 'b', amountCents: 0 }] }),
       /plans\.1\.amountCents must be >= 1/,

@@ -17,9 +17,9 @@ t.test('takes a table whose operations all have a rule', async t => {
 t.test('refuses to start with an operation that has none, and names it', async t => {
   t.throws(refused({ credential: undefined }), /operation cards.list names no credential/)
   t.throws(refused({ scopes: undefined }), /operation cards.list names no scopes/)
-  t.throws(refused({ credential: 'none' }), /operation cards.list is open to anyone and has no limit/)
+  t.throws(refused({ credential: 'none' }), /operation cards.list is public and names no limit/)
   const open = { credential: 'none', surface: 'public' }
-  t.throws(refused(open), /operation cards.list is open to anyone and has no limit/)
+  t.throws(refused(open), /operation cards.list is public and names no limit/)
   t.doesNotThrow(refused({ ...open, limit: 'none' }), 'unless it says so')
   t.throws(refused({ id: 'cards' }), /operation cards must be named tag.verb/)
   t.throws(refused({ paths: [] }), /has no path/)

@@ -81,7 +81,7 @@ onBoth(
       move(db, ledger, { ...transferOf(user('ann'), revenue, amountCents), cover } as Transfer)
     await t.rejects(debit(undefined), { name: 'TypeError', message: /needs the hold/ })
     await t.rejects(debit(hold('bob', 200)), { name: 'TypeError', message: /another account/ })
-    await t.rejects(debit(hold('ann', 199)), { name: 'TypeError', message: /hold is of 199 USD, not 200/ })
+    await t.rejects(debit(hold('ann', 199)), { name: 'TypeError', message: /hold covers 199 USD, not 200/ })
     await t.rejects(debit(hold('ann', 200, 'EUR')), { name: 'TypeError', message: /200 EUR/ })
     const elsewhere = { ...transferOf(user('ann'), revenue, 1), cover: undefined, debit: 'held:ann:cards' }
     await t.rejects(move(db, ledger, elsewhere as unknown as Transfer), { message: /needs the hold/ })

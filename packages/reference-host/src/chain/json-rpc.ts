@@ -65,7 +65,7 @@ function reason(error: unknown): string {
   if (isObject(error) && typeof error['status'] === 'number') return `HTTP status ${error['status']}`
   let inner = error
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause
-  return inner instanceof Error ? `${inner.name}: ${inner.message}` : 'an error that says nothing'
+  return inner instanceof Error ? `${inner.name}: ${inner.message}` : 'an error without a message'
 }
 
 /**

@@ -54,7 +54,8 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
     async request(calls, signal = timeoutSignal()) {
       if (isChainVerified) return rpc(calls, signal)
       const [id, ...results] = await rpc([{ method: 'eth_chainId', params: [] }, ...calls], signal)
-      if (parse.number(id, 'chain id') !== chainId) throw unavailable(chainId, 'it is another chain')
+      if (parse.number(id, 'chain id') !== chainId)
+        throw unavailable(chainId, 'the node serves another chain')
       isChainVerified = true
       return results
     },

@@ -63,19 +63,19 @@ async function logsOf(
   node: ChainNode,
   { tokens, receivers, fromBlock, toBlock }: TransferQuery,
 ): Promise<{ logs: readonly Log[]; last: Block }> {
-  const wanted = receivers.map(topicOf)
+  const receiverTopics = receivers.map(topicOf)
   const range = { fromBlock: quantity(fromBlock), toBlock: quantity(toBlock) }
-  const filter = { ...range, address: tokens, topics: [TRANSFER, null, wanted] }
+  const filter = { ...range, address: tokens, topics: [TRANSFER, null, receiverTopics] }
   // The block comes first: a node that knows the block has its logs too.
   const [block, found] = await node.request([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
   const last = node.block(block, toBlock)
   const logs = node.parse.list(found, 'logs').map(node.parse.log)
-  const asked = new Set([...tokens, ...wanted])
+  const requested = new Set([...tokens, ...receiverTopics])
   for (const { address, topics, blockNumber } of logs) {
     const [event, , to = ''] = topics
-    const answers = asked.has(address) && event === TRANSFER && asked.has(to)
-    if (!answers || blockNumber < fromBlock || blockNumber > toBlock)
-      throw node.malformed('a log that was not asked for')
+    const matches = requested.has(address) && event === TRANSFER && requested.has(to)
+    if (!matches || blockNumber < fromBlock || blockNumber > toBlock)
+      throw node.malformed('a log that was not requested')
   }
   return { logs, last }
 }
@@ -91,7 +91,7 @@ async function transfersBy(node: ChainNode, txHash: string): Promise<readonly To
   if (receipt.txHash !== txHash || !ofOne) throw node.malformed('a receipt of another transaction')
   const [found] = await node.request([blockCall(blockNumber)], signal)
   const block = node.block(found, blockNumber)
-  if (block.hash !== blockHash) throw node.malformed('a receipt of a block that is gone')
+  if (block.hash !== blockHash) throw node.malformed('a receipt of a block that left the chain')
   return inOrder(node, logs, new Map([[blockNumber, block]]))
 }
 
@@ -104,10 +104,10 @@ function inOrder(
   const ordered = logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
   return ordered.flatMap((log, at) => {
     const block = blocks.get(log.blockNumber)
-    if (block?.hash !== log.blockHash) throw node.malformed('a log of a block that is gone')
+    if (block?.hash !== log.blockHash) throw node.malformed('a log of a block that left the chain')
     const before = ordered[at - 1]
     if (before?.blockNumber === log.blockNumber && before.logIndex === log.logIndex)
-      throw node.malformed('two logs in one place')
+      throw node.malformed('two logs with one index')
     return transferOf(node.chainId, log, block) ?? []
   })
 }

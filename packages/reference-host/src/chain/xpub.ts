@@ -28,7 +28,8 @@ const PRIVATE = /^[a-z]prv/i
  */
 export function readXpub(value: unknown): { readonly branch: AddressBranch } | { readonly problem: string } {
   if (typeof value === 'string' && PRIVATE.test(value)) {
-    const advice = 'give the xpub, and move what the private key holds: it was written to a configuration'
+    const advice =
+      'give the xpub instead, and move the funds of this key, since it was written to a configuration'
     return { problem: ` holds an extended private key, which must never reach a host: ${advice}` }
   }
   if (typeof value !== 'string' || !XPUB.test(value)) {
@@ -38,7 +39,7 @@ export function readXpub(value: unknown): { readonly branch: AddressBranch } | {
   try {
     key = HDKey.fromExtendedKey(value)
   } catch {
-    return { problem: ' is no extended public key: its checksum or its curve point is wrong' }
+    return { problem: ' is not an extended public key: its checksum or its curve point is wrong' }
   }
   if (key.depth === BRANCH_DEPTH) return { branch: branchOf(key) }
   if (key.depth === ACCOUNT_DEPTH) return { branch: branchOf(key.deriveChild(0)) }

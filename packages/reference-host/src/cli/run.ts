@@ -31,10 +31,11 @@ function help(): string {
     ...Object.entries(flags).map(([flag, meaning]) => [`  ${name} --${flag}`, meaning]),
   ])
   const common = [
-    ['  --json', 'print data instead of lines'],
-    ['  --yes', 'do not ask before what cannot be taken back'],
+    ['  --json', 'print JSON instead of text'],
+    ['  --yes', 'do not ask for confirmation'],
   ]
-  const head = 'gatewright COMMAND [--json] [--yes]\n\nThe environment names the stores, as for the host.\n'
+  const head =
+    'gatewright COMMAND [--json] [--yes]\n\nThe environment variables name the stores, as for the host.\n'
   return [head, ...tableLines([...usage, ...options, ...common])].join('\n')
 }
 
@@ -85,7 +86,7 @@ export interface CommandResult {
 }
 
 /** The environment of a command. */
-export interface CommandOptions {
+export interface CommandEnvironment {
   /** Environment variables, as the host reads them. */
   readonly env: NodeJS.ProcessEnv
   /** Asks the operator a question; undefined without a terminal. */
@@ -96,7 +97,10 @@ export interface CommandOptions {
  * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Never rejects:
  * usage errors, faults and unexpected errors become `problem` with code 1.
  */
-export async function runCommand(argv: readonly string[], setting: CommandOptions): Promise<CommandResult> {
+export async function runCommand(
+  argv: readonly string[],
+  setting: CommandEnvironment,
+): Promise<CommandResult> {
   try {
     return { code: 0, out: await outputOf(argv, setting), problem: '' }
   } catch (error) {
@@ -104,7 +108,7 @@ export async function runCommand(argv: readonly string[], setting: CommandOption
   }
 }
 
-async function outputOf(argv: readonly string[], { env, ask }: CommandOptions): Promise<string> {
+async function outputOf(argv: readonly string[], { env, ask }: CommandEnvironment): Promise<string> {
   const parsed = parse(argv)
   if (!parsed) return help()
   const { command, args, json, yes } = parsed
@@ -131,10 +135,10 @@ async function outputOf(argv: readonly string[], { env, ask }: CommandOptions): 
   }
 }
 
-async function confirmed({ confirm, name }: Command, ask: CommandOptions['ask']): Promise<boolean> {
+async function confirmed({ confirm, name }: Command, ask: CommandEnvironment['ask']): Promise<boolean> {
   if (confirm === undefined) return true
-  if (!ask) throw new UsageError(`${name} needs --yes where nobody can be asked. ${confirm}`)
-  return /^y(?:es)?$/i.test((await ask(`${confirm} Go on? [y/N] `)).trim())
+  if (!ask) throw new UsageError(`${name} needs --yes without a terminal. ${confirm}`)
+  return /^y(?:es)?$/i.test((await ask(`${confirm} Continue? [y/N] `)).trim())
 }
 
 function problemOf(error: unknown): string {

@@ -93,7 +93,7 @@ function toConfig(values: Values, env: Env): Config {
 /** Problems between variables. */
 function conflicts(env: Env): string[] {
   const problems = UNSUPPORTED.filter(name => env[name]).map(
-    name => `${name} does nothing in this version: unset it`,
+    name => `${name} has no effect in this version: unset it`,
   )
   if (env['REDIS_URL'] && env['REDIS_CLUSTER_URLS']) {
     problems.push('REDIS_CLUSTER_URLS must be unset when REDIS_URL is set')

@@ -20,13 +20,14 @@ export function unsafeForLive(
   if (!env['TRUST_PROXY'])
     problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
   if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')
-  if (env['RATE_LIMITS'] === 'off') problems.push('RATE_LIMITS must not be off: that is for the sandbox')
+  if (env['RATE_LIMITS'] === 'off')
+    problems.push('RATE_LIMITS must not be off: only a sandbox may run without limits')
   if (!env['PUBLIC_URL']?.startsWith('https://')) {
     problems.push('PUBLIC_URL must be the https origin of the API: it names the issuer of tokens')
   }
   if (DEFAULT_NAMES.includes(env['SERVICE_NAME'] || undefined)) {
     problems.push(
-      'SERVICE_NAME must be a name of your own: a wallet proof for one host is good on every other of that name',
+      'SERVICE_NAME must be a unique name: a statement signed for one host is valid on every host of that name',
     )
   }
   return [...problems, ...widelyTrusted(values), ...unencryptedNodes(values)]
@@ -44,7 +45,7 @@ function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[]
   })
   return wide.map(
     block =>
-      `TRUST_PROXY must not trust ${block}: everybody in it could claim any client address; name the addresses of the proxy, ` +
+      `TRUST_PROXY must not trust ${block}: everyone in it could claim any client address; name the addresses of the proxy, ` +
       `in blocks of at least /${LEAST_BITS.ipv4} (IPv4) or /${LEAST_BITS.ipv6} (IPv6)`,
   )
 }
@@ -59,7 +60,7 @@ function unencryptedNodes({
   const open = nodes.filter(({ url }) => !declared && isUnencrypted(new URL(url)))
   return open.map(
     ({ chainId }) =>
-      `RPC_URLS must use https for chain ${chainId}: whoever is on the way to its node could forge payments; ` +
+      `RPC_URLS must use https for chain ${chainId}: anyone on the network path to its node could forge payments; ` +
       'set RPC_PRIVATE_NETWORK=on if the network in between is private',
   )
 }

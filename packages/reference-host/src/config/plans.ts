@@ -41,7 +41,7 @@ export const plansFile: Parser<readonly Plan[]> = path => {
     return { expected: `must hold a JSON object such as ${example}` }
   }
   const fault = check(parsed)
-  if (fault) return { expected: `holds a mistake: ${fault.message}` }
+  if (fault) return { expected: `is not valid: ${fault.message}` }
   const { plans } = parsed as { plans: Plan[] }
   const ids = plans.map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)

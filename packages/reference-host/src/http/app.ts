@@ -48,6 +48,6 @@ function noSuchRoute(router: Router, path: string, method: string): Outcome {
   const names = all.join(', ')
   return {
     kind: 'denial',
-    denial: { ...deny('method_not_allowed', `this path takes ${names}`), headers: [['Allow', names]] },
+    denial: { ...deny('method_not_allowed', `this path allows ${names}`), headers: [['Allow', names]] },
   }
 }

@@ -28,8 +28,8 @@ function declarationProblem({ id, credential, scopes, limit, paths, body }: Oper
   if (credential === undefined) return 'names no credential'
   if (paths.length === 0) return 'has no path'
   const checkSession = credential === 'session' || credential === 'user-key-or-session'
-  if (checkSession && scopes === undefined) return 'names no scopes: an empty list says that none are needed'
-  if (credential === 'none' && limit === undefined) return 'is open to anyone and has no limit'
+  if (checkSession && scopes === undefined) return 'names no scopes: give an empty list if it needs none'
+  if (credential === 'none' && limit === undefined) return 'is public and names no limit'
   const vague = body && unconstrainedText(body)
   if (vague !== undefined) return `takes any text as ${vague}: use nameText or idText, a pattern or a format`
   return undefined

@@ -131,7 +131,7 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
    * anything.
    */
   prepare?(call: Call<'session', Static<S>>): Promise<A>
-  write(call: Call<'session', Static<S>>, effect: WriteContext<A>): Promise<Verdict<Success>>
+  write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>
 }
 
 /** A row of the operation table. Its own types were checked at its declaration. */

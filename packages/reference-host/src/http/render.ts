@@ -86,6 +86,6 @@ function withoutEnvelope(outcome: Outcome, shape: ErrorShape): Answer {
 /** The common header fields that an answer does not set itself. */
 function missingHeaders({ headers }: Answer): readonly HeaderField[] {
   if (headers.length === 0) return commonHeaders
-  const held = new Set(headers.map(([name]) => name.toLowerCase()))
-  return commonHeaders.filter(([name]) => !held.has(name.toLowerCase()))
+  const present = new Set(headers.map(([name]) => name.toLowerCase()))
+  return commonHeaders.filter(([name]) => !present.has(name.toLowerCase()))
 }

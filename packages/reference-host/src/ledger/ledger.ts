@@ -197,11 +197,11 @@ function checkCover({ id, debit, amountCents, cover }: Transfer): void {
   }
   if (!cover) return wrong('it needs the hold that covers it, or a named exemption')
   if ('exempt' in cover) return
-  if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold is of another account')
+  if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold belongs to another account')
   // Compares the requested amount: where no cap applies, the counters hold nothing.
   const { amountCents: most, currency } = cover.requested
   if (currency !== 'USD' || most < amountCents)
-    wrong(`its hold is of ${most} ${currency}, not ${amountCents} USD`)
+    wrong(`its hold covers ${most} ${currency}, not ${amountCents} USD`)
 }
 
 /**

@@ -53,17 +53,17 @@ export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: 
 
 /** Schema of `newKeyData`, with the legacy names of its members. */
 export const newKeyFields = {
-  userApiKey: text('The key: a secret that is shown this once'),
-  userKeyId: text('Names the key in this API'),
+  userApiKey: text('The key: a secret that is shown only once'),
+  userKeyId: text('The id of the key'),
   consumerApiKey: Type.String({ deprecated: true, description: 'The old name of `userApiKey`' }),
   consumerKeyId: Type.String({ deprecated: true, description: 'The old name of `userKeyId`' }),
-  keyPrefix: text('How the key begins: for people to tell keys apart'),
+  keyPrefix: text('The first characters of the key, to tell keys apart'),
 } as const
 
 /** Schema of `newSessionData`, with the retired scopes that the request named. */
 export const newSessionFields = {
   sessionToken: text('The bearer token: a secret'),
-  sessionId: text('Names the session in this API'),
+  sessionId: text('The id of the session'),
   expiresAt: instant('When the token stops working'),
   scopes: grantedScopes,
   ignoredScopes,

@@ -36,7 +36,7 @@ export function logDecision(logger: Logger, { failure, ...decision }: Decision):
   }
   if (failure === undefined) return logger.info(line, 'request')
   const message = failure instanceof Fault ? 'fault' : 'unexpected error'
-  logger.error({ ...line, failure: describe(failure) }, message)
+  logger.error({ ...line, failure: describeError(failure) }, message)
 }
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100
@@ -45,7 +45,7 @@ const hundredths = (ms: number): number => Math.round(ms * 100) / 100
  * Describes an error without the additional properties of database drivers, which can contain statement
  * values.
  */
-export function describe(error: unknown): object {
+export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
   return {

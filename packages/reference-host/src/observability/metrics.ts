@@ -26,7 +26,7 @@ export function createMetrics(): Metrics {
   })
   const durations = new Histogram({
     name: 'gatewright_request_duration_seconds',
-    help: 'Time from the request line to the decided answer',
+    help: 'Time from the request line to the complete answer',
     labelNames: ['operation'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
@@ -39,19 +39,19 @@ export function createMetrics(): Metrics {
   })
   const free = new Gauge({
     name: 'gatewright_deposit_addresses_free',
-    help: 'Deposit addresses of a list that no pay-in was given',
+    help: 'Deposit addresses of a list that are still free',
     labelNames: ['chain', 'asset'],
     registers: [registry],
   })
   const next = new Gauge({
     name: 'gatewright_deposit_next_index',
-    help: 'Index of the address that an xpub gives out next',
+    help: 'Index of the next address of an xpub',
     labelNames: ['xpub'],
     registers: [registry],
   })
   const unmatched = new Counter({
     name: 'gatewright_unmatched_transfers_total',
-    help: 'Transfers to addresses of ours that pay no pay-in, found by this host',
+    help: 'Transfers to addresses of the host that match no pay-in, found by this host',
     labelNames: ['chain', 'reason'],
     registers: [registry],
   })

@@ -12,29 +12,29 @@ export function schemeNames(name: string, aliases: AliasTable): readonly string[
 }
 
 /** Adds each security scheme under its legacy names. A legacy key scheme names the legacy header field. */
-export function withOldSchemes(
+export function withLegacySchemes(
   schemes: Readonly<Record<string, Json>>,
   aliases: AliasTable,
 ): Readonly<Record<string, Json>> {
-  const olds = served(aliases, 'scheme').map(({ from, to }) => {
+  const legacy = served(aliases, 'scheme').map(({ from, to }) => {
     const { name, ...scheme } = schemes[to as string] ?? {}
     const header = served(aliases, 'header').find(row => row.to === String(name).toLowerCase())
     const named = header?.from.replaceAll(/\b[a-z]/g, letter => letter.toUpperCase()) ?? name
     const description = `The old name of ${to}.`
     return [from, { ...scheme, ...(name === undefined ? {} : { name: named }), description }] as const
   })
-  return { ...schemes, ...Object.fromEntries(olds) }
+  return { ...schemes, ...Object.fromEntries(legacy) }
 }
 
 /**
  * Adds the legacy names of a body's members, marked deprecated. Names inside an object are part of the schema
  * itself.
  */
-export function withOldFields(schema: TObject, operation: string, aliases: AliasTable): Json {
+export function withLegacyFields(schema: TObject, operation: string, aliases: AliasTable): Json {
   const { properties } = schema
-  const olds = served(aliases, 'request-field').flatMap(({ within, from, to }) => {
+  const legacy = served(aliases, 'request-field').flatMap(({ within, from, to }) => {
     const field = within === operation && !from.includes('.') ? properties[to as string] : undefined
     return field ? [[from, { ...field, deprecated: true }] as const] : []
   })
-  return { ...schema, properties: { ...properties, ...Object.fromEntries(olds) } }
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(legacy) } }
 }

@@ -43,7 +43,7 @@ const HEADERS = {
   ],
   IdempotencyExpires: [
     'Idempotency-Expires',
-    { description: 'Until when the same key gets this answer (an HTTP date)', schema: text },
+    { description: 'Until when the same key returns this answer (an HTTP date)', schema: text },
   ],
   IdempotencyReplayed: [
     'Idempotency-Replayed',
@@ -72,13 +72,13 @@ const field = (name: string, description: string, schema: Json, required = false
 const FIELDS = {
   IdempotencyKey: field(
     'idempotency-key',
-    'Chosen by the client, one for each intent. The same key with the same body gets the first answer again',
+    'Chosen by the client, one per intended write. The same key with the same body gets the first answer again',
     { type: 'string', minLength: 8, maxLength: 255 },
     true,
   ),
   OpenResponses: field(
     'X-Open-Responses',
-    'Asks for the answer as an Open Responses object: every answer of the operation, refusals too',
+    'Asks for the answer as an Open Responses object: every answer of the operation, errors too',
     { type: 'string', enum: ['1', 'true'] },
   ),
   OpenResponsesCallId: field(

@@ -30,14 +30,14 @@ export function createComponents(): Components {
   }
 
   // Operations share schema objects, and each is converted once.
-  const made = new WeakMap<object, Json>()
+  const conversions = new WeakMap<object, Json>()
   const schema = (value: object): Json => {
-    const held = made.get(value) ?? describe(value)
-    made.set(value, held)
-    return held
+    const converted = conversions.get(value) ?? toComponent(value)
+    conversions.set(value, converted)
+    return converted
   }
 
-  const describe = (value: object): Json => {
+  const toComponent = (value: object): Json => {
     const { title, ...rest } = value as { readonly title?: unknown }
     const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, replaceTitled(each)]))
     // A property may be called "title" too; its value is then a schema.
@@ -45,8 +45,8 @@ export function createComponents(): Components {
       return title === undefined ? inner : { ...inner, title: replaceTitled(title) }
     if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
       throw new TypeError(`schema title "${title}" must be a name such as "ApiKey"`)
-    const held = section('schemas').get(title)
-    if (held && JSON.stringify(held) !== JSON.stringify(inner)) {
+    const existing = section('schemas').get(title)
+    if (existing && JSON.stringify(existing) !== JSON.stringify(inner)) {
       throw new TypeError(`two different schemas have the title ${title}`)
     }
     section('schemas').set(title, inner)
@@ -61,8 +61,8 @@ export function createComponents(): Components {
   return {
     schema,
     shared(name, key, make) {
-      const held = section(name)
-      if (!held.has(key)) held.set(key, make())
+      const members = section(name)
+      if (!members.has(key)) members.set(key, make())
       return { $ref: `#/components/${name}/${key}` }
     },
     collected: () =>

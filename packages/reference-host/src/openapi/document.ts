@@ -1,6 +1,6 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Operation } from '../http/operation.ts'
-import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
+import { schemeNames, withLegacyFields, withLegacySchemes } from './aliases.ts'
 import { fieldsOf, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
 import { responsesOf } from './responses.ts'
@@ -26,9 +26,9 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
   const paths: Record<string, Record<string, Json>> = {}
   const components = createComponents()
   for (const operation of table) {
-    const described = describe(operation, host, components)
+    const description = describeOperation(operation, host, components)
     for (const [index, [path, legacy]] of everyPath(operation, host.aliases).entries()) {
-      const { operationId, ...rest } = described
+      const { operationId, ...rest } = description
       const item = (paths[path] ??= {})
       item[operation.method.toLowerCase()] = {
         operationId: operationId + (index === 0 ? '' : `_${index + 1}`),
@@ -45,7 +45,7 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
     paths,
     components: {
       ...components.collected(),
-      securitySchemes: withOldSchemes(securitySchemes(host), host.aliases),
+      securitySchemes: withLegacySchemes(securitySchemes(host), host.aliases),
     },
   }
 }
@@ -61,7 +61,7 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
 }
 
 /** Describes one operation, independently of its path. */
-function describe(
+function describeOperation(
   operation: Operation,
   host: DescribedHost,
   components: Components,
@@ -88,7 +88,7 @@ function requestBody(
 ): Json {
   if (!body) return {}
   const required = Array.isArray(body.required) && body.required.length > 0
-  const schema = components.schema(withOldFields(body, id, aliases))
+  const schema = components.schema(withLegacyFields(body, id, aliases))
   const content = { 'application/json': { schema, ...(example.body ? { example: example.body } : {}) } }
   return {
     requestBody: components.shared('requestBodies', id.replace('.', '_'), () => ({ required, content })),
@@ -97,7 +97,7 @@ function requestBody(
 
 function parameters(operation: Operation, components: Components): Json[] {
   const path = [...operation.paths[0].matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, description: 'An id that an earlier answer gave' },
+    ...{ name, in: 'path', required: true, description: 'An id from an earlier answer' },
     schema: { type: 'string' },
   }))
   const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {

@@ -32,12 +32,15 @@ export function responsesOf(operation: Operation, components: Components): Json 
         }
       : successResponse(operation, DENIALS[status]?.[1] ?? '', components),
   ])
-  const refused = refusals(operation).map(status => [status, refusal(operation, status, components)])
-  return { 200: success, ...Object.fromEntries([...others, ...refused]) }
+  const denials = denialStatuses(operation).map(status => [
+    status,
+    denialResponse(operation, status, components),
+  ])
+  return { 200: success, ...Object.fromEntries([...others, ...denials]) }
 }
 
 /** The statuses with which an operation can deny or fail. */
-function refusals(operation: Operation): readonly number[] {
+function denialStatuses(operation: Operation): readonly number[] {
   const { surface, method, credential, limit, paths } = operation
   const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.refuses ?? [])])
   const add = (when: boolean, ...statuses: number[]): void => {
@@ -56,7 +59,7 @@ function refusals(operation: Operation): readonly number[] {
 }
 
 /** Describes a denial, shared by all operations with the same error shape. */
-function refusal({ surface }: Operation, status: number, components: Components): Json {
+function denialResponse({ surface }: Operation, status: number, components: Components): Json {
   const [name, description] = DENIALS[status] as readonly [string, string]
   const prefix = { public: 'Document', user: '', partner: 'Partner' }[surface]
   const headers = headersOf(

@@ -4,20 +4,18 @@ import { component } from '../schemas/fields.ts'
 const refusal = {
   error: Type.String({ description: 'The code, for programs. It does not change' }),
   message: Type.String({ description: 'What was wrong, for people. It may change' }),
-  field: Type.Optional(
-    Type.String({ description: 'The member, parameter or header field that was refused' }),
-  ),
+  field: Type.Optional(Type.String({ description: 'The member, parameter or header field that was wrong' })),
 }
 
 /** Every error. Some codes add members, such as `scope` or `limit`. */
 export const ErrorSchema = Type.Object(
   refusal,
-  component('Error', 'Why a request was refused. Some codes add members, such as `scope` or `limit`'),
+  component('Error', 'Why a request failed. Some codes add members, such as `scope` or `limit`'),
 )
 
 const ErrorItem = Type.Object(
   { ...refusal, code: Type.String({ description: 'The same as `error`' }) },
-  component('ErrorItem', 'One reason of a refusal, as the envelope lists it'),
+  component('ErrorItem', 'One reason of an error, as the envelope lists it'),
 )
 
 /** An error in the envelope of the partner surface. */
@@ -29,10 +27,7 @@ export const PartnerErrorSchema = Type.Object(
     summary: Type.String({ description: 'The same as `message`' }),
     errors: Type.Array(ErrorItem, { minItems: 1 }),
   },
-  component(
-    'PartnerError',
-    'Why a request of the partner surface was refused, in the envelope of all answers',
-  ),
+  component('PartnerError', 'Why a request of the partner surface failed, in the envelope of all answers'),
 )
 
 /** The envelope of every success, without its `data`. */
@@ -56,7 +51,7 @@ const OutputMessage = Type.Object(
     content: Type.Array(
       Type.Object({
         type: Type.Literal('output_text'),
-        text: Type.String({ description: 'The summary of a success, the message of a refusal' }),
+        text: Type.String({ description: 'The summary of a success, the message of an error' }),
         annotations: Type.Array(Type.Unknown(), { maxItems: 0 }),
         logprobs: Type.Array(Type.Unknown(), { maxItems: 0 }),
       }),
@@ -99,12 +94,12 @@ export const OpenResponseSchema = Type.Object(
     id: Type.String(),
     object: Type.Literal('response'),
     created_at: Type.Integer({ description: 'Unix seconds' }),
-    completed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Null for a refusal' }),
+    completed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Null for an error' }),
     status: Type.Enum(['completed', 'failed']),
     model: Type.String({ description: 'The name of the service and the surface' }),
     output: Type.Array(Type.Union([OutputMessage, CallOutput]), {
       ...{ minItems: 2, maxItems: 2 },
-      description: 'The answer twice: as a message, then as the output of a function call',
+      description: 'The answer in two forms: as a message, then as the output of a function call',
     }),
     error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
     ...noModel,

@@ -30,14 +30,14 @@ export function instantOrNull(description: string): TSchema {
 export const Currency: Type.TEnum<['USD']> = Type.Enum(['USD'], component('Currency', 'An ISO 4217 code'))
 
 /** Schema of the cursor of the next page. */
-export const nextCursor: TSchema = textOrNull('What `cursor` must be to get what follows; null at the end')
+export const nextCursor: TSchema = textOrNull('The `cursor` of the next page; null on the last page')
 
 /** Schema of granted scopes. */
 export const grantedScopes: TSchema = Type.Array(Type.String(), { description: 'What it may be used for' })
 
 /** Schema of requested scopes that are retired and were not granted. */
 export const ignoredScopes: Type.TOptional<TSchema> = Type.Optional(
-  Type.Array(Type.String(), { description: 'Retired scopes that were asked for. They grant nothing' }),
+  Type.Array(Type.String(), { description: 'Requested scopes that are retired. They grant nothing' }),
 )
 
 /** Schema of a policy in a request. The guard checks its content. */

@@ -19,12 +19,12 @@ export function lockDataDir(dataDir: string): { release(): void } {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   restrictFolder(dataDir)
   restrictFile(dataDir, 'host.lock')
-  const held = new Database(join(dataDir, 'host.lock'))
+  const lock = new Database(join(dataDir, 'host.lock'))
   try {
-    held.exec('pragma busy_timeout = 0')
-    held.exec('begin exclusive')
+    lock.exec('pragma busy_timeout = 0')
+    lock.exec('begin exclusive')
   } catch {
-    held.close()
+    lock.close()
     throw new DataDirUnusable(
       `DATA_DIR ${dataDir} is in use by another host: stop it, or set DATA_DIR to another folder`,
     )
@@ -35,10 +35,10 @@ export function lockDataDir(dataDir: string): { release(): void } {
       if (HOST_FILES.test(name) && isPlainFile(dataDir, name)) restrictFile(dataDir, name)
     }
   } catch (error) {
-    held.close()
+    lock.close()
     throw error
   }
-  return { release: () => held.close() }
+  return { release: () => lock.close() }
 }
 
 /** Whether a name is missing or a regular file. The modes of folders and of link targets stay unchanged. */

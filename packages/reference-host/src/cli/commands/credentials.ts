@@ -15,14 +15,14 @@ export const credentialCommands: readonly Command[] = [
     name: 'sessions revoke',
     takes: ['SESSION_ID'],
     options: { account: 'with --keys: the account of a session that is no longer stored, from the log' },
-    flags: { keys: 'also revoke the keys that the session made, with all below them' },
-    summary: 'End a session and those minted from it; --keys: and the keys they made',
+    flags: { keys: 'also revoke the keys that the session created, with all keys below them' },
+    summary: 'End a session and those minted from it; with --keys also revoke the keys they created',
     confirm: 'Whoever uses the session is locked out at once.',
     async run({ issuer }, { positional: [sessionId = ''], options, flags }) {
       if (flags.has('keys')) {
         const both = await issuer.endSessionWithKeys('operator', sessionId, options['account'])
         if (!both.ok) {
-          throw new UsageError(`session ${sessionId} is not stored any more: name its account with --account`)
+          throw new UsageError(`session ${sessionId} is no longer stored: give its account with --account`)
         }
         const { sessions, keys } = both.value
         const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
@@ -35,7 +35,7 @@ export const credentialCommands: readonly Command[] = [
   {
     name: 'signing-keys list',
     takes: [],
-    summary: 'List the keys that sign sessions, and where each stands',
+    summary: 'List the keys that sign sessions, with their state',
     async run({ issuer }) {
       const keys = await issuer.listSigningKeys()
       const rows = keys.map(key => [key.kid, key.algorithm, key.state])
@@ -45,12 +45,12 @@ export const credentialCommands: readonly Command[] = [
   {
     name: 'signing-keys rotate',
     takes: [],
-    summary: 'Announce the next signing key; hosts take it up by themselves',
+    summary: 'Announce the next signing key; hosts start to use it by themselves',
     async run({ issuer }) {
       const announced = await issuer.rotateSigningKey()
       return {
         data: { announced },
-        lines: [announced ? 'A successor is announced.' : 'One is announced already.'],
+        lines: [announced ? 'A successor is announced.' : 'A successor is announced already.'],
       }
     },
   },

@@ -8,7 +8,7 @@ export const hostCommands: readonly Command[] = [
   {
     name: 'migrate',
     takes: [],
-    summary: 'Bring the tables to their newest version',
+    summary: 'Migrate the tables to their newest version',
     // Opening the stores has migrated them already.
     run: async () => ({ data: { migrated: true }, lines: ['The tables are up to date.'] }),
   },

@@ -10,11 +10,11 @@ export const ledgerCommands: readonly Command[] = [
     name: 'ledger credit',
     takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
     summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
-    confirm: 'Money that is credited cannot be taken back by a command.',
+    confirm: 'No command takes credited money back.',
     async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
       const amountCents = Number(cents)
       if (!/^[1-9]\d{0,11}$/.test(cents))
-        throw new UsageError('CENTS must be a whole number of US cents, from 1 to 12 digits')
+        throw new UsageError('CENTS must be an integer of 1 to 12 digits, in US cents')
       if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
         throw new UsageError(
           'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
@@ -34,10 +34,10 @@ export const ledgerCommands: readonly Command[] = [
       if (result === 'conflict')
         throw new UsageError(`${reference} was credited before, to another account or in another amount`)
       const balanceCents = await ledger.balance(backend.sql, credit)
-      const said = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
+      const outcome = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
       return {
         data: { accountId, amountCents, reference, credited: result === 'done', balanceCents },
-        lines: [`${said}. ${accountId} has ${balanceCents} US cents.`],
+        lines: [`${outcome}. ${accountId} has ${balanceCents} US cents.`],
       }
     },
   },
@@ -56,7 +56,7 @@ export const ledgerCommands: readonly Command[] = [
   {
     name: 'ledger check',
     takes: [],
-    summary: 'Add the whole ledger up again',
+    summary: 'Recompute all balances and compare them',
     async run({ container }) {
       const report = await container.get(token.LEDGER).check()
       const { transfers, sumCents, wrongAccounts } = report
@@ -71,8 +71,8 @@ export const ledgerCommands: readonly Command[] = [
   {
     name: 'payins cancel',
     takes: ['PAYIN_ID'],
-    summary: 'Give up a pay-in that is still open, and give back what its caps hold',
-    confirm: 'A payment that arrives after that settles nothing.',
+    summary: 'Cancel an open pay-in and release its hold',
+    confirm: 'A payment that arrives later settles nothing.',
     async run({ backend, clock, container }, { positional: [id = ''] }) {
       const payins = container.get(token.PAYINS)
       const status = await backend.sql.transaction(async tx => {
@@ -80,7 +80,7 @@ export const ledgerCommands: readonly Command[] = [
         if (!payin) throw new UsageError(`no pay-in ${id}`)
         if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
         if (payin.seen)
-          throw new UsageError(`${id} has a payment in sight (${payin.seen.txHash}): let it settle`)
+          throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
         return (await container.get(token.SETTLEMENT).close(tx, payin, 'canceled', clock.now())).status
       })
       return { data: { id, status }, lines: [`${id} is ${status}.`] }

@@ -12,10 +12,10 @@ export const partnerKeyCommands: readonly Command[] = [
     name: 'partner-keys create',
     takes: ['NAME'],
     options: {
-      scopes: 'comma-separated ceiling of scopes; default: all partner scopes',
-      policy: 'a policy object as JSON, which binds the key and its sessions',
+      scopes: 'comma-separated scopes that its sessions may have; default: all partner scopes',
+      policy: 'a policy object as JSON that limits the key and its sessions',
     },
-    summary: 'Make a partner and its first key, shown once',
+    summary: 'Create a partner and its first key, which is shown once',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
       if (!isName(name))
         throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
@@ -77,7 +77,7 @@ export const partnerKeyCommands: readonly Command[] = [
     name: 'partner-keys rotate',
     takes: ['KEY_ID'],
     options: { overlap: 'seconds for which the old key still works; default 86400' },
-    summary: 'Replace a partner key by a successor, shown once',
+    summary: 'Replace a partner key by a successor, which is shown once',
     async run({ issuer, partners, clock }, { positional: [keyId = ''], options }) {
       const overlapSeconds = Number(options['overlap'] ?? 86_400)
       const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
@@ -111,6 +111,6 @@ export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
 function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string): CommandOutput {
   return {
     data: { partnerId: key.accountId, keyId: key.id, keyPrefix: key.prefix, scopes: key.scopes, key: text },
-    lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown this once.'],
+    lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown only now.'],
   }
 }

@@ -12,7 +12,7 @@ export const payinCommands: readonly Command[] = [
   {
     name: 'payins unmatched',
     takes: [],
-    summary: 'List final transfers to our addresses that pay no pay-in, newest first',
+    summary: 'List final transfers to addresses of the host that match no pay-in, newest first',
     async run({ backend, container }) {
       const { payinReceivers } = container.get(token.CONFIG)
       const data = await listUnmatched(backend.sql, MOST)
@@ -29,7 +29,7 @@ export const payinCommands: readonly Command[] = [
   {
     name: 'payins handled',
     takes: ['REFERENCE'],
-    summary: 'Take an unmatched transfer off the list, once it was credited or sent back',
+    summary: 'Mark an unmatched transfer as handled, after it was credited or sent back',
     async run({ backend, clock }, { positional: [reference = ''] }) {
       if (!(await markHandled(backend.sql, reference, clock.now()))) {
         throw new UsageError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
@@ -40,11 +40,11 @@ export const payinCommands: readonly Command[] = [
   {
     name: 'payins skip-addresses',
     takes: ['COUNT'],
-    summary: 'Never give out the next COUNT addresses of each xpub: after a backup was restored',
-    confirm: 'A wallet finds payments behind skipped addresses only with a gap limit that is larger.',
+    summary: 'Skip the next COUNT addresses of each xpub, after a backup was restored',
+    confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
     async run({ backend, container }, { positional: [count = ''] }) {
       if (!/^[1-9]\d{0,6}$/.test(count))
-        throw new UsageError('COUNT must be a whole number from 1 to 9999999, without a sign')
+        throw new UsageError('COUNT must be an integer from 1 to 9999999, without a sign')
       const { payinReceivers } = container.get(token.CONFIG)
       const ids = new Set(payinReceivers.flatMap(({ xpub }) => (xpub ? branchOfXpub(xpub).id : [])))
       if (ids.size === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')

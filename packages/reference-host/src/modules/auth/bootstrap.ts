@@ -21,11 +21,11 @@ import type { ModuleServices } from '../services.ts'
 const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
 const Body = Type.Object(
   {
-    address: statement('The address of the wallet, as it stands in the signed text'),
+    address: statement('The address of the wallet, as written in the signed text'),
     signature: statement('The signature of the text, in hex'),
-    nonce: statement('The nonce of the text: good once'),
-    issuedAt: statement('When the text was made, as it stands there'),
-    expiresAt: statement('Until when the text is good, as it stands there'),
+    nonce: statement('The nonce of the text, usable once'),
+    issuedAt: statement('When the text was created, as written there'),
+    expiresAt: statement('Until when the text is valid, as written there'),
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
     walletLabel: Type.Optional(nameText(0, 120)),
     scopes: Type.Optional(requestedScopes),
@@ -34,7 +34,7 @@ const Body = Type.Object(
     policy: Type.Optional(Policy),
     sessionPolicy: Type.Optional(Policy),
   },
-  component('BootstrapRequest', 'A signed statement of a wallet, and what the key and the session are to be'),
+  component('BootstrapRequest', 'A signed statement of a wallet, and the requested key and session'),
 )
 
 const Answer = Type.Object(
@@ -44,7 +44,7 @@ const Answer = Type.Object(
     walletAddress: text('The wallet that signed, in lower case'),
     userId: textOrNull('The user of the wallet'),
   },
-  component('Bootstrapped', 'The first key of a wallet and a session. The key is shown this once'),
+  component('Bootstrapped', 'The first key of a wallet and a session. The key is shown only once'),
 )
 const example: Example<typeof Body, typeof Answer> = {
   body: {
@@ -103,12 +103,12 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
       if (!sessionPolicy.ok) return sessionPolicy
 
-      const proven = await verifier.verify(body, {
+      const verified = await verifier.verify(body, {
         addressBucket: addressBucket(facts.address),
         ...statementDigest(body),
       })
-      if (!proven.ok) return proven
-      const { principal, address } = proven.value
+      if (!verified.ok) return verified
+      const { principal, address } = verified.value
       const user = await users.findOrCreateByWallet(
         { principal, walletAddress: address, label: body.walletLabel },
         clock.now(),
@@ -138,7 +138,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
           userId: user.id,
           ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
         },
-        summary: 'The wallet is proven: keep the key, use the session.',
+        summary: 'The wallet is verified: keep the key and use the session.',
         next: 'POST /user/v1/sessions with X-User-Key mints the next session',
       })
     },

@@ -11,22 +11,22 @@ import { LIMIT_FREQUENCIES, type Card } from './store.ts'
 const CardLimit = Type.Object(
   {
     amountCents: Type.Integer({ description: 'What may be spent in one period, in US cents' }),
-    frequency: Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit starts anew' }),
+    frequency: Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit resets' }),
   },
   component('CardLimit', 'How much a card may spend, and how often'),
 )
 const CardSchema = Type.Object(
   {
-    cardId: text('Names the card in this API'),
+    cardId: text('The id of the card'),
     last4: text('The last four digits of its number'),
     status: Type.Enum(['active', 'locked', 'canceled', 'not_activated']),
     limit: Type.Union([CardLimit, Type.Null()], { description: 'Null: no limit of its own' }),
     expirationMonth: Type.Integer({ description: '1 to 12' }),
     expirationYear: Type.Integer({ description: 'Four digits' }),
     createdAt: instant('When it was issued'),
-    encryptedName: Type.Null({ description: 'Kept for clients that read it' }),
+    encryptedName: Type.Null({ description: 'Always null; kept for existing clients' }),
   },
-  component('Card', 'A card of the session user. The full number is never answered'),
+  component('Card', 'A card of the session user. The full number is never part of an answer'),
 )
 const Answer = Type.Object(
   { cards: Type.Array(CardSchema), nextCursor },

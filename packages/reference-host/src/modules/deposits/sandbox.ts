@@ -15,7 +15,7 @@ const Body = Type.Object(
 )
 const Deposit = Type.Object(
   {
-    id: text('Names the deposit'),
+    id: text('The id of the deposit'),
     status: Type.Enum(['completed']),
     amountCents: Type.Integer({ description: 'What was credited, in cents' }),
     currency: Currency,

@@ -5,8 +5,8 @@ import { grantedScopes, instantOrNull, component, text, textOrNull } from '../..
 
 const Maker = Type.Object(
   {
-    keyId: text('The key that asked for it'),
-    sessionId: textOrNull('The session of that key, where one asked'),
+    keyId: text('The key that created or rotated it'),
+    sessionId: textOrNull('The session of that key that was used, if any'),
   },
   component('KeyMaker', 'Who made or rotated a key'),
 )
@@ -15,17 +15,17 @@ const maker = (description: string) => Type.Union([Maker, Type.Null()], { descri
 /** Schema of a key in lists and changes. */
 export const KeySchema = Type.Object(
   {
-    id: text('Names the key in this API'),
-    keyPrefix: text('How the text of the key begins'),
+    id: text('The id of the key'),
+    keyPrefix: text('The first characters of the key'),
     scopes: grantedScopes,
     policy: Type.Unknown({
-      description: 'Its own policy: an object, a list where it has several, null where it has none',
+      description: 'Its own policy: an object, a list of several, or null for none',
     }),
     createdBy: maker('Null for a key that a wallet or the operator made'),
     rotatedBy: maker('Who replaced it by a successor; null while nobody did'),
     createdAt: instantOrNull('When it was made'),
-    lastUsedAt: instantOrNull('About when it was last used; null: never'),
-    expiresAt: instantOrNull('When it stops working by itself; null: never'),
+    lastUsedAt: instantOrNull('Approximately when it was last used; null: never'),
+    expiresAt: instantOrNull('When it expires; null: never'),
     revokedAt: instantOrNull('When it was revoked; null while it works'),
   },
   component('ApiKey', 'An API key, without its text'),

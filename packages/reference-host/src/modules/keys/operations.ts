@@ -23,7 +23,7 @@ const NewKey = Type.Object(
     scopes: grantedScopes,
     ignoredScopes,
   },
-  component('NewApiKey', 'A new API key with its text, which is shown this once'),
+  component('NewApiKey', 'A new API key with its text, which is shown only once'),
 )
 const KeyList = Type.Object(
   { keys: Type.Array(KeySchema) },
@@ -35,7 +35,7 @@ const Rights = {
 }
 const CreateBody = Type.Object(
   Rights,
-  component('CreateKeyRequest', 'What a new key may do; by default what the caller may'),
+  component('CreateKeyRequest', 'What a new key may do. Default: what the caller may do'),
 )
 const ChangeBody = Type.Object(
   { ...Rights, revoke: Type.Optional(Type.Boolean({ description: '`true` revokes the key' })) },
@@ -47,7 +47,7 @@ const RotateBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 604_800,
-        description: 'How long the old key works beside the new one',
+        description: 'How long the old key works besides the new one',
       }),
     ),
   },
@@ -70,7 +70,7 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
   return operation({
     ...common,
     id: 'keys.create',
-    title: 'Make an API key below the calling one',
+    title: 'Create an API key below the calling one',
     method: 'POST',
     paths: keyPaths(''),
     scopes: ['keys.write'],
@@ -80,8 +80,8 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
       body: { scopes: ['subscriptions.write'], policy: { maxAuthAmountCents: 5000 } },
       answer: examples.newKey,
     },
-    async handle({ caller: proven, body, facts }) {
-      const caller = callerOf(proven)
+    async handle({ caller: authenticated, body, facts }) {
+      const caller = callerOf(authenticated)
       const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')
@@ -126,8 +126,8 @@ function changeKey(services: ModuleServices): Operation {
     answer: KeySchema,
     example: { body: { policy: { maxAuthAmountCents: 5000 } }, answer: examples.listedKey },
     refuses: [404],
-    async handle({ caller: proven, body, facts, params }) {
-      const caller = callerOf(proven)
+    async handle({ caller: authenticated, body, facts, params }) {
+      const caller = callerOf(authenticated)
       const scopes = body.scopes && parseRequestedScopes('user', body.scopes, 'scopes', { aliases, facts })
       if (scopes && !scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')
@@ -192,7 +192,7 @@ function newKeyAnswer(
       ...{ ...newKeyData(created.value), walletAddress, userId, scopes },
       ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
     },
-    summary: 'Keep the key: it is shown this once.',
+    summary: 'Keep the key: it is shown only now.',
   })
 }
 

@@ -67,7 +67,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
           userId: externalId,
           ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
         },
-        summary: 'The session is open.',
+        summary: 'The session is created.',
       })
     },
   })

@@ -13,7 +13,7 @@ const Body = Type.Object(
     policy: Type.Optional(Policy),
     ttlSeconds: Type.Optional(ttlSeconds),
   },
-  component('CreateSessionRequest', 'What the session may do; by default what its parent may'),
+  component('CreateSessionRequest', 'What the session may do. Default: what its parent may do'),
 )
 const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new session with its token'))
 
@@ -35,8 +35,8 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     body: Body,
     answer: NewSession,
     example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, answer: examples.session },
-    async handle({ caller: proven, body, facts }) {
-      const caller = callerOf(proven)
+    async handle({ caller: authenticated, body, facts }) {
+      const caller = callerOf(authenticated)
       const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')
@@ -50,7 +50,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
       const { ignored } = scopes.value
       return allow({
         data: { ...newSessionData(session.value), ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}) },
-        summary: 'The session is open.',
+        summary: 'The session is created.',
       })
     },
   })

@@ -8,10 +8,10 @@ import type { ModuleServices } from '../services.ts'
 
 const SessionSchema = Type.Object(
   {
-    sessionId: text('Names the session in this API'),
+    sessionId: text('The id of the session'),
     keyId: text('The key that it was minted from'),
     scopes: grantedScopes,
-    label: textOrNull('What its maker called it'),
+    label: textOrNull('The label that its creator gave it'),
     createdAt: instant('When it was minted'),
     expiresAt: instant('When its token stops working'),
     current: Type.Boolean({ description: 'Whether it is the calling one' }),
@@ -26,9 +26,9 @@ const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0,
 const EndedSessions = Type.Object(
   {
     ended: count('How many sessions have ended'),
-    revokedKeys: Type.Optional(count('How many keys are revoked, where `keys=revoke` asked for it')),
+    revokedKeys: Type.Optional(count('How many keys were revoked because of `keys=revoke`')),
   },
-  component('EndedSessions', 'What the end of a session took along'),
+  component('EndedSessions', 'How many sessions and keys have ended'),
 )
 const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
 
@@ -75,14 +75,14 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
     paths: ['/user/v1/sessions/{sessionId}'],
     query: Type.Object({
       keys: Type.Optional(
-        Type.Literal('revoke', { description: 'Revokes the keys that were made by what ends, too' }),
+        Type.Literal('revoke', { description: 'Also revokes the keys that the ended sessions created' }),
       ),
     }),
     answer: EndedSessions,
     example: { answer: { ended: 1, revokedKeys: 2 } },
     refuses: [404],
-    async handle({ caller: proven, params, facts }) {
-      const [caller, sessionId] = [callerOf(proven), params['sessionId'] as string]
+    async handle({ caller: authenticated, params, facts }) {
+      const [caller, sessionId] = [callerOf(authenticated), params['sessionId'] as string]
       const withKeys = revokesKeys(facts.query)
       if (!withKeys.ok) return withKeys
       if (!withKeys.value) {

@@ -22,8 +22,8 @@ export function conditionalGet({ text, etag }: CachedDocument, ifNoneMatch: stri
     ['Cache-Control', 'public, max-age=300'],
     ['ETag', etag],
   ] as const
-  const held = (ifNoneMatch ?? '').split(',').map(tag => tag.trim().replace(/^W\//, ''))
-  return held.includes(etag) || held[0] === '*'
+  const tags = (ifNoneMatch ?? '').split(',').map(tag => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags[0] === '*'
     ? { status: 304, document: undefined, headers }
     : { document: text, headers: [...headers, ['Content-Type', 'application/json; charset=utf-8']] }
 }

@@ -58,14 +58,14 @@ export function systemOperations({
       },
     }),
     document({
-      ...{ id: 'system.openapi', title: 'This description', path: '/openapi.json' },
+      ...{ id: 'system.openapi', title: 'This API description', path: '/openapi.json' },
       answer: Description,
       example: { answer: { openapi: '3.1.0' } },
       documentStatuses: [304],
       make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
     }),
     document({
-      ...{ id: 'system.healthz', title: 'The process answers', path: '/healthz' },
+      ...{ id: 'system.healthz', title: 'Liveness check', path: '/healthz' },
       answer: Health,
       example: { answer: { status: 'ok' } },
       // Liveness probes must never be denied, and the answer costs nothing.
@@ -73,7 +73,7 @@ export function systemOperations({
       make: async () => ({ document: { status: 'ok' }, headers: [] }),
     }),
     document({
-      ...{ id: 'system.readyz', title: 'Every dependency answers', path: '/readyz' },
+      ...{ id: 'system.readyz', title: 'Readiness check', path: '/readyz' },
       answer: Readiness,
       example: { answer: { status: 'ready', dependencies: { database: 'ok' } } },
       documentStatuses: [503],
@@ -94,7 +94,7 @@ export function systemOperations({
 }
 
 const Jwk = Type.Object(
-  { kid: text('Names the key in the header of a token'), kty: text('The family of its algorithm') },
+  { kid: text('The id of the key in the header of a token'), kty: text('The family of its algorithm') },
   component('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
 // Separate, because in the declaration TypeScript refuses members that the schema does not list.

@@ -6,19 +6,19 @@ import type { Clock, EpochMs } from '@gatewright/kernel'
  * result.
  */
 export function shareResult<T>(make: () => Promise<T>, clock: Clock, forMs: number): () => Promise<T> {
-  let held: { readonly at: EpochMs; readonly value: Promise<T> } | undefined
+  let shared: { readonly at: EpochMs; readonly value: Promise<T> } | undefined
   let making = false
   return () => {
-    const age = held ? clock.now() - held.at : Infinity
-    if (held && (making || (age >= 0 && age < forMs))) return held.value
+    const age = shared ? clock.now() - shared.at : Infinity
+    if (shared && (making || (age >= 0 && age < forMs))) return shared.value
     making = true
     const at = clock.now()
     const value = make().finally(() => {
       making = false
     })
-    held = { at, value }
+    shared = { at, value }
     value.catch(() => {
-      if (held?.value === value) held = undefined
+      if (shared?.value === value) shared = undefined
     })
     return value
   }

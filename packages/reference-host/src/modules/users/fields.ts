@@ -13,7 +13,7 @@ export const partnerUserFields = {
   userId: Type.Optional(nameText(1, 120)),
   walletAddress: Type.Optional(
     Type.Union([Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), Type.Null()], {
-      description: 'The wallet of the user; must be the one that the user is known by',
+      description: 'The wallet of the user; must be the stored one if there is one',
     }),
   ),
   wallet: Type.Optional(

@@ -10,15 +10,15 @@ import { readPartnerUser, partnerUserFields } from './fields.ts'
 
 const Body = Type.Object(
   { ...partnerUserFields, walletLabel: Type.Optional(nameText(0, 120)) },
-  component('ResolveUserRequest', 'Which user: the one that the partner knows by this id'),
+  component('ResolveUserRequest', 'Which user, by the id that the partner uses'),
 )
 
 const Answer = Type.Object(
   {
     userId: text('The user, as the partner names them'),
-    walletAddress: textOrNull('The wallet that the user is known by'),
-    kycStatus: text("How far the check of the user's identity is"),
-    createdAt: instant('When the user was first named'),
+    walletAddress: textOrNull('The wallet of the user'),
+    kycStatus: text("The state of the user's identity check"),
+    createdAt: instant('When the user was created'),
   },
   component('User', 'A user of the partner'),
 )
@@ -27,7 +27,7 @@ const Answer = Type.Object(
 export function resolveUser({ users, cards, clock }: ModuleServices): Operation {
   return operation({
     id: 'users.resolve',
-    title: 'Find or make a user of the partner',
+    title: 'Find or create a user of the partner',
     surface: 'partner',
     method: 'POST',
     paths: ['/partner/v1/users/resolve', '/users/resolve'],
@@ -51,7 +51,7 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
       const { externalId, walletAddress, kycStatus, createdAt } = user.value
       return allow({
         data: { userId: externalId, walletAddress, kycStatus, createdAt: new Date(createdAt).toISOString() },
-        summary: 'The user is known.',
+        summary: 'The user is found or created.',
         next: 'POST /partner/v1/sessions with this userId',
       })
     },

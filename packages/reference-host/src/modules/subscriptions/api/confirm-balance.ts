@@ -4,11 +4,11 @@ import { component } from '../../../schemas/fields.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
-import { PayinAnswer } from './wire.ts'
+import { PayinAnswer } from './fields.ts'
 
 const Body = Type.Object(
   { payinId: PayinId },
-  component('PayFromBalanceRequest', 'Which pay-in the balance is to pay'),
+  component('PayFromBalanceRequest', 'Which pay-in to pay from the balance'),
 )
 
 /** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */

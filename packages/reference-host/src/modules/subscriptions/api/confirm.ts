@@ -7,7 +7,7 @@ import { applyTransfers, type ChainView } from '../onchain/apply-transfers.ts'
 import { isOpen } from '../payins/states.ts'
 import * as examples from './examples.ts'
 import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
-import { PayinAnswer } from './wire.ts'
+import { PayinAnswer } from './fields.ts'
 
 const Body = Type.Object(
   {
@@ -28,7 +28,7 @@ export function confirmPayin(services: ModuleServices): Operation {
   const { clock, payins } = services
   return ledgerWrite({
     id: 'subscriptions.confirm',
-    title: 'Name the transaction that pays a pay-in',
+    title: 'Submit the transaction that pays a pay-in',
     surface: 'user',
     method: 'POST',
     paths: ['/user/v1/subscriptions/payin/confirm'],

@@ -9,7 +9,7 @@ import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
-import { PayinAnswer, PayinSchema, SubscriptionSchema, wirePayin, wireSubscription } from './wire.ts'
+import { PayinAnswer, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
 
 const Plan = idText(120, 'A plan, by its id')
 const PayinBody = Type.Object(
@@ -32,7 +32,7 @@ const PayinBody = Type.Object(
 )
 const CheckoutBody = Type.Object(
   { plan: Plan, ...payinTerms },
-  component('CheckoutRequest', 'Which plan to subscribe to, and how the first period is to be paid'),
+  component('CheckoutRequest', 'Which plan to subscribe to, and how to pay the first period'),
 )
 const CheckoutAnswer = Type.Object(
   { subscription: SubscriptionSchema, payin: PayinSchema },
@@ -57,12 +57,12 @@ export function createPayin(services: ModuleServices): Operation {
     },
     refuses: [404],
     spends: true,
-    async write(call, effect) {
-      const bought = await readPurchase(services, effect.tx, call.caller.session.accountId, call.body)
-      if (!bought.ok) return bought
-      const payin = await requestPayin(services, call, effect, bought.value)
+    async write(call, context) {
+      const purchase = await readPurchase(services, context.tx, call.caller.session.accountId, call.body)
+      if (!purchase.ok) return purchase
+      const payin = await requestPayin(services, call, context, purchase.value)
       if (!payin.ok) return payin
-      return allow({ data: { payin: wirePayin(payin.value) }, summary: 'The pay-in awaits its payment.' })
+      return allow({ data: { payin: payinData(payin.value) }, summary: 'The pay-in awaits its payment.' })
     },
   })
 }
@@ -88,18 +88,18 @@ export function checkout(services: ModuleServices): Operation {
       answer: { subscription: examples.subscription, payin: examples.subscriptionPayin },
     },
     spends: true,
-    async write(call, effect) {
+    async write(call, context) {
       const plan = plans.find(({ id }) => id === call.body.plan)
       if (!plan) return noSuchPlan(plans)
-      const { tx, effectId } = effect
+      const { tx, effectId } = context
       const now = clock.now()
       const { accountId } = call.caller.session
       const subscription = await subscriptions.insert(tx, effectId, accountId, plan, now)
       const { id, planId, amountCents } = subscription
-      const payin = await requestPayin(services, call, effect, { amountCents, planId, subscriptionId: id })
+      const payin = await requestPayin(services, call, context, { amountCents, planId, subscriptionId: id })
       if (!payin.ok) return payin
       return allow({
-        data: { subscription: wireSubscription(subscription, now), payin: wirePayin(payin.value) },
+        data: { subscription: subscriptionData(subscription, now), payin: payinData(payin.value) },
         summary: 'The subscription starts when its pay-in is settled.',
       })
     },

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox/type'
 import { AT, WALLET } from '../../examples.ts'
-import type { PayinDetailSchema, PayinSchema, SubscriptionSchema } from './wire.ts'
+import type { PayinDetailSchema, PayinSchema, SubscriptionSchema } from './fields.ts'
 
 /** The hash of the paying transaction. */
 export const TX_HASH = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b'

@@ -7,7 +7,7 @@ import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
 import type { Payin } from '../payins/payin.ts'
 import { isOpen } from '../payins/states.ts'
-import { wirePayin } from './wire.ts'
+import { payinData } from './fields.ts'
 
 /** Schema of the pay-in id in a request. */
 export const PayinId: Type.TString = idText(120, 'The pay-in, by its id')
@@ -38,5 +38,5 @@ export function denyPayin(why: string): HostDenial {
 export function payinSuccess(payin: Payin): Verdict<Success> {
   const summary =
     payin.status === 'settled' ? 'The pay-in is settled.' : 'The pay-in settles once its chain confirms it.'
-  return allow({ data: { payin: wirePayin(payin) }, summary })
+  return allow({ data: { payin: payinData(payin) }, summary })
 }

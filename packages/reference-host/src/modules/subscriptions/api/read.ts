@@ -13,18 +13,13 @@ import {
   PayinSchema,
   PlanSchema,
   SubscriptionSchema,
-  wirePayin,
-  wirePayinDetail,
-  wirePlan,
-  wireSubscription,
-} from './wire.ts'
+  payinData,
+  payinDetailData,
+  planData,
+  subscriptionData,
+} from './fields.ts'
 
-/** A list item with its position, from which cursors are made. */
-interface Placed {
-  readonly position: number
-}
-
-interface ListRule<T extends Placed> {
+interface ListRule<T extends { readonly position: number }> {
   readonly id: string
   readonly title: string
   readonly path: string
@@ -39,7 +34,7 @@ interface ListRule<T extends Placed> {
 }
 
 /** Declares a paged list of the caller's records. */
-function listOperation<T extends Placed>({
+function listOperation<T extends { readonly position: number }>({
   id,
   title,
   path,
@@ -91,7 +86,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
         },
       },
       page: (accountId, position, limit) => subscriptions.page(db, accountId, position, limit),
-      wire: subscription => wireSubscription(subscription, clock.now()),
+      wire: subscription => subscriptionData(subscription, clock.now()),
     }),
     listOperation({
       id: 'subscriptions.plans',
@@ -106,7 +101,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
         },
       },
       page: async (_accountId, position, limit) => numbered.slice(position, position + limit),
-      wire: ({ plan }) => wirePlan(plan),
+      wire: ({ plan }) => planData(plan),
     }),
     listOperation({
       id: 'subscriptions.payins',
@@ -116,7 +111,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       item: PayinSchema,
       example: { answer: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
       page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
-      wire: wirePayin,
+      wire: payinData,
     }),
     readPayin(services),
   ]
@@ -146,7 +141,7 @@ function readPayin({ db, payins }: ModuleServices): Operation {
       if (!payin) return deny('not_found', 'no such pay-in')
       const history = await payins.history(db, payin.id)
       return allow({
-        data: { payin: wirePayinDetail(payin, history) },
+        data: { payin: payinDetailData(payin, history) },
         summary: `The pay-in is ${payin.status}.`,
       })
     },

@@ -16,7 +16,7 @@ import type { Payin, PayTo } from '../payins/payin.ts'
 export const payinTerms = {
   currency: Type.Optional(Currency),
   method: Type.Optional(
-    Type.Enum(['onchain', 'balance'], { description: 'How it is to be paid. Default: onchain' }),
+    Type.Enum(['onchain', 'balance'], { description: 'How to pay it. Default: onchain' }),
   ),
   asset: Type.Optional(idText(40, 'The token to pay with. Default: the first of the chain')),
   chainId: Type.Optional(
@@ -63,10 +63,10 @@ export async function requestPayin(
   const { amountCents } = purchase
   const now = services.clock.now()
   // Checked before a hold is reserved: a hold without a new pay-in would never be released.
-  const made = await services.payins.findByEffect(tx, effectId)
-  if (made) {
-    const permitted = await permits(made)
-    return permitted.ok ? allow(made) : permitted
+  const existing = await services.payins.findByEffect(tx, effectId)
+  if (existing) {
+    const permitted = await permits(existing)
+    return permitted.ok ? allow(existing) : permitted
   }
   const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
@@ -148,7 +148,7 @@ async function choosePayTo(
     ? deny('invalid_request', 'no deposit address is free: pay from the wallet', { field: 'payFrom' })
     : deny(
         'invalid_request',
-        `this account has no wallet on chain ${chainId} that a payment could be told by`,
+        `this account has no wallet on chain ${chainId} that would identify its payment`,
         {
           field: 'chainId',
         },

@@ -89,7 +89,7 @@ export function addressAllocator(receivers: readonly PayinReceiver[], dialect: S
       index = await nextIndex(tx, branch.id)
     }
     throw new Error(
-      `${MOST_SKIPPED} addresses of an xpub in a row are in use: is it a wallet for something else?`,
+      `${MOST_SKIPPED} addresses of an xpub in a row are in use: is the wallet used for something else?`,
     )
   }
 

@@ -95,12 +95,12 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
     applyTo,
     async apply(transfers, head, fromBlock) {
       if (transfers.length === 0) return
-      const held = new Map(
+      const assigned = new Map(
         (await pending.assignedTransfers(chainId, fromBlock)).map(each => [eventKey(each.seen), each]),
       )
       const failures: unknown[] = []
       for (const transfer of transfers) {
-        const owner = held.get(eventKey(transfer))
+        const owner = assigned.get(eventKey(transfer))
         // Nothing changes for a transfer that settled its pay-in, or that is known and not deep enough.
         if (owner && !(owner.confirming && isDeep(transfer, head))) continue
         const applied = owner ? applyTo(owner.id, [transfer], head) : assign(transfer, head)
@@ -115,13 +115,13 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       const lost = (await pending.confirmingTransfers(chainId)).filter(
         ({ seen }) => !there.has(eventKey(seen)) && seen.blockNumber <= head,
       )
-      for (const held of lost) {
+      for (const each of lost) {
         if (signal.aborted) return
         try {
-          const found = (await reader.ofTransaction(held.seen.txHash)) ?? []
-          if (await applyTo(held.id, found, head)) continue
-          if (before.has(held.id)) await recordReorganisation(held)
-          else missing.add(held.id)
+          const found = (await reader.ofTransaction(each.seen.txHash)) ?? []
+          if (await applyTo(each.id, found, head)) continue
+          if (before.has(each.id)) await recordReorganisation(each)
+          else missing.add(each.id)
         } catch (error) {
           report(error)
         }

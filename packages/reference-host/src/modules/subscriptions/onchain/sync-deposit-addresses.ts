@@ -10,14 +10,14 @@ export async function syncDepositAddresses(
   db: SqlClient,
   receivers: readonly PayinReceiver[],
 ): Promise<void> {
-  const place = (chainId: number, address: string): string => `${chainId}:${address}`
-  const offered = receivers.flatMap(({ chainId, token, depositAddresses }) =>
+  const addressKey = (chainId: number, address: string): string => `${chainId}:${address}`
+  const entries = receivers.flatMap(({ chainId, token, depositAddresses }) =>
     depositAddresses.map(address => ({ chainId, address, token })),
   )
-  const wanted = new Set(offered.map(({ chainId, address }) => place(chainId, address)))
+  const configured = new Set(entries.map(({ chainId, address }) => addressKey(chainId, address)))
   await db.transaction(async tx => {
-    for (const { chainId, address, token } of offered) {
-      // An address that has served a pay-in on one chain is not offered on another.
+    for (const { chainId, address, token } of entries) {
+      // An address that has served a pay-in on one chain is not entries on another.
       const add = `insert into gw_deposit_addresses as a (chain_id, address, token)
         select cast($1 as bigint), $2, $3 where not exists (select 1 from gw_deposit_addresses
           where address = $2 and (payin_id is not null or xpub is not null))
@@ -29,7 +29,7 @@ export async function syncDepositAddresses(
       'select chain_id, address from gw_deposit_addresses where payin_id is null and xpub is null',
     )) {
       const [chainId, address] = [toInteger(row['chain_id']), toText(row['address'])]
-      if (wanted.has(place(chainId, address))) continue
+      if (configured.has(addressKey(chainId, address))) continue
       const withdraw =
         'delete from gw_deposit_addresses where chain_id = $1 and address = $2 and payin_id is null and xpub is null'
       await rows(tx, withdraw, [chainId, address])

@@ -94,10 +94,10 @@ export function payinStore(dialect: SqlDialect): PayinStore {
         ...[payTo ? payTo.units.toString() : null, payTo?.payer ?? null, now, now + OPEN_MS],
         payin.operation,
       ])
-      const made = toPayin(row as SqlRow)
-      await rows(tx, INSERT_MOVE, [made.id, 1, null, made.status, 'created', null, now])
-      if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [made.id, payTo.chainId, payTo.address])
-      return made
+      const created = toPayin(row as SqlRow)
+      await rows(tx, INSERT_MOVE, [created.id, 1, null, created.status, 'created', null, now])
+      if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
+      return created
     },
     findByEffect: (tx, effectId) => one(tx, 'select * from gw_payins where effect_id = $1', [effectId]),
     lock: (tx, id, accountId) =>
@@ -113,7 +113,7 @@ export function payinStore(dialect: SqlDialect): PayinStore {
         ...[seen?.blockHash ?? null, dueAt(payin, cause, now)],
         ...[payin.id, payin.moves],
       ])
-      if (!row) throw new Error('the pay-in was moved by somebody else: it must be locked first')
+      if (!row) throw new Error('the pay-in was moved by another transaction: lock it first')
       const moved = toPayin(row)
       await rows(tx, INSERT_MOVE, [moved.id, moved.moves, payin.status, to, cause, detail, now])
       return moved

@@ -64,13 +64,13 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   ): Promise<boolean> => {
     // A pay-in without a plan fills the balance; others buy something.
     const credit = planId === null ? ledgerAccounts.user(accountId) : ledgerAccounts.revenue
-    const moved = await ledger.transfer(
+    const result = await ledger.transfer(
       tx,
       { ...from, id: `payin:${id}`, credit, amountCents, cause: 'payin' },
       now,
     )
-    if (moved === 'insufficient') return false
-    if (moved !== 'done') throw new Error(`pay-in ${id} was open, but the ledger already has it: ${moved}`)
+    if (result === 'insufficient') return false
+    if (result !== 'done') throw new Error(`pay-in ${id} was open, but the ledger already has it: ${result}`)
     if (subscriptionId !== null) await subscriptions.extend(tx, subscriptionId, now)
     return true
   }

@@ -7,12 +7,12 @@ import { subscriptionStatus, type Subscription } from '../subscription-store.ts'
 
 const Interval = Type.Enum(
   Object.keys(INTERVAL_MONTHS) as PlanInterval[],
-  component('PlanInterval', 'How long one payment lasts, in the calendar of UTC'),
+  component('PlanInterval', 'The length of a period, in calendar months (UTC)'),
 )
-const Status = Type.Enum([...PAYIN_STATUSES], component('PayinStatus', 'Where a pay-in stands'))
+const Status = Type.Enum([...PAYIN_STATUSES], component('PayinStatus', 'The status of a pay-in'))
 const Cause = Type.Enum(
   ['created', ...(Object.keys(PAYIN_MOVES) as PayinCause[])],
-  component('PayinCause', 'What moved a pay-in'),
+  component('PayinCause', 'The cause of a move between statuses'),
 )
 
 const PayToSchema = Type.Object(
@@ -28,7 +28,7 @@ const PayToSchema = Type.Object(
 )
 
 const payinFields = {
-  id: text('Names the pay-in'),
+  id: text('The id of the pay-in'),
   status: Status,
   subscriptionId: textOrNull('The subscription that it pays for'),
   plan: textOrNull('The plan that it pays for'),
@@ -36,29 +36,26 @@ const payinFields = {
   currency: Currency,
   method: Type.Enum(['onchain', 'balance'], { description: 'How it is paid' }),
   payTo: Type.Optional(PayToSchema),
-  txHash: textOrNull('The transaction that pays it, as far as it is known'),
+  txHash: textOrNull('The transaction that pays it, once it is known'),
   expiresAt: instant('Until when it can be paid'),
-  createdAt: instant('When it was asked for'),
+  createdAt: instant('When it was created'),
 }
 
 /** Schema of a pay-in. */
 export const PayinSchema = Type.Object(
   payinFields,
-  component('Payin', 'A payment that was asked for: for a subscription, a plan, or into the balance'),
+  component('Payin', 'A requested payment: for a subscription, a plan, or into the balance'),
 )
 
 /** Schema of an answer with one pay-in. */
-export const PayinAnswer = Type.Object(
-  { payin: PayinSchema },
-  component('PayinAnswer', 'A pay-in as it stands'),
-)
+export const PayinAnswer = Type.Object({ payin: PayinSchema }, component('PayinAnswer', 'One pay-in'))
 
 const PayinMoveSchema = Type.Object(
   {
-    from: Type.Union([Status, Type.Null()], { description: 'Null for its beginning' }),
+    from: Type.Union([Status, Type.Null()], { description: 'Null for its creation' }),
     to: Status,
     cause: Cause,
-    detail: textOrNull('A transaction or a reason, by the cause'),
+    detail: textOrNull('A transaction or a reason, depending on the cause'),
     at: instant('When it moved'),
   },
   component('PayinMove', 'One step in the history of a pay-in'),
@@ -80,7 +77,7 @@ export const PayinDetailSchema = Type.Object(
 /** Schema of a subscription. */
 export const SubscriptionSchema = Type.Object(
   {
-    id: text('Names the subscription'),
+    id: text('The id of the subscription'),
     plan: text('The plan, by its id'),
     status: Type.Enum(['incomplete', 'active', 'past_due'], {
       description: 'incomplete: never paid; past_due: the paid time is over',
@@ -97,19 +94,17 @@ export const SubscriptionSchema = Type.Object(
 /** Schema of a plan. */
 export const PlanSchema = Type.Object(
   {
-    id: text('Names the plan'),
+    id: text('The id of the plan'),
     title: text('One line for people'),
     amountCents: Type.Integer({ description: 'The price of one period in cents' }),
     currency: Currency,
     interval: Interval,
   },
-  component('Plan', 'What one can subscribe to'),
+  component('Plan', 'A plan to subscribe to'),
 )
 
-type Wire = Record<string, unknown>
-
 /** The data of a pay-in. */
-export function wirePayin(payin: Payin): Wire {
+export function payinData(payin: Payin): Record<string, unknown> {
   const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen } = payin
   return {
     ...{ id, status, subscriptionId, plan: planId, amountCents, currency, method },
@@ -128,16 +123,16 @@ export function wirePayin(payin: Payin): Wire {
 }
 
 /** The data of a pay-in with its history. */
-export function wirePayinDetail(payin: Payin, history: readonly PayinMove[]): Wire {
+export function payinDetailData(payin: Payin, history: readonly PayinMove[]): Record<string, unknown> {
   return {
-    ...wirePayin(payin),
+    ...payinData(payin),
     properties: payin.properties,
     history: history.map(({ at, ...move }) => ({ ...move, at: isoTime(at) })),
   }
 }
 
 /** The data of a subscription at `now`. */
-export function wireSubscription(subscription: Subscription, now: number): Wire {
+export function subscriptionData(subscription: Subscription, now: number): Record<string, unknown> {
   const { id, planId, amountCents, interval, term, createdAt } = subscription
   return {
     ...{
@@ -154,7 +149,7 @@ export function wireSubscription(subscription: Subscription, now: number): Wire 
 }
 
 /** The data of a plan. */
-export function wirePlan({ id, title, amountCents, interval }: Plan): Wire {
+export function planData({ id, title, amountCents, interval }: Plan): Record<string, unknown> {
   return { id, title, amountCents, currency: 'USD', interval }
 }
 
