@@ -17,7 +17,7 @@ t.test('every line of docs/subscriptions.md works as printed, on a chain too', a
   const { env } = await payinChain(chain, clock)
   const host = await startTestHost(env)
   t.teardown(() => host.close())
-  // The page's wallet pays by itself: its block must not be stamped before the pay-in.
+  // The page's wallet pays by itself, so its block time must not be before the pay-in.
   const ahead = Math.ceil((Date.now() - (await newestBlockTime(chain.url))) / 1000) + 60
   await mine(chain.url, Math.max(1, ahead))
   const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { addressIndex: 1 })
@@ -32,7 +32,7 @@ t.test('every line of docs/subscriptions.md works as printed, on a chain too', a
   )
 })
 
-t.test('docs/subscriptions.md draws and explains every move', async t => {
+t.test('docs/subscriptions.md shows and explains every move', async t => {
   const page = readFileSync('docs/subscriptions.md', 'utf8')
   for (const [cause, { from, to }] of Object.entries(PAYIN_MOVES)) {
     t.match(page, new RegExp(`^\\| \`${cause}\` \\|`, 'm'), `${cause} is in the table`)

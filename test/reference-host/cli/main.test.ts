@@ -16,7 +16,7 @@ const json = async (...args: string[]): Promise<unknown> => {
   return JSON.parse(output)
 }
 
-t.test('as a process, prints what came of it and exits with 0, or what was wrong with 1', async t => {
+t.test('as a process, prints the result and exits with 0, or the problem and exits with 1', async t => {
   const made = await gatewrightProcess(['partner-keys', 'create', 'Process', '--json'], env)
   t.equal(made.code, 0)
   t.match(JSON.parse(made.output), { key: /^gw_sandbox_partner_/ })
@@ -28,7 +28,7 @@ t.test('as a process, prints what came of it and exits with 0, or what was wrong
   t.match(unasked, { code: 1, output: /needs --yes without a terminal/ })
 })
 
-t.test('does nothing where whoever is asked says no', async t => {
+t.test('does nothing when the operator answers no', async t => {
   const args = ['keys', 'revoke', 'nope']
   const questions: string[] = []
   const answering = (answer: string) => ({
@@ -43,7 +43,7 @@ t.test('does nothing where whoever is asked says no', async t => {
   t.match(questions, [/Continue\? \[y\/N\] $/, /Continue/])
 })
 
-t.test('explains itself, and what it was given wrong', async t => {
+t.test('prints its help, and explains invalid arguments', async t => {
   const help = await gatewright('--help')
   t.equal(help.code, 0)
   for (const command of [
@@ -79,7 +79,7 @@ t.test('prints the operation matrix', async t => {
   t.ok(data.some(({ id }) => id === 'auth.bootstrap'))
 })
 
-t.test('makes a partner key that the host accepts, and asks before it revokes one', async t => {
+t.test('creates a partner key that the host accepts, and asks before it revokes one', async t => {
   const made = (await json('partner-keys', 'create', 'Acme', '--scopes', 'cards.read')) as Record<
     string,
     string
@@ -126,7 +126,7 @@ t.test('rotates a partner key, and the signing key', async t => {
   t.match(await gatewright('migrate'), { code: 0, output: /up to date/ })
 })
 
-t.test('shows who changed what, and ends what a session made', async t => {
+t.test('shows who changed what, and revokes what a session created', async t => {
   const host = await spawnHost(dataDir)
   const send = (path: string, options = {}) => request(host.url, path, options)
   const user = await bootstrapUser(send)

@@ -24,7 +24,7 @@ t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 const hostEnv = { ...env, DATA_DIR: dataDir, CHAIN_POLL_SECONDS: '300' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', ...hostEnv })
 
-/** Runs a host on the data folder for as long as `work` takes. */
+/** Runs a host on the data folder while `work` runs. */
 async function withHost<T>(work: (host: TestHost) => Promise<T>): Promise<T> {
   const host = await startTestHost(hostEnv, clock)
   try {

@@ -22,7 +22,7 @@ const RECEIVER = {
   receiver: `0x${'1'.repeat(40)}`,
 }
 
-t.test('takes every variable as given', async t => {
+t.test('reads every variable', async t => {
   const key = Buffer.alloc(32, 7)
   const config = readConfig({
     HOST: '0.0.0.0',
@@ -86,7 +86,7 @@ t.test('takes every variable as given', async t => {
   t.match(readConfig({ RATE_LIMITS: 'off' }), { value: { rateLimits: 'off' } })
 })
 
-t.test('reports every problem at once, each by its variable, and no secret', async t => {
+t.test('reports all problems at once, each with its variable and without secrets', async t => {
   const wrong = {
     PORT: '70000',
     PUBLIC_URL: 'https://api.example.com/path',
@@ -116,13 +116,13 @@ t.test('reports every problem at once, each by its variable, and no secret', asy
   t.notMatch(problems.join('\n'), /hunter2/)
 })
 
-t.test('refuses limits that are no object of known limits', async t => {
+t.test('refuses limits that are not an object of known limits', async t => {
   for (const RATE_LIMITS of ['[]', 'null', '5', '{', '{"perKey":5}', '{"guardedPerKeyPerMinute":"5"}']) {
     t.notOk(readConfig({ RATE_LIMITS }).ok, RATE_LIMITS)
   }
 })
 
-t.test('wants an endpoint for every chain that payments are taken on', async t => {
+t.test('requires an endpoint for every chain that accepts payments', async t => {
   const given = [
     RECEIVER,
     { ...RECEIVER, asset: 'EURC', token: `0x${'2'.repeat(40)}` },
@@ -140,7 +140,7 @@ t.test('wants an endpoint for every chain that payments are taken on', async t =
   t.ok(readConfig({ PAYIN_RECEIVERS, RPC_URLS }).ok)
 })
 
-t.test('wants the secrets that hosts on one database share, and one kind of Redis', async t => {
+t.test('requires the secrets that hosts on one database share, and one kind of Redis', async t => {
   const shared = readConfig({
     DATABASE_URL: 'postgres://db/x',
     REDIS_URL: 'redis://r',
@@ -164,7 +164,7 @@ const LIVE = {
 }
 
 t.test(
-  'starts live with everything it needs, under the service name given and with HTTPS required',
+  'starts live with all required variables, with the given service name and with HTTPS required',
   async t => {
     t.match(readConfig(LIVE), { ok: true, value: { serviceName: 'Acme', requireHttps: true } })
   },
@@ -193,74 +193,71 @@ for (const [name, value] of [
   ['RPC_URLS', '1=https://rpc.example.com,10=http://10.0.0.5:8545'],
   ['RPC_URLS', '1=http://127.0.0.1.example.com'],
 ] as const) {
-  t.test(`refuses live with ${name} ${value ?? 'unset'}, and says which`, async t => {
+  t.test(`refuses live with ${name} ${value ?? 'unset'}, and names the variable`, async t => {
     const config = readConfig({ ...LIVE, [name]: value })
     t.notOk(config.ok)
     t.ok(!config.ok && config.problems.some(problem => problem.startsWith(`${name} must`)))
   })
 }
 
-t.test(
-  'starts live with plain http to nodes on loopback, or on a network that is declared private',
-  async t => {
-    for (const url of [
-      'http://127.0.0.1:8545',
-      'http://127.9.9.9',
-      'http://localhost:8545',
-      'http://[::1]:8545',
-    ]) {
-      t.ok(readConfig({ ...LIVE, RPC_URLS: `1=${url}` }).ok, url)
-    }
-    const RPC_URLS = '1=http://10.0.0.5:8545'
-    t.ok(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'on' }).ok)
-    t.notOk(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'off' }).ok)
-    t.ok(readConfig({ RPC_URLS }).ok, 'a sandbox asks for nothing')
-  },
-)
-
-t.test('lists all that live refuses at once, each with what to do, and no part of an RPC url', async t => {
-  const config = readConfig({
-    GATEWRIGHT_ENV: 'live',
-    TRUST_PROXY: '::/0',
-    RPC_URLS: '1=https://ok.example/hunter2,10=http://ann:hunter2@rpc.example/v3/hunter2',
-    LOG_LEVEL: 'loud',
-  })
-  const problems = config.ok ? [] : config.problems
-  const refused = ['DATABASE_URL', 'KEY_PEPPERS', 'PUBLIC_URL', 'RPC_URLS', 'SERVICE_NAME']
-  const names = new Set(problems.map(problem => problem.split(' ')[0]))
-  t.same(names, new Set([...refused, 'LOG_LEVEL', 'SIGNING_KEY_ENCRYPTION_KEY', 'TRUST_PROXY']))
-  t.match(problems.join('\n'), /RPC_URLS must use https for chain 10: .*set RPC_PRIVATE_NETWORK=on/)
-  t.match(problems.join('\n'), /TRUST_PROXY must not trust ::\/0: .*name the addresses/)
-  for (const name of refused) t.match(problems.join('\n'), new RegExp(`^${name} must .*: `, 'm'))
-  t.notMatch(problems.join('\n'), /hunter2|rpc\.example|ann/)
+t.test('starts live with plain http to nodes on loopback or on a network declared private', async t => {
+  for (const url of [
+    'http://127.0.0.1:8545',
+    'http://127.9.9.9',
+    'http://localhost:8545',
+    'http://[::1]:8545',
+  ]) {
+    t.ok(readConfig({ ...LIVE, RPC_URLS: `1=${url}` }).ok, url)
+  }
+  const RPC_URLS = '1=http://10.0.0.5:8545'
+  t.ok(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'on' }).ok)
+  t.notOk(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'off' }).ok)
+  t.ok(readConfig({ RPC_URLS }).ok, 'a sandbox asks for nothing')
 })
 
 t.test(
-  'property: live trusts no block that holds an address and one that differs in a leading bit',
-  async () => {
-    const ipv4 = fc.tuple(fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }), fc.nat(32), fc.nat(7))
-    fc.assert(
-      fc.property(ipv4, ([parts, bits, flipped]) => {
-        const address = parts.join('.')
-        const block = `${address}/${bits}`
-        const other = [(parts[0] as number) ^ (128 >> flipped), ...parts.slice(1)].join('.')
-        const trusted = trustedProxies([block])
-        const wide = trusted(address) && trusted(other)
-        return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
-      }),
-      { numRuns: 1000 },
-    )
-    const ipv6 = fc.tuple(fc.array(fc.nat(65_535), { minLength: 8, maxLength: 8 }), fc.nat(128), fc.nat(6))
-    fc.assert(
-      fc.property(ipv6, ([parts, bits, flipped]) => {
-        const text = (groups: readonly number[]): string => groups.map(group => group.toString(16)).join(':')
-        const block = `${text(parts)}/${bits}`
-        const trusted = trustedProxies([block])
-        const other = text([(parts[0] as number) ^ (32_768 >> flipped), ...parts.slice(1)])
-        const wide = trusted(text(parts)) && trusted(other)
-        return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
-      }),
-      { numRuns: 1000 },
-    )
+  'lists everything that live refuses at once, each with what to do and without any part of an RPC URL',
+  async t => {
+    const config = readConfig({
+      GATEWRIGHT_ENV: 'live',
+      TRUST_PROXY: '::/0',
+      RPC_URLS: '1=https://ok.example/hunter2,10=http://ann:hunter2@rpc.example/v3/hunter2',
+      LOG_LEVEL: 'loud',
+    })
+    const problems = config.ok ? [] : config.problems
+    const refused = ['DATABASE_URL', 'KEY_PEPPERS', 'PUBLIC_URL', 'RPC_URLS', 'SERVICE_NAME']
+    const names = new Set(problems.map(problem => problem.split(' ')[0]))
+    t.same(names, new Set([...refused, 'LOG_LEVEL', 'SIGNING_KEY_ENCRYPTION_KEY', 'TRUST_PROXY']))
+    t.match(problems.join('\n'), /RPC_URLS must use https for chain 10: .*set RPC_PRIVATE_NETWORK=on/)
+    t.match(problems.join('\n'), /TRUST_PROXY must not trust ::\/0: .*name the addresses/)
+    for (const name of refused) t.match(problems.join('\n'), new RegExp(`^${name} must .*: `, 'm'))
+    t.notMatch(problems.join('\n'), /hunter2|rpc\.example|ann/)
   },
 )
+
+t.test('property: live trusts no block with addresses that differ in a leading bit', async () => {
+  const ipv4 = fc.tuple(fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }), fc.nat(32), fc.nat(7))
+  fc.assert(
+    fc.property(ipv4, ([parts, bits, flipped]) => {
+      const address = parts.join('.')
+      const block = `${address}/${bits}`
+      const other = [(parts[0] as number) ^ (128 >> flipped), ...parts.slice(1)].join('.')
+      const trusted = trustedProxies([block])
+      const wide = trusted(address) && trusted(other)
+      return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
+    }),
+    { numRuns: 1000 },
+  )
+  const ipv6 = fc.tuple(fc.array(fc.nat(65_535), { minLength: 8, maxLength: 8 }), fc.nat(128), fc.nat(6))
+  fc.assert(
+    fc.property(ipv6, ([parts, bits, flipped]) => {
+      const text = (groups: readonly number[]): string => groups.map(group => group.toString(16)).join(':')
+      const block = `${text(parts)}/${bits}`
+      const trusted = trustedProxies([block])
+      const other = text([(parts[0] as number) ^ (32_768 >> flipped), ...parts.slice(1)])
+      const wide = trusted(text(parts)) && trusted(other)
+      return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
+    }),
+    { numRuns: 1000 },
+  )
+})

@@ -41,37 +41,40 @@ t.test('renders metrics once for 1,000 requests within a second, and again in th
   t.not(await (await get(host, '/metrics')).text(), next, 'a clock that was set back keeps nothing')
 })
 
-t.test('asks each store once for 100 readiness checks at once, and sees it go down', async t => {
-  const redis = await startRedis([])
-  t.teardown(() => redis.stop())
-  const clock = manualClock(Date.now())
-  const host = await hostFor(t, { ...ROOMY, REDIS_URL: redis.url }, clock)
-  const client = await createClient({ url: redis.url }).connect()
-  client.on('error', () => {})
-  t.teardown(() => client.destroy())
-  /** How often Redis was asked for its policy, this question included. */
-  const asked = async (): Promise<number> =>
-    Number(/cmdstat_info:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
-  const ready = async (): Promise<number[]> =>
-    (await Promise.all(Array.from({ length: 100 }, () => get(host, '/readyz')))).map(({ status }) => status)
+t.test(
+  'checks each store once for 100 simultaneous readiness checks, and reports when it goes down',
+  async t => {
+    const redis = await startRedis([])
+    t.teardown(() => redis.stop())
+    const clock = manualClock(Date.now())
+    const host = await hostFor(t, { ...ROOMY, REDIS_URL: redis.url }, clock)
+    const client = await createClient({ url: redis.url }).connect()
+    client.on('error', () => {})
+    t.teardown(() => client.destroy())
+    /** How often Redis was asked for its memory policy, including this question. */
+    const asked = async (): Promise<number> =>
+      Number(/cmdstat_info:calls=(\d+)/.exec(await client.info('commandstats'))?.[1])
+    const ready = async (): Promise<number[]> =>
+      (await Promise.all(Array.from({ length: 100 }, () => get(host, '/readyz')))).map(({ status }) => status)
 
-  await client.info('commandstats')
-  const before = await asked()
-  t.same(new Set(await ready()), new Set([200]))
-  t.equal((await asked()) - before, 2, 'once for all of them, and once by this test')
-  clock.advance(1000)
-  t.same(new Set(await ready()), new Set([200]))
-  t.equal((await asked()) - before, 4)
+    await client.info('commandstats')
+    const before = await asked()
+    t.same(new Set(await ready()), new Set([200]))
+    t.equal((await asked()) - before, 2, 'once for all of them, and once by this test')
+    clock.advance(1000)
+    t.same(new Set(await ready()), new Set([200]))
+    t.equal((await asked()) - before, 4)
 
-  client.destroy()
-  await redis.stop()
-  clock.advance(1000)
-  t.same(new Set(await ready()), new Set([503]))
-  const down = await get(host, '/readyz')
-  t.match(await down.json(), { status: 'not_ready', dependencies: { database: 'ok', redis: 'down' } })
-})
+    client.destroy()
+    await redis.stop()
+    clock.advance(1000)
+    t.same(new Set(await ready()), new Set([503]))
+    const down = await get(host, '/readyz')
+    t.match(await down.json(), { status: 'not_ready', dependencies: { database: 'ok', redis: 'down' } })
+  },
+)
 
-t.test('sends the API description as bytes made once, and 304 to who has them', async t => {
+t.test('sends the same bytes of the API description, and 304 to clients that have them', async t => {
   const host = await hostFor(t, ROOMY)
   const first = await get(host, '/openapi.json')
   const etag = first.headers.get('etag') as string
@@ -120,7 +123,7 @@ t.test(
   },
 )
 
-t.test('goes on to limit and to answer while the store of the other limits is down', async t => {
+t.test('limits and serves documents while the store of the other limits is down', async t => {
   const redis = await startRedis([])
   t.teardown(() => redis.stop())
   const env = { REDIS_URL: redis.url, RATE_LIMITS: '{"documentsPerAddressPerMinute":2}' }

@@ -8,7 +8,7 @@ const user = await bootstrapUser(host.send)
 const PAYIN = '/user/v1/subscriptions/payin'
 const headers = { ...bearer(user.token), 'idempotency-key': '12345678' }
 
-/** Sends a request target as it stands, which fetch would tidy up. */
+/** Sends a request target unchanged, which fetch would normalise. */
 async function raw(path: string, method = 'GET'): Promise<{ status: number; body: { error?: string } }> {
   const { hostname, port } = new URL(host.url)
   return new Promise((resolve, reject) => {
@@ -123,4 +123,4 @@ t.test('keeps the legacy names of all operations, with a deprecation date on leg
     t.equal(now.headers.get('deprecation'), null)
   }
 })
-t.test('reports no failure for any of this', async t => t.same(host.failures, []))
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

@@ -15,7 +15,7 @@ import {
 } from '../../harness/host.ts'
 import { startRedis } from '../../harness/services.ts'
 
-t.test('gives one decision event per request, with ids and causes and without credentials', async t => {
+t.test('emits one decision event per request, with ids and causes and without credentials', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-observed-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   const config = readConfig({ PORT: '0', DATA_DIR: dataDir })
@@ -60,7 +60,7 @@ t.test('counts requests by operation, status and code for Prometheus', async t =
   t.match(text, 'gatewright_request_duration_seconds_bucket{le="+Inf",operation="auth.bootstrap"} 1')
 })
 
-t.test('is ready while its dependencies answer, each by name', async t => {
+t.test('is ready while its dependencies work, and names each', async t => {
   const host = await startTestHost()
   t.teardown(() => host.close())
   t.match(await host.send('/readyz'), {
@@ -69,7 +69,7 @@ t.test('is ready while its dependencies answer, each by name', async t => {
   })
 })
 
-t.test('is not ready, and refuses what needs it, while Redis is down', async t => {
+t.test('is not ready while Redis is down, and refuses requests that need it', async t => {
   const redis = await startRedis([])
   const host = await startTestHost({ REDIS_URL: redis.url })
   t.teardown(() => host.close())
@@ -90,7 +90,7 @@ t.test('is not ready, and refuses what needs it, while Redis is down', async t =
   )
 })
 
-t.test('answers OPTIONS and HEAD, and lets pages read our header fields', async t => {
+t.test('answers OPTIONS and HEAD, and lets browsers read its header fields', async t => {
   const host = await startTestHost()
   t.teardown(() => host.close())
   const preflight = await fetch(`${host.url}/user/v1/keys`, { method: 'OPTIONS' })

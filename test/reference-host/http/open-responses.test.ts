@@ -24,7 +24,7 @@ interface Wrapped {
 }
 const wrapped = ({ body }: Answer): Wrapped => body as unknown as Wrapped
 
-t.test('wraps a success, status and headers kept, with the whole normal body as text', async t => {
+t.test('wraps a success with the same status and headers and the whole normal body as text', async t => {
   const headers = { 'x-open-responses': '1', 'x-open-responses-call-id': 'call-7' }
   const answer = await host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet()), headers })
   t.equal(answer.status, 200)
@@ -58,7 +58,7 @@ t.test('wraps errors of every kind too, on both surfaces', async t => {
   t.same(wrapped(errors[2] as Answer).model, 'Gatewright Sandbox.partner')
 })
 
-t.test('stores the plain answer: a replay can be wrapped or not', async t => {
+t.test('stores the unwrapped answer, so that a replay can be wrapped or not', async t => {
   const { token } = await bootstrapUser(host.send)
   const pay = (headers: Record<string, string>): Promise<Answer> =>
     host.send('/user/v1/subscriptions/payin', {
@@ -72,7 +72,7 @@ t.test('stores the plain answer: a replay can be wrapped or not', async t => {
   t.same(JSON.parse(wrapped(first).output[1].output), replay.body)
 })
 
-t.test('leaves answers alone without the header, and documents of the host always', async t => {
+t.test("does not wrap answers without the header, and never the host's own documents", async t => {
   t.notOk('object' in (await host.send('/user/v1/keys', { headers: { 'x-open-responses': '0' } })).body)
   t.match(await host.send('/healthz', { headers: { 'x-open-responses': '1' } }), { body: { status: 'ok' } })
 })

@@ -10,11 +10,11 @@ const refused = (change: object, ...others: object[]): (() => void) => {
   return () => checkTable(table)
 }
 
-t.test('takes a table whose operations all have a rule', async t => {
+t.test('accepts a table whose operations are declared completely', async t => {
   t.doesNotThrow(refused({}, { id: 'cards.get', method: 'POST' }))
 })
 
-t.test('refuses to start with an operation that has none, and names it', async t => {
+t.test('refuses a table with an incomplete operation, and names it', async t => {
   t.throws(refused({ credential: undefined }), /operation cards.list names no credential/)
   t.throws(refused({ scopes: undefined }), /operation cards.list names no scopes/)
   t.throws(refused({ credential: 'none' }), /operation cards.list is public and names no limit/)
@@ -25,12 +25,12 @@ t.test('refuses to start with an operation that has none, and names it', async t
   t.throws(refused({ paths: [] }), /has no path/)
 })
 
-t.test('refuses two operations of one name or of one path', async t => {
+t.test('refuses two operations with one name or one path', async t => {
   t.throws(refused({}, { paths: ['/other'] }), /cards.list is listed twice/)
   t.throws(refused({}, { id: 'cards.get', paths: ['/cards/{cardId}'] }), /cards.get has the path of another/)
 })
 
-t.test('refuses a body with a text that does not say what it may hold, at any depth', async t => {
+t.test('refuses a body with an unconstrained string, at any depth', async t => {
   const body = (properties: object): object => ({ body: { type: 'object', properties } })
   const any = { type: 'string', maxLength: 120 }
   t.throws(refused(body({ note: any })), /operation cards.list takes any text as note/)

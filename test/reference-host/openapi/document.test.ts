@@ -47,7 +47,7 @@ t.test('names every operation once, and keeps the legacy names of schemes and pa
     t.ok(paths[path], path)
 })
 
-t.test('makes the old names of schemes and body fields from the alias table', async t => {
+t.test('takes the legacy names of schemes and body members from the alias table', async t => {
   const { securitySchemes } = body['components'] as { securitySchemes: Record<string, { name?: string }> }
   t.same(securitySchemes['ConsumerKey'], {
     ...securitySchemes['UserKey'],
@@ -89,7 +89,7 @@ t.test('has examples for every operation that hold against its own schemas', asy
   }
 })
 
-t.test('names and describes every shape that it shows, and shows every shape that it names', async t => {
+t.test('names and describes every schema that it uses, and uses every schema that it names', async t => {
   const references = new Set(
     [...JSON.stringify(body).matchAll(/"\$ref":"([^"]+)"/g)].map(found => found[1] as string),
   )
@@ -115,21 +115,18 @@ t.test('names and describes every shape that it shows, and shows every shape tha
     for (const { name, description } of parameters) t.ok(description, `${path} ${name}`)
 })
 
-t.test(
-  'offers each answer of an operation as an Open Responses object too, and no other document',
-  async t => {
-    for (const { path, responses, parameters } of all) {
-      const offered = parameters.some(({ name }) => name === 'X-Open-Responses')
-      t.equal(offered, /^\/(user|partner|consumer|identity|users)\//.test(path), path)
-      for (const [status, { content = {} }] of Object.entries(responses)) {
-        for (const { schema } of Object.values(content)) {
-          const found = schema.oneOf?.map(each => 'object' in (each.properties ?? {}))
-          t.same(found, offered ? [false, true] : undefined, `${path} ${status}`)
-        }
+t.test('offers each answer of an operation as an Open Responses object too, but no document', async t => {
+  for (const { path, responses, parameters } of all) {
+    const offered = parameters.some(({ name }) => name === 'X-Open-Responses')
+    t.equal(offered, /^\/(user|partner|consumer|identity|users)\//.test(path), path)
+    for (const [status, { content = {} }] of Object.entries(responses)) {
+      for (const { schema } of Object.values(content)) {
+        const found = schema.oneOf?.map(each => 'object' in (each.properties ?? {}))
+        t.same(found, offered ? [false, true] : undefined, `${path} ${status}`)
       }
     }
-  },
-)
+  }
+})
 
 t.test('serves the key set under its own media type, as described', async t => {
   const { headers } = await host.send('/.well-known/jwks.json')
@@ -138,7 +135,7 @@ t.test('serves the key set under its own media type, as described', async t => {
   t.same(Object.keys(described ?? {}), ['application/jwk-set+json'])
 })
 
-t.test('documents the refusal of a body wherever one is read, also where none is used', async t => {
+t.test('documents the denial of a body wherever one is read, also where it is not used', async t => {
   const { token } = await bootstrapUser(host.send)
   const headers = { ...bearer(token), 'content-type': 'text/plain' }
   const answer = await host.send('/user/v1/sessions/current', { method: 'DELETE', body: 'text', headers })
@@ -147,7 +144,7 @@ t.test('documents the refusal of a body wherever one is read, also where none is
     for (const status of ['413', '415']) t.equal(status in responses, method !== 'get', `${method} ${path}`)
 })
 
-t.test('shows a user key beside a session only where the host takes it', async t => {
+t.test('offers a user key besides a session only where the host accepts it', async t => {
   const direct = await startTestHost({ DIRECT_USER_KEY: 'on' })
   t.teardown(() => direct.close())
   const { body: other } = await direct.send('/openapi.json')
@@ -160,7 +157,7 @@ t.test('shows a user key beside a session only where the host takes it', async t
   t.equal((await direct.send('/user/v1/balances', { headers: { 'x-consumer-key': key } })).status, 200)
 })
 
-t.test('refuses two different shapes of one name, and a name that is none', async t => {
+t.test('refuses two different schemas with one name, and an invalid name', async t => {
   const describe = (...answers: object[]): unknown => {
     const table = answers.map((answer, n) => ({
       ...{ id: `test.t${n}`, title: 'Test', surface: 'public', method: 'GET', paths: [`/${n}`] },

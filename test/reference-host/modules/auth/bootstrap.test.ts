@@ -22,7 +22,7 @@ const isRefused = (test: Test, answer: Answer, status: number, error: string, fi
   test.type(answer.body['message'], 'string')
 }
 
-t.test('turns a signature over template A into a key and a session', async t => {
+t.test('creates a key and a session from a signature over template A', async t => {
   const wallet = newWallet()
   const { status, body } = await bootstrap(await signedBootstrap(wallet, {}, clock.now()))
   t.equal(status, 200)
@@ -42,7 +42,7 @@ t.test('turns a signature over template A into a key and a session', async t => 
   t.match(body, { ok: true, errors: [], summary: String })
 })
 
-t.test('accepts template B, and template A beside connector, chainId and walletLabel', async t => {
+t.test('accepts template B, and template A with connector, chainId and walletLabel', async t => {
   const extra = { connector: 'injected', chainId: '1', walletLabel: 'Main' }
   const wallet = newWallet()
   const statement = statementOf(wallet.address, clock.now())
@@ -54,7 +54,7 @@ t.test('accepts template B, and template A beside connector, chainId and walletL
   t.equal((await bootstrap(await signedBootstrap(newWallet(), extra, clock.now()))).status, 200)
 })
 
-t.test('accepts the address in lower case, and gives one wallet one user and another key', async t => {
+t.test('accepts a lower-case address, and gives the same wallet the same user and a new key', async t => {
   const wallet = newWallet()
   const first = await bootstrap(await signedBootstrap(wallet, {}, clock.now()))
   const statement = { ...statementOf(wallet.address, clock.now()), address: wallet.address.toLowerCase() }
@@ -65,7 +65,7 @@ t.test('accepts the address in lower case, and gives one wallet one user and ano
   t.not(second.body['userApiKey'], first.body['userApiKey'])
 })
 
-t.test('lets one of 20 simultaneous uses of a statement win, and refuses it afterwards', async t => {
+t.test('accepts one of 20 simultaneous uses of a statement and no later use', async t => {
   const body = await signedBootstrap(newWallet(), {}, clock.now())
   const answers = await Promise.all(Array.from({ length: 20 }, () => bootstrap(body)))
   t.equal(answers.filter(({ status }) => status === 200).length, 1)
@@ -75,7 +75,7 @@ t.test('lets one of 20 simultaneous uses of a statement win, and refuses it afte
   isRefused(t, await bootstrap(body), 401, 'invalid_signature')
 })
 
-t.test('refuses what the wallet did not sign, with one body for every cause', async t => {
+t.test('refuses anything that the wallet did not sign, with the same body for every cause', async t => {
   const other = newWallet()
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   const signed = async (now: number): Promise<Record<string, unknown>> =>
@@ -125,7 +125,7 @@ t.test(
   },
 )
 
-t.test('refuses scopes it does not know or the key does not have, and puts retired ones aside', async t => {
+t.test('refuses unknown scopes and scopes beyond the key, and ignores retired ones', async t => {
   const good = await signedBootstrap(newWallet(), {}, clock.now())
   const unknown = await bootstrap({ ...good, scopes: ['users.read', 'users.fly'] })
   isRefused(t, unknown, 400, 'invalid_request', 'scopes')
@@ -174,35 +174,38 @@ t.test('refuses an unknown policy field at write time, naming it', async t => {
   t.equal((await bootstrap({ ...good, policy: { maxAuthAmountCents: 1 } })).status, 200)
 })
 
-t.test('gives a key that mints sessions within its scopes, by its current or legacy header name', async t => {
-  const { key } = await bootstrapUser(host.send, { scopes: ['users.read', 'cards.read'] }, clock.now())
-  for (const header of ['x-user-key', 'x-consumer-key']) {
-    const { status, body } = await host.send('/user/v1/sessions', {
-      body: { scopes: ['cards.read'] },
-      headers: { [header]: key },
-    })
-    t.equal(status, 200)
-    t.same(body['scopes'], ['cards.read'])
-    t.equal(body['sessionToken'], body.data['sessionToken'])
-  }
-  const all = await host.send('/user/v1/sessions', { method: 'POST', headers: { 'x-user-key': key } })
-  t.same(all.body['scopes'], ['users.read', 'cards.read'], 'no body: all of the key')
-  const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<Answer> =>
-    host.send('/user/v1/sessions', { body, headers })
-  isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
-  isRefused(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
-  isRefused(
-    t,
-    await mint({}, { 'x-user-key': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0') }),
-    401,
-    'unauthorized',
-  )
-  isRefused(t, await mint({}, { 'x-user-key': host.partnerKey }), 401, 'unauthorized')
-  const bare = await host.send('/user/v1/sessions', { body: {} })
-  isRefused(t, bare, 401, 'unauthorized')
-  t.match(bare.headers.get('www-authenticate'), /^Bearer/)
-  t.notMatch(bare.headers.get('www-authenticate'), /error=/, 'no credential was sent')
-})
+t.test(
+  'mints sessions within the scopes of the new key, under the current and the legacy header name',
+  async t => {
+    const { key } = await bootstrapUser(host.send, { scopes: ['users.read', 'cards.read'] }, clock.now())
+    for (const header of ['x-user-key', 'x-consumer-key']) {
+      const { status, body } = await host.send('/user/v1/sessions', {
+        body: { scopes: ['cards.read'] },
+        headers: { [header]: key },
+      })
+      t.equal(status, 200)
+      t.same(body['scopes'], ['cards.read'])
+      t.equal(body['sessionToken'], body.data['sessionToken'])
+    }
+    const all = await host.send('/user/v1/sessions', { method: 'POST', headers: { 'x-user-key': key } })
+    t.same(all.body['scopes'], ['users.read', 'cards.read'], 'no body: all of the key')
+    const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<Answer> =>
+      host.send('/user/v1/sessions', { body, headers })
+    isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
+    isRefused(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
+    isRefused(
+      t,
+      await mint({}, { 'x-user-key': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0') }),
+      401,
+      'unauthorized',
+    )
+    isRefused(t, await mint({}, { 'x-user-key': host.partnerKey }), 401, 'unauthorized')
+    const bare = await host.send('/user/v1/sessions', { body: {} })
+    isRefused(t, bare, 401, 'unauthorized')
+    t.match(bare.headers.get('www-authenticate'), /^Bearer/)
+    t.notMatch(bare.headers.get('www-authenticate'), /error=/, 'no credential was sent')
+  },
+)
 
 t.test('refuses two different keys under the two header names', async t => {
   const { key } = await bootstrapUser(host.send, {}, clock.now())

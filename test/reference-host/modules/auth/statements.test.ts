@@ -23,7 +23,7 @@ t.test('accepts a Sign-In with Ethereum message for its own domain only', async 
   })
 })
 
-t.test('accepts a v2 statement only for the very request that it was signed for', async t => {
+t.test('accepts a v2 statement only for the request that it signs', async t => {
   const wallet = newWallet()
   const statement = statementOf(wallet.address)
   const grant = { scopes: ['users.read'], sessionTtlSeconds: 60 }

@@ -27,7 +27,10 @@ const minted = async (key: string, body: object = {}): Promise<string> => {
 const listed = async (token: string): Promise<Record<string, unknown>[]> =>
   (await call(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
 
-/** Asks until the token is refused, and answers after how many ms it was. Sessions end within a second. */
+/**
+ * Sends requests until the token is denied, and returns after how many ms that was. Sessions end within a
+ * second.
+ */
 async function endsWithin(token: string, path = '/user/v1/keys'): Promise<number> {
   const started = performance.now()
   while (performance.now() - started < 5000) {
@@ -72,7 +75,7 @@ t.test(
   },
 )
 
-t.test('lets nobody hand out more than they hold', async t => {
+t.test('refuses a new key with more rights than its creator', async t => {
   const { token } = await bootstrapUser(host.send, { scopes: ['keys.read', 'keys.write'] })
   const more = await call(token, '/user/v1/keys', { body: { scopes: ['cards.read'] } })
   t.match(more, { status: 403, body: { error: 'insufficient_scope' } })
@@ -87,7 +90,7 @@ t.test('lets nobody hand out more than they hold', async t => {
   })
 })
 
-t.test('hands the policies of key and session down to the new key', async t => {
+t.test('applies the policies of key and session to the new key', async t => {
   const capped = await bootstrapUser(host.send, { policy: { maxAuthAmountCents: 100 } })
   const child = await created(capped.token, { policy: { maxAuthAmountCents: 1000 } })
   const pay = async (amountCents: number): Promise<Answer> =>
@@ -134,7 +137,7 @@ t.test('revokes by PATCH too, and refuses a change of nothing', async t => {
   })
 })
 
-t.test("does not know another user's key", async t => {
+t.test("answers 404 for another user's key", async t => {
   const [ann, bob] = await Promise.all([bootstrapUser(host.send), bootstrapUser(host.send)])
   const { id } = await created(ann.token, {})
   for (const [method, tail, body] of [
@@ -148,7 +151,7 @@ t.test("does not know another user's key", async t => {
   t.notOk((await listed(bob.token)).some(key => key['id'] === id))
 })
 
-t.test('rotates a key by itself, with an overlap in which both work', async t => {
+t.test('rotates a key with the key itself, and both work during the overlap', async t => {
   const { token } = await bootstrapUser(host.send)
   const child = await created(token, { scopes: ['keys.read'] })
   const rotate = (key: string, body: object): Promise<Answer> =>
@@ -177,7 +180,7 @@ t.test('lists and ends sessions', async t => {
   t.ok((await endsWithin(token)) < 1100)
 })
 
-t.test('mints a session from a session that never outlives it', async t => {
+t.test('mints a session from a session, which never outlives its parent', async t => {
   const { token, key } = await bootstrapUser(host.send)
   const parent = await minted(key, { ttlSeconds: 60 })
   const from = (body: object): Promise<Answer> => call(parent, '/user/v1/sessions', { body })
@@ -192,7 +195,7 @@ t.test('mints a session from a session that never outlives it', async t => {
   t.ok(token)
 })
 
-t.test('takes a user key in the place of a session only when DIRECT_USER_KEY is on', async t => {
+t.test('accepts a user key in place of a session only with DIRECT_USER_KEY', async t => {
   const direct = await startTestHost({ DIRECT_USER_KEY: 'on' })
   t.teardown(() => direct.close())
   const { key } = await bootstrapUser(direct.send, { scopes: ['keys.read'] })
@@ -204,7 +207,7 @@ t.test('takes a user key in the place of a session only when DIRECT_USER_KEY is 
   const differ = await direct.send('/user/v1/keys', { headers: { 'x-user-key': key, ...bearer(`${key}x`) } })
   t.match(differ, { status: 400, body: { field: 'x-user-key' } })
 
-  // What mints by a key reads it in its own field only: there the limit counts by lineage.
+  // Operations that mint with a key read it only from its own field; their limit counts by lineage.
   for (const path of ['/user/v1/sessions', `/user/v1/keys/${key.split('_')[3]?.slice(0, 16)}/rotate`]) {
     t.equal((await direct.send(path, { body: {}, headers: bearer(key) })).status, 401, path)
   }
@@ -214,4 +217,4 @@ t.test('takes a user key in the place of a session only when DIRECT_USER_KEY is 
     t.equal((await host.send('/user/v1/keys', { headers })).status, 401)
   }
 })
-t.test('reports no failure for any of this', async t => t.same(host.failures, []))
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

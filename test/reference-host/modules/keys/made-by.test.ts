@@ -30,7 +30,7 @@ const listed = async (token: string): Promise<Record<string, unknown>[]> =>
 const works = async (key: string): Promise<boolean> =>
   (await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })).status === 200
 
-t.test('lists which key and session made a key, and null for one of a wallet', async t => {
+t.test('lists which key and session created a key, and null for a key created by a wallet', async t => {
   const user = await bootstrapUser(host.send, {}, clock.now())
   const session = await mint(user.key)
   const made = await make(session.token)
@@ -49,25 +49,28 @@ t.test('lists which key and session made a key, and null for one of a wallet', a
   t.match(successor, { createdBy: by, rotatedBy: by })
 })
 
-t.test('keys=revoke ends what a session made, also after the session expired', async t => {
-  for (const ms of [0, 16 * 60_000]) {
-    const user = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
-    const session = await mint(user.key)
-    const made = await make(session.token)
-    const below = await make((await mint(made.key)).token)
-    const kept = await make((await mint(user.key)).token)
-    clock.advance(ms)
-    const path = `/user/v1/sessions/${session.id}?keys=revoke`
-    const sibling = await mint(kept.key)
-    t.match(await call(sibling.token, path, { method: 'DELETE' }), { status: 404 })
-    const answer = await call(user.token, path, { method: 'DELETE' })
-    t.match(answer, { status: 200, body: { ended: ms === 0 ? 1 : 0, revokedKeys: 2 } })
-    t.same(await Promise.all([made, below, kept].map(({ key }) => works(key))), [false, false, true])
-    t.match(await call(user.token, path, { method: 'DELETE' }), { status: 200, body: { revokedKeys: 0 } })
-  }
-})
+t.test(
+  'revokes the keys that a session created with keys=revoke, also after the session expired',
+  async t => {
+    for (const ms of [0, 16 * 60_000]) {
+      const user = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
+      const session = await mint(user.key)
+      const made = await make(session.token)
+      const below = await make((await mint(made.key)).token)
+      const kept = await make((await mint(user.key)).token)
+      clock.advance(ms)
+      const path = `/user/v1/sessions/${session.id}?keys=revoke`
+      const sibling = await mint(kept.key)
+      t.match(await call(sibling.token, path, { method: 'DELETE' }), { status: 404 })
+      const answer = await call(user.token, path, { method: 'DELETE' })
+      t.match(answer, { status: 200, body: { ended: ms === 0 ? 1 : 0, revokedKeys: 2 } })
+      t.same(await Promise.all([made, below, kept].map(({ key }) => works(key))), [false, false, true])
+      t.match(await call(user.token, path, { method: 'DELETE' }), { status: 200, body: { revokedKeys: 0 } })
+    }
+  },
+)
 
-t.test('a session ends without its keys unless asked, and keys=revoke is the only spelling', async t => {
+t.test('keeps the keys of an ended session without keys=revoke, and refuses any other spelling', async t => {
   const user = await bootstrapUser(host.send, {}, clock.now())
   const session = await mint(user.key)
   const made = await make(session.token)
@@ -81,7 +84,7 @@ t.test('a session ends without its keys unless asked, and keys=revoke is the onl
   t.equal(await works(made.key), true)
 })
 
-t.test('an agent under the recipe for agents makes, changes and rotates no key', async t => {
+t.test('an agent with the documented agent policy cannot create, change or rotate keys', async t => {
   const policy = { denyOperations: ['keys.create', 'keys.rotate', 'keys.change', 'keys.revoke'] }
   const user = await bootstrapUser(host.send, {}, clock.now())
   const { body } = await call(user.token, '/user/v1/keys', { body: { policy } })
@@ -96,7 +99,7 @@ t.test('an agent under the recipe for agents makes, changes and rotates no key',
   t.equal((await call(token, '/user/v1/subscriptions')).status, 200)
 })
 
-t.test('a delegate that fills its quota keeps no wallet out', async t => {
+t.test('a delegate that fills its key quota does not lock the wallet out', async t => {
   const wallet = newWallet()
   const bootstrap = async (): Promise<Answer> =>
     host.send('/user/v1/bootstrap', { body: await signedBootstrap(wallet, {}, clock.now()) })
@@ -107,11 +110,12 @@ t.test('a delegate that fills its quota keeps no wallet out', async t => {
   const refused = await call(token, '/user/v1/keys', { body: {} })
   const quota = { error: 'policy_blocked', rule: 'max_live_keys', limit: 20, limitOf: 'subtree' }
   t.match(refused, { status: 403, body: quota })
-  // 30 more proofs than the account has room for beside the delegate's keys, which have just been made and used.
+  // 30 more proofs than the account has room for besides the delegate's keys, which were just created and
+  // used.
   for (let n = 0; n < 49; n++) t.equal((await bootstrap()).status, 200, `proof ${n + 2}`)
   t.match(await bootstrap(), { status: 403, body: { rule: 'max_live_keys', limit: 50, limitOf: 'account' } })
   t.equal(await works(delegate.key), false)
   t.equal(await works(first.body['userApiKey'] as string), true)
 })
 
-t.test('reports no failure for any of this', async t => t.same(host.failures, []))
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

@@ -1,5 +1,6 @@
-// A host that kills itself at one statement of the requests and chores it serves. What it does by itself is not
-// counted. Takes orders from its parent, and answers each with the statements that were counted since the last one.
+// A host process that kills itself at one statement of its requests and chores. Statements of its background
+// work are not counted. It takes orders from its parent, and answers each with the statements counted since
+// the last one.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Server } from 'node:http'
 import { manualClock } from '@gatewright/kernel/testing'
@@ -7,21 +8,21 @@ import { readConfig, startHost } from '@gatewright/reference-host'
 import Database from 'libsql'
 import pg from 'pg'
 
-/** `during`: the statement was handed to the driver, and its reply has not come. */
+/** `during`: the statement was handed to the driver, and its reply has not arrived. */
 export type Moment = 'before' | 'during' | 'after'
 
-/** What the parent wants. */
+/** An order of the parent. */
 export interface Order {
-  /** What the host's clock shows from now on. */
+  /** The time that the host's clock shows from now on. */
   readonly now: number
-  /** Die at the `at`-th statement from now on. Absent: live. */
+  /** Kill the process at the `at`-th statement from now on. Absent: keep running. */
   readonly kill?: { readonly moment: Moment; readonly at: number } | undefined
-  /** Do a chore of the host now. */
+  /** Run this chore of the host now. */
   readonly chore?: string
 }
 
-/** What it says: first its address, then one answer per order. */
-export type Said =
+/** Messages of the process: first its address, then one answer per order. */
+export type Message =
   | { readonly url: string }
   | { readonly statements: readonly string[]; readonly failed?: string }
 
@@ -41,7 +42,10 @@ Server.prototype.emit = function (this: Server, event: string, ...args: unknown[
   return event === 'request' ? served.run(true, go) : go()
 } as typeof emit
 
-/** What the client runs: a statement, or one that goes out with the begin or the commit of its transaction. */
+/**
+ * What the client runs: a statement, or one that is sent together with the begin or commit of its
+ * transaction.
+ */
 interface Batch {
   readonly text: string
   readonly ends: { readonly begin: boolean; readonly commit: boolean }
@@ -106,7 +110,7 @@ const Statement = Object.getPrototypeOf(new Database(':memory:').prepare('select
 for (const name of ['all', 'run']) around(Statement, name, self => texts.get(self) ?? '')
 around(Database.prototype, 'exec', (_, text) => String(text))
 
-const say = (said: Said): boolean => process.send?.(said) ?? false
+const say = (said: Message): boolean => process.send?.(said) ?? false
 const clock = manualClock(Number(process.env['NOW']))
 const config = readConfig(process.env)
 if (!config.ok) throw new Error(config.problems.join('; '))

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { request, type TestHost } from '../../../harness/host.ts'
 import { plainNode } from '../../../harness/node.ts'
-import type { Moment, Order, Said } from './killable-host.child.ts'
+import type { Moment, Order, Message } from './killable-host.child.ts'
 
 const CHILD = fileURLToPath(new URL('killable-host.child.js', import.meta.url))
 
@@ -15,25 +15,25 @@ export interface Kill {
 }
 
 /** A host process that can be told to kill itself at a statement. */
-interface MortalProcess {
+interface KillableProcess {
   readonly url: string
-  /** Rejects when the process dies of it. */
+  /** Rejects when the process is killed by the order. */
   order(order: Order): Promise<readonly string[]>
   readonly ended: Promise<unknown>
   kill(): void
 }
 
-async function startMortal(env: Readonly<Record<string, string>>, now: number): Promise<MortalProcess> {
+async function startProcess(env: Readonly<Record<string, string>>, now: number): Promise<KillableProcess> {
   const child = plainNode([CHILD], {
     env: { PATH: process.env['PATH'], ...env, NOW: String(now) },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   })
   const ended = once(child, 'exit')
-  const said = async (): Promise<Said> => {
+  const said = async (): Promise<Message> => {
     const dead = ended.then(([code, signal]) => {
       throw new Error(`the host died: ${code ?? signal}`)
     })
-    const [message] = (await Promise.race([once(child, 'message'), dead])) as [Said]
+    const [message] = (await Promise.race([once(child, 'message'), dead])) as [Message]
     return message
   }
   const first = (await said()) as { url: string }
@@ -43,28 +43,28 @@ async function startMortal(env: Readonly<Record<string, string>>, now: number): 
     kill: () => child.kill('SIGKILL'),
     async order(order) {
       child.send(order)
-      const answer = (await said()) as Extract<Said, { statements: unknown }>
+      const answer = (await said()) as Extract<Message, { statements: unknown }>
       if (answer.failed) throw new Error(answer.failed)
       return answer.statements
     },
   }
 }
 
-/** One host after the other on the same stores: when one has died the next one is started. */
-export interface MortalHost {
-  /** Sends to the host that lives now, at the time that the clock shows. */
+/** A sequence of hosts on the same stores: after one was killed the next is started. */
+export interface KillableHost {
+  /** Sends to the running host, at the time that the clock shows. */
   send: TestHost['send']
   chore(name: string): Promise<void>
   /**
-   * Does something while the host is told to die at a statement. `died`: the host is gone, and nothing has taken its
-   * place. `statements`: what it ran, when it lived.
+   * Runs something while the host is to be killed at a statement. `died`: the host was killed and none has
+   * been started since. `statements`: what it ran if it was not killed.
    */
   killing(
     kill: Kill,
     act: () => Promise<unknown>,
   ): Promise<{ readonly died: boolean; readonly statements: readonly string[] }>
   restart(): Promise<void>
-  /** Ends the host that lives now. */
+  /** Kills the running host. */
   kill(): Promise<void>
 }
 
@@ -72,14 +72,14 @@ export interface MortalHost {
 export async function startKillableHost(
   env: Readonly<Record<string, string>>,
   clock: ManualClock,
-): Promise<MortalHost> {
-  let host = await startMortal(env, clock.now())
+): Promise<KillableHost> {
+  let host = await startProcess(env, clock.now())
   let kill: Kill | undefined
   const order = (more: Partial<Order> = {}): Promise<readonly string[]> =>
     host.order({ now: clock.now(), kill, ...more })
   return {
     async send(path, options) {
-      // While it waits for its death the order stands: another one would begin to count anew.
+      // While it waits to be killed the order stays in force: another order would restart the count.
       if (!kill) await order()
       return request(host.url, path, options)
     },
@@ -104,7 +104,7 @@ export async function startKillableHost(
       }
     },
     async restart() {
-      host = await startMortal(env, clock.now())
+      host = await startProcess(env, clock.now())
     },
     async kill() {
       host.kill()

@@ -1,8 +1,8 @@
 import pg from 'pg'
 
-/** What the rows are filled with. */
-export interface Million {
-  /** Has 50 000 pay-ins, 5000 subscriptions, and transfers that its balance does not hold yet. */
+/** The values of the generated rows. */
+export interface GeneratedRows {
+  /** Has 50 000 pay-ins, 5000 subscriptions, and transfers that are not folded into its balance. */
   readonly accountId: string
   readonly chainId: number
   readonly token: string
@@ -13,7 +13,7 @@ export interface Million {
  * Fills a migrated schema with a million pay-ins, moves and transfers of 5000 accounts: 10 000 pay-ins are open on a chain,
  * most of them for the same price at the same address, as a popular plan makes them.
  */
-export async function fillMillion(url: string, million: Million): Promise<void> {
+export async function fillMillion(url: string, million: GeneratedRows): Promise<void> {
   const { accountId, chainId, token, receiver } = million
   const now = Date.now()
   const client = new pg.Client({ connectionString: url })
@@ -21,11 +21,11 @@ export async function fillMillion(url: string, million: Million): Promise<void> 
   const id = "'payin_' || lpad(n::text, 32, '0')"
   const account = `case when n % 20 = 0 then '${accountId}' else 'acc_' || n % 5000 end`
   const series = 'from generate_series(1, 1000000) n'
-  // The last 12 000: 10 000 wait on the chain, 1000 for the balance, and 1000 of those are due.
+  // The last 12 000: 10 000 wait for the chain, 1000 for the balance, and 1000 of those are due.
   const open = 'n > 988000'
   const onChain = 'n between 988001 and 998000'
   const statements = [
-    // Nothing of the tables' own guards is under test here, and a million rows would take minutes.
+    // The tables' own checks are not under test, and a million rows would take minutes with them.
     'set session_replication_role = replica',
     `insert into gw_subscriptions (id, account_id, effect_id, plan_id, amount_cents, plan_interval, created_at)
       select 'sub_' || n, ${account}, 'sub-effect-' || n, 'basic', 500, 'month', n from generate_series(1, 100000) n`,

@@ -15,7 +15,7 @@ const send = (path: string, body: object): Promise<Answer> =>
   host.send(`/partner/v1${path}`, { body, headers })
 const isUserId = (text: string): boolean => isName(text, 1)
 
-/** The account of a partner's user, as a session names it; undefined where the id is refused. */
+/** The account of a partner's user, from a session; undefined when the id is denied. */
 async function accountOf(userId: string): Promise<string | undefined> {
   const unknown = await send('/sessions', { userId, scopes: [] })
   const resolved = await send('/users/resolve', { userId })
@@ -29,7 +29,7 @@ async function accountOf(userId: string): Promise<string | undefined> {
   return decodeJwt(session.body.data['sessionToken'] as string).sub
 }
 
-t.test('no two partner user ids are one account', async t => {
+t.test('keeps the accounts of different partner user ids apart', async t => {
   const accounts = new Map<string, string>()
   for (const [what, id] of Object.entries(HOSTILE_TEXTS)) {
     const account = await accountOf(id)
@@ -41,7 +41,7 @@ t.test('no two partner user ids are one account', async t => {
   t.ok(accounts.size >= 15)
 })
 
-/** Texts of any code units, and of those that readers and stores disagree about. */
+/** Texts of any code units, and texts that readers and stores interpret differently. */
 const anyText = fc.string({
   unit: fc.oneof(
     fc.constantFrom(...Object.values(HOSTILE_TEXTS).filter(text => text.length <= 12)),
@@ -51,7 +51,7 @@ const anyText = fc.string({
   maxLength: 6,
 })
 
-/** What a careless store or reader may take a text for. */
+/** Texts that a careless store or reader may confuse with a text. */
 const confusedWith = (text: string): readonly string[] => [
   ...[text.toWellFormed(), text.normalize('NFC'), text.normalize('NFD'), text.normalize('NFKC')],
   ...[text.trim(), `${text} `, `${text}\0`, text.replaceAll('\0', ''), text.split('\0')[0] as string],
@@ -62,7 +62,7 @@ const twins = anyText.chain(text =>
   fc.tuple(fc.constant(text), fc.oneof(anyText, fc.constantFrom(...confusedWith(text)))),
 )
 
-t.test('a partner user id that is accepted always names one account, and another id another', async t => {
+t.test('an accepted partner user id always names one account, and another id another account', async t => {
   await holds(
     t,
     fc.asyncProperty(twins, async ([one, other]) => {

@@ -17,7 +17,7 @@ const CONFIRM = '/subscriptions/payin/confirm-balance'
 const checkout = async (user: MoneyUser, plan = 'basic'): Promise<string> =>
   payinOf(await user.write('/subscriptions/checkout', { plan })).id
 
-t.test('a checkout makes a subscription and the pay-in of its first period', async t => {
+t.test('a checkout creates a subscription and the pay-in of its first period', async t => {
   const user = await newUser()
   const { status, body } = await user.write('/subscriptions/checkout', {
     plan: 'pro',
@@ -78,7 +78,7 @@ t.test('a balance that is too small pays nothing, and the same key pays once it 
   t.equal(await user.balance(), 0)
 })
 
-t.test('of 10 simultaneous payments those pass that the balance covers', async t => {
+t.test('accepts as many of 10 simultaneous payments as the balance covers', async t => {
   const user = await newUser()
   await user.fund(1500)
   const ids: string[] = []
@@ -90,7 +90,7 @@ t.test('of 10 simultaneous payments those pass that the balance covers', async t
   t.equal(await user.balance(), 0)
 })
 
-t.test('paying again extends the term from its end; after a gap it starts anew', async t => {
+t.test('a second payment extends the term from its end, and starts a new term after a gap', async t => {
   const user = await newUser()
   await user.fund(5000)
   await user.write(CONFIRM, { payinId: await checkout(user) })
@@ -104,7 +104,7 @@ t.test('paying again extends the term from its end; after a gap it starts anew',
   t.match(await renew(), [{ status: 'active', paidThrough: '2026-03-31T12:00:00.000Z' }])
 })
 
-t.test('an open pay-in cannot be paid from the balance that it fills', async t => {
+t.test('a pay-in that fills the balance cannot be paid from it', async t => {
   const user = await newUser()
   t.match(await user.write('/subscriptions/payin', { amountCents: 500, method: 'balance' }), {
     status: 400,
@@ -121,7 +121,7 @@ t.test('an open pay-in cannot be paid from the balance that it fills', async t =
   )
 })
 
-t.test('what is not there, and what is not the caller’s, is not found', async t => {
+t.test('answers 404 for unknown ids and for other accounts’ records', async t => {
   const [user, other] = [await newUser(), await newUser()]
   const payinId = await checkout(user)
   const [{ id }] = (await user.read('/subscriptions')).body.data['subscriptions'] as [{ id: string }]
@@ -143,7 +143,7 @@ t.test('what is not there, and what is not the caller’s, is not found', async 
   }
 })
 
-t.test('a pay-in holds its price under the caps until it ends', async t => {
+t.test('a pay-in holds its price under the caps until it closes', async t => {
   const user = await newUser({ policy: { dailySpendCapCents: 1000 } })
   await user.fund(5000)
   const first = await checkout(user)
@@ -162,7 +162,7 @@ t.test('a pay-in holds its price under the caps until it ends', async t => {
   t.match(await user.write('/subscriptions/checkout', { plan: 'basic' }), { status: 403 }, 'spent counts too')
 })
 
-t.test('at its deadline an unpaid pay-in cannot be paid, and its end gives the caps back', async t => {
+t.test('an unpaid pay-in cannot be paid from its deadline on, and its closing releases its hold', async t => {
   const user = await newUser({
     policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 500, window: 'total' }] },
   })
@@ -186,7 +186,7 @@ t.test('at its deadline an unpaid pay-in cannot be paid, and its end gives the c
   t.ok(await checkout(renewed), 'the cap is free again')
 })
 
-t.test('of many that end pay-ins at once each takes what no other has', async t => {
+t.test('simultaneous expiry rounds close each pay-in once', async t => {
   const cap = { limits: [{ operations: ['subscriptions.*'], maxCents: 40, window: 'total' }] }
   const user = await newUser({ policy: cap })
   const made: string[] = []
@@ -229,7 +229,7 @@ t.test('a subscription is past due once its term has ended, and renews from then
   ])
 })
 
-t.test('lists pay-ins newest first, a page at a time, and says where the next one starts', async t => {
+t.test('lists pay-ins newest first, page by page, with a cursor for the next page', async t => {
   const user = await newUser()
   const made: string[] = []
   for (let n = 1; n <= 5; n += 1) {
@@ -255,7 +255,7 @@ t.test('lists pay-ins newest first, a page at a time, and says where the next on
   t.match(await user.read('/subscriptions/payins?limit=0'), { status: 400, body: { field: 'limit' } })
 })
 
-t.test('keeps what the request brought along', async t => {
+t.test('keeps unknown members of the request', async t => {
   const user = await newUser()
   const body = { amountCents: 5, metadata: { order: '7' }, campaign: ['spring'] }
   const { id } = payinOf(await user.write('/subscriptions/payin', body))
@@ -288,7 +288,7 @@ t.test(
   },
 )
 
-t.test('ids with bytes that no id has are refused, and are no fault of the store', async t => {
+t.test('refuses ids with invalid bytes without a store fault', async t => {
   const user = await newUser()
   const nul = 'payin_\u0000'
   t.match(await user.write('/subscriptions/payin', { subscriptionId: nul }), { status: 400 })

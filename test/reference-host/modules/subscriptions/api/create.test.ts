@@ -18,7 +18,7 @@ const post = (user: WalletUser, body: unknown, key?: string, path = PATH): Promi
   })
 const idOf = (answer: Answer): string => (answer.body.data['payin'] as { id: string }).id
 
-t.test('creates an open pay-in of the amount asked for', async t => {
+t.test('creates an open pay-in of the requested amount', async t => {
   const user = await bootstrapUser(host.send)
   const { status, body } = await post(user, { amountCents: 2500, anything: { else: true } }, randomUUID())
   t.equal(status, 200)
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('makes one pay-in of 30 simultaneous requests with one key', async t => {
+t.test('creates one pay-in for 30 simultaneous requests with one key', async t => {
   const user = await bootstrapUser(host.send)
   const key = randomUUID()
   const answers = await Promise.all(Array.from({ length: 30 }, () => post(user, { amountCents: 100 }, key)))
@@ -93,7 +93,7 @@ t.test('refuses a missing, short or reused key', async t => {
   })
 })
 
-t.test('names what is wrong with the order, and a corrected one passes under the same key', async t => {
+t.test('names what is wrong with the request, and accepts a corrected one under the same key', async t => {
   const user = await bootstrapUser(host.send)
   const key = randomUUID()
   for (const [body, field] of [
@@ -128,7 +128,7 @@ t.test('refuses a session without subscriptions.write, and tokens that are missi
   }
 })
 
-t.test('holds the policies of key and session, and authorises a replay again', async t => {
+t.test('applies the policies of key and session, and authorises a replay again', async t => {
   const capped = await bootstrapUser(host.send, { policy: { maxAuthAmountCents: 500 } })
   t.equal((await post(capped, { amountCents: 500 }, randomUUID())).status, 200)
   const key = randomUUID()
@@ -154,7 +154,7 @@ t.test('holds the policies of key and session, and authorises a replay again', a
     t.match(blocked, { status: 403, body: { error: 'policy_blocked', rule: Object.keys(policy)[0] } })
   }
 })
-t.test('reports no failure for any of this', async t => t.same(host.failures, []))
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))
 
 t.test(
   'a replay passes the per-operation limits of the session that asks, also of those who wait',

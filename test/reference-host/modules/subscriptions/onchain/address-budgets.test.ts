@@ -7,7 +7,7 @@ const paid = await startPaidHost({ depositAddresses: list })
 t.teardown(() => paid.close())
 const { clock, host } = paid
 
-/** Sends as a client at another address. */
+/** Sends as a client with another address. */
 const from =
   (address: string): TestHost['send'] =>
   (path, options = {}) =>
@@ -16,7 +16,7 @@ const userAt = (address: string, account: number): Promise<ChainUser> =>
   chainUser(from(address), account, clock.now())
 const body = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
 
-t.test('four wallets of one client leave deposit addresses of a list to other clients', async t => {
+t.test('leaves deposit addresses of a list to other clients when one client uses four wallets', async t => {
   const wallets = await Promise.all([1, 2, 3, 4].map(account => userAt('203.0.113.9', account)))
   const asked = wallets.flatMap(wallet =>
     Array.from({ length: 12 }, () => wallet.write('/subscriptions/payin', body)),
@@ -36,7 +36,7 @@ t.test('four wallets of one client leave deposit addresses of a list to other cl
   t.match(await neighbour.write('/subscriptions/payin', body), { status: 200 })
 })
 
-t.test('an IPv6 client is its /64', async t => {
+t.test('counts IPv6 clients by their /64', async t => {
   const users = await Promise.all([6, 7].map(n => userAt(`2001:db8::${n}`, n)))
   const asked = users.flatMap(user =>
     Array.from({ length: 10 }, () => user.write('/subscriptions/payin', body)),

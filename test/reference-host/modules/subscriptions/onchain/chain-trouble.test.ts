@@ -20,27 +20,30 @@ t.afterEach(() => {
 const isLatest = ({ method, params }: RpcCall): boolean =>
   method === 'eth_getBlockByNumber' && params[0] === 'latest'
 
-t.test('a made-up transaction that no node can look up stops nobody, and ends at its deadline', async t => {
-  const [user, vandal] = [await newUser(), await newUser()]
-  const junk = await ask(vandal, { amountCents: 7 })
-  front.answer = (call, real) =>
-    call.method === 'eth_getTransactionReceipt' ? { error: { code: -32000, message: 'pruned' } } : real()
-  await confirm(vandal, junk.id, `0x${'00'.repeat(32)}`)
-  const payin = await ask(user, { amountCents: 31 })
-  await pay(user.account, receiver, unitsOf(payin))
-  await mine(url)
-  await watch()
-  t.match(await user.payin(payin.id), { status: 'settled' })
-  clock.set(Date.parse(junk.expiresAt) + 120_000)
-  await stampNextBlock(url, clock.now())
-  await mine(url)
-  await watch()
-  await expire()
-  t.match(await (await vandal.renewed()).payin(junk.id), { status: 'failed' })
-  t.ok(host.failures.length > 0, 'and it is reported')
-})
+t.test(
+  'an invented transaction that no node can look up delays no other pay-in and fails at its deadline',
+  async t => {
+    const [user, vandal] = [await newUser(), await newUser()]
+    const junk = await ask(vandal, { amountCents: 7 })
+    front.answer = (call, real) =>
+      call.method === 'eth_getTransactionReceipt' ? { error: { code: -32000, message: 'pruned' } } : real()
+    await confirm(vandal, junk.id, `0x${'00'.repeat(32)}`)
+    const payin = await ask(user, { amountCents: 31 })
+    await pay(user.account, receiver, unitsOf(payin))
+    await mine(url)
+    await watch()
+    t.match(await user.payin(payin.id), { status: 'settled' })
+    clock.set(Date.parse(junk.expiresAt) + 120_000)
+    await stampNextBlock(url, clock.now())
+    await mine(url)
+    await watch()
+    await expire()
+    t.match(await (await vandal.renewed()).payin(junk.id), { status: 'failed' })
+    t.ok(host.failures.length > 0, 'and it is reported')
+  },
+)
 
-t.test('one mad answer about the newest block is forgotten with the next', async t => {
+t.test('ignores one wrong newest block after the next correct one', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 32 })
   front.answer = async (call, real): Promise<RpcEntry> => {
@@ -56,9 +59,9 @@ t.test('one mad answer about the newest block is forgotten with the next', async
   t.match(await user.payin(payin.id), { status: 'settled' })
 })
 
-t.test('a mad answer settles nothing early, also where much is to be caught up', async t => {
+t.test('settles nothing early because of a wrong newest block, also with many blocks to read', async t => {
   const user = await newUser()
-  // A node that refuses wide ranges makes the watcher read in steps of a few blocks.
+  // A node that refuses wide ranges makes the watcher read a few blocks at a time.
   front.answer = async (call, real): Promise<RpcEntry> =>
     call.method === 'eth_getLogs' ? { error: { code: -32005, message: 'too many blocks' } } : real()
   for (let round = 0; round < 12; round += 1) await t.rejects(watch(), { code: 'ERR_RPC_UNAVAILABLE' })
@@ -83,7 +86,7 @@ t.test('a mad answer settles nothing early, also where much is to be caught up',
   t.match(await later.payin(payin.id), { status: 'settled' })
 })
 
-t.test('a node that has fallen behind makes nothing look gone', async t => {
+t.test('a lagging node makes no transfer look lost', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 33 })
   await pay(user.account, receiver, unitsOf(payin))
@@ -111,7 +114,7 @@ t.test(
     await watch()
     t.match(await user.payin(first.id), { status: 'settled', txHash })
     await revert()
-    // The same transaction again, behind a neighbour's in its block: another place, and another block.
+    // The same transaction again, after another one in its block: another log index and another block.
     await stampNextBlock(url, at)
     await withoutMining(url, async () => {
       await paid.usdc.transfer(neighbour.account, receiver, 1n)
@@ -130,7 +133,7 @@ t.test(
   },
 )
 
-t.test('a payment made in time and lost behind the deadline may come back within the hour', async t => {
+t.test('a payment made in time and lost after the deadline may be mined again within an hour', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 34 })
   const deadline = Date.parse(payin.expiresAt)
@@ -155,7 +158,7 @@ t.test('a payment made in time and lost behind the deadline may come back within
   t.match(await later.payin(payin.id), { status: 'settled' })
 })
 
-t.test('a pay-in takes so many named transactions and no more', async t => {
+t.test('limits how many transactions a client may submit for a pay-in', async t => {
   const user = await newUser()
   const { id } = await ask(user, { amountCents: 35 })
   for (let n = 1; n < 30; n += 1) await confirm(user, id, `0x${n.toString(16).padStart(64, '0')}`)

@@ -10,7 +10,9 @@ import { startTestHost } from '../../../../harness/host.ts'
 import { payinOf } from '../../../../harness/money.ts'
 import { ask, chainUser, startPaidHost, unitsOf, type ChainUser } from '../../../../harness/paid-host.ts'
 
-/** The wallet whose first 20 addresses the chain holds and can spend from; the 20th is the shared receiver. */
+/**
+ * The wallet whose first 20 addresses the chain funds and can spend from; the 20th is the shared receiver.
+ */
 const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { path: "m/44'/60'/0'" } as never).getHdKey()
 const xpub = wallet.publicExtendedKey
 const paid = await startPaidHost({ depositAddresses: [], xpub })
@@ -33,16 +35,16 @@ t.test('the wallet of the xpub can spend what was paid to a derived address', as
   t.equal(await eurc.balanceOf(address), 0n)
 })
 
-t.test('30 pay-ins at once get 30 addresses of the wallet, and none that is in use', async t => {
+t.test('30 simultaneous pay-ins get 30 addresses of the wallet, and none that is in use', async t => {
   const users = [await newUser(), await newUser(), await newUser()]
   const asked = users.flatMap(user => Array.from({ length: 10 }, () => given(user)))
   const addresses = await Promise.all(asked)
-  // The watcher has seen tokens come to 1 to 16, which were never given out.
+  // The watcher saw payments to 1 to 16, which were never given out.
   const expected = Array.from({ length: 31 }, (_, n) => addressAt(n + 17)).filter(each => each !== receiver)
   t.same(addresses.toSorted(), expected.toSorted(), 'in a row, without those in use and the shared receiver')
 })
 
-t.test('an account has ten unpaid addresses a day, and may ask again the next day', async t => {
+t.test('an account gets ten unpaid addresses a day and more the next day', async t => {
   const user = await newUser()
   for (let n = 0; n < 10; n += 1) await given(user)
   const refused = { status: 403, body: { error: 'policy_blocked', rule: 'max_unpaid_addresses' } }
@@ -74,7 +76,7 @@ t.test('after a backup is restored, no address that was paid or skipped is given
     CHAIN_POLL_SECONDS: '300',
     PAYIN_RECEIVERS: JSON.stringify([receivers[0], { ...receivers[1], xpub: key }]),
   }
-  /** Runs a host on the data folder for as long as `work` takes. */
+  /** Runs a host on the data folder while `work` runs. */
   const withHost = async <T>(work: (restored: typeof host) => Promise<T>): Promise<T> => {
     const running = await startTestHost(env, clock)
     try {
@@ -107,7 +109,7 @@ t.test('after a backup is restored, no address that was paid or skipped is given
   t.same(lost, [1, 2, 3].map(other.addressAt))
   rmSync(live, { recursive: true })
   cpSync(backup, live, { recursive: true })
-  // Past the lease of the chain that the backup holds.
+  // After the end of the lease that the backup contains.
   clock.advance(1_000_000)
   await withHost(async one => {
     await one.chore(watching)

@@ -26,19 +26,19 @@ const transfers: fc.Arbitrary<TokenTransfer> = fc
   })
   .filter(({ from, to }) => from !== to)
 
-/** The pay-in of a known payer, created `ageMs` before, that a transfer pays. */
+/** The pay-in of a known payer, created `ageMs` before the transfer, that the transfer pays. */
 function paidBy({ chainId, token, to, from, units, minedAt }: TokenTransfer, ageMs = 0): Payable {
   return { chainId, token, payTo: to, units, payer: from, ownReceiver: false, createdAt: minedAt - ageMs }
 }
 
-t.test('what an address sends to itself pays nothing, not even to an address of its own', async t => {
+t.test('a transfer from an address to itself pays nothing, not even to a deposit address', async t => {
   const [transfer] = fc.sample(transfers, 1) as [TokenTransfer]
   const self = { ...transfer, from: transfer.to }
   t.equal(mismatch(paidBy(self), self), 'wrong_sender')
   t.equal(mismatch({ ...paidBy(self), payer: null, ownReceiver: true }, self), 'wrong_sender')
 })
 
-t.test('the exact transfer pays, from the block stamped at the creation on', async t => {
+t.test('the exact transfer pays from a block time equal to the creation on', async t => {
   const check = (transfer: TokenTransfer, ageMs: number): void => {
     assert.equal(mismatch(paidBy(transfer, ageMs), transfer), undefined)
   }
@@ -47,7 +47,7 @@ t.test('the exact transfer pays, from the block stamped at the creation on', asy
   t.equal(mismatch(paidBy(transfer, 0), transfer), undefined)
 })
 
-/** Each makes one thing of a paying transfer different, by a second transfer. */
+/** Each changes one thing of a paying transfer to that of a second transfer. */
 const CHANGES: Record<Mismatch, (transfer: TokenTransfer, other: TokenTransfer) => TokenTransfer> = {
   wrong_chain: (transfer, { chainId }) => ({ ...transfer, chainId }),
   wrong_token: (transfer, { token }) => ({ ...transfer, token }),
@@ -59,7 +59,7 @@ const CHANGES: Record<Mismatch, (transfer: TokenTransfer, other: TokenTransfer) 
 const REASONS = Object.keys(CHANGES) as Mismatch[]
 
 for (const [reason, change] of Object.entries(CHANGES)) {
-  t.test(`one thing changed is ${reason} and no other reason`, async t => {
+  t.test(`a transfer with one difference is denied as ${reason} only`, async t => {
     const check = (transfer: TokenTransfer, other: TokenTransfer): void => {
       const changed = change(transfer, other)
       fc.pre(JSON.stringify(changed, text) !== JSON.stringify(transfer, text))
@@ -69,7 +69,7 @@ for (const [reason, change] of Object.entries(CHANGES)) {
   })
 }
 
-t.test('of several things changed the first is told', async t => {
+t.test('reports the first of several differences', async t => {
   const check = (transfer: TokenTransfer, other: TokenTransfer, chosen: Mismatch[]): void => {
     fc.pre(chosen.every(reason => mismatch(paidBy(transfer), CHANGES[reason](transfer, other)) === reason))
     const changed = chosen.reduce((so, reason) => CHANGES[reason](so, other), transfer)
@@ -105,13 +105,16 @@ t.test(
   },
 )
 
-t.test('a block confirms its own transfers, each later one too, and a head before it none', async t => {
-  const check = (transfer: TokenTransfer, later: number, earlier: number): void => {
-    assert.equal(confirmationsOf(transfer, transfer.blockNumber + later), later + 1)
-    assert.equal(confirmationsOf(transfer, transfer.blockNumber - 1 - earlier), 0)
-  }
-  await holds(t, fc.property(transfers, fc.nat(), fc.nat(), check))
-})
+t.test(
+  'counts the block itself and each later one as confirmations, and none for an earlier head',
+  async t => {
+    const check = (transfer: TokenTransfer, later: number, earlier: number): void => {
+      assert.equal(confirmationsOf(transfer, transfer.blockNumber + later), later + 1)
+      assert.equal(confirmationsOf(transfer, transfer.blockNumber - 1 - earlier), 0)
+    }
+    await holds(t, fc.property(transfers, fc.nat(), fc.nat(), check))
+  },
+)
 
 function text(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? String(value) : value

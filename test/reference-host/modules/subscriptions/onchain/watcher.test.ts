@@ -17,7 +17,7 @@ t.teardown(() => paid.close())
 const { chain, clock, front, usdc, eurc, receiver, depositAddresses, pay, watch, expire, newUser } = paid
 const { url, chainId } = chain
 
-t.test('a transfer settles its pay-in without a client’s call, once it has its confirmations', async t => {
+t.test('settles a pay-in without a client’s call once its transfer has its confirmations', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 1234 })
   t.match(payin.payTo, {
@@ -37,28 +37,31 @@ t.test('a transfer settles its pay-in without a client’s call, once it has its
   t.equal(await user.balance(), 1234, 'an open pay-in fills the balance')
 })
 
-t.test('naming a transaction that is deep enough settles at once, and starts the subscription', async t => {
-  const user = await newUser()
-  const made = await user.write('/subscriptions/checkout', {
-    plan: 'pro',
-    chainId: String(chainId),
-    asset: 'USDC',
-  })
-  const payin = payinOf(made)
-  const txHash = await pay(user.account, receiver, units(payin))
-  await mine(url)
-  t.match(await confirm(user, payin.id, txHash.toUpperCase().replace('0X', '0x')), {
-    status: 'settled',
-    txHash,
-  })
-  t.match((await user.read('/subscriptions')).body.data['subscriptions'], [{ status: 'active' }])
-  t.equal(await user.balance(), 0, 'what is bought is not credited')
-  await watch()
-  t.same(causes(await user.payin(payin.id)), ['created', 'submitted', 'paid_on_chain'])
-})
+t.test(
+  'submitting a transaction with enough confirmations settles at once and starts the subscription',
+  async t => {
+    const user = await newUser()
+    const made = await user.write('/subscriptions/checkout', {
+      plan: 'pro',
+      chainId: String(chainId),
+      asset: 'USDC',
+    })
+    const payin = payinOf(made)
+    const txHash = await pay(user.account, receiver, units(payin))
+    await mine(url)
+    t.match(await confirm(user, payin.id, txHash.toUpperCase().replace('0X', '0x')), {
+      status: 'settled',
+      txHash,
+    })
+    t.match((await user.read('/subscriptions')).body.data['subscriptions'], [{ status: 'active' }])
+    t.equal(await user.balance(), 0, 'what is bought is not credited')
+    await watch()
+    t.same(causes(await user.payin(payin.id)), ['created', 'submitted', 'paid_on_chain'])
+  },
+)
 
 t.test(
-  'a transaction that no block holds yet keeps its pay-in confirming, also out of the balance',
+  'a transaction that is not mined yet keeps its pay-in confirming and bars payment from the balance',
   async t => {
     const user = await newUser()
     await user.fund(5000)
@@ -106,7 +109,7 @@ t.test('nothing but the exact transfer settles a pay-in', async t => {
   t.equal(await user.balance(), 0)
 })
 
-t.test('one transfer settles one pay-in of two that it would fit', async t => {
+t.test('one transfer settles only one of two matching pay-ins', async t => {
   const user = await newUser()
   const [first, second] = [await ask(user, { amountCents: 88 }), await ask(user, { amountCents: 88 })]
   const txHash = await pay(user.account, receiver, units(first))
@@ -129,32 +132,39 @@ t.test('one transfer settles one pay-in of two that it would fit', async t => {
   t.equal(await user.balance(), 176)
 })
 
-t.test('a reorganised transfer goes back to confirming, and counts from where it is mined again', async t => {
-  const user = await newUser()
-  const payin = await ask(user, { amountCents: 99 })
-  const revert = await snapshot(url)
-  const lost = await pay(user.account, receiver, units(payin))
-  await watch()
-  t.match(await user.payin(payin.id), { status: 'confirming', txHash: lost })
-  await revert()
-  await mine(url, 3)
-  await watch()
-  t.match(await user.payin(payin.id), { status: 'confirming', txHash: lost }, 'one answer takes nothing back')
-  await watch()
-  const gone = await user.payin(payin.id)
-  t.match(gone, { status: 'confirming', txHash: null })
-  t.same(causes(gone), ['created', 'seen', 'reorganised'])
-  t.equal(await user.balance(), 0)
-  const again = await pay(user.account, receiver, units(payin))
-  await watch()
-  t.match(await user.payin(payin.id), { status: 'confirming', txHash: again })
-  await mine(url)
-  await watch()
-  t.match(await user.payin(payin.id), { status: 'settled', txHash: again })
-  t.equal(await user.balance(), 99)
-})
+t.test(
+  'a reorganised transfer returns to confirming, and counts from the block that mines it again',
+  async t => {
+    const user = await newUser()
+    const payin = await ask(user, { amountCents: 99 })
+    const revert = await snapshot(url)
+    const lost = await pay(user.account, receiver, units(payin))
+    await watch()
+    t.match(await user.payin(payin.id), { status: 'confirming', txHash: lost })
+    await revert()
+    await mine(url, 3)
+    await watch()
+    t.match(
+      await user.payin(payin.id),
+      { status: 'confirming', txHash: lost },
+      'one answer takes nothing back',
+    )
+    await watch()
+    const gone = await user.payin(payin.id)
+    t.match(gone, { status: 'confirming', txHash: null })
+    t.same(causes(gone), ['created', 'seen', 'reorganised'])
+    t.equal(await user.balance(), 0)
+    const again = await pay(user.account, receiver, units(payin))
+    await watch()
+    t.match(await user.payin(payin.id), { status: 'confirming', txHash: again })
+    await mine(url)
+    await watch()
+    t.match(await user.payin(payin.id), { status: 'settled', txHash: again })
+    t.equal(await user.balance(), 99)
+  },
+)
 
-t.test('a transfer that moves to another block is followed there', async t => {
+t.test('follows a transfer that moves to another block', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 55 })
   const revert = await snapshot(url)
@@ -172,7 +182,7 @@ t.test('a transfer that moves to another block is followed there', async t => {
   t.equal(await user.balance(), 55)
 })
 
-t.test('an address of its own may be paid by anybody, and serves one pay-in ever', async t => {
+t.test('a deposit address may be paid by anybody and serves one pay-in only', async t => {
   const [user, stranger] = [await newUser(), await newUser()]
   const anywhere = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
   const [one, two] = await Promise.all([ask(user, anywhere), ask(user, anywhere)])
@@ -190,7 +200,7 @@ t.test('an address of its own may be paid by anybody, and serves one pay-in ever
   t.match(await user.write('/subscriptions/payin', anywhere), none)
 })
 
-t.test('a chain that cannot be asked refuses nobody, ends nothing, and loses nothing', async t => {
+t.test('an unreachable chain denies no request, closes no pay-in and loses no payment', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 66 })
   front.raw = response => response.socket?.destroy()
@@ -209,7 +219,7 @@ t.test('a chain that cannot be asked refuses nobody, ends nothing, and loses not
   t.equal(await later.balance(), 66)
 })
 
-t.test('a confirmation is asked of the chain once per key: a replay does not ask again', async t => {
+t.test('reads the chain once per idempotency key and not for replays', async t => {
   const user = await newUser()
   const { id } = await ask(user, { amountCents: 44 })
   const key = randomUUID()
@@ -219,7 +229,7 @@ t.test('a confirmation is asked of the chain once per key: a replay does not ask
   const asked = front.requests.length
   const answers: Answer[] = []
   for (let n = 0; n < 20; n += 1) {
-    // So that no look-up of before serves.
+    // So that no earlier look-up is reused.
     clock.advance(3000)
     answers.push(await named())
   }
@@ -227,7 +237,7 @@ t.test('a confirmation is asked of the chain once per key: a replay does not ask
     answers.map(({ status, headers }) => [status, headers.get('idempotency-replayed')]),
     Array.from({ length: 20 }, () => [200, 'true']),
   )
-  // The host's own watcher goes round meanwhile, in real time.
+  // The host's own watcher runs meanwhile, in real time.
   t.ok(front.requests.length - asked < 20, 'fewer requests than replays')
 })
 
@@ -255,7 +265,7 @@ t.test(
       Promise.all([silent, named, late].map(async ({ id }) => (await later.payin(id)).status))
     await watch()
     await expire()
-    // The transfer fits all three: it pays the oldest that does not name another transaction.
+    // The transfer matches all three: it pays the oldest that submitted no other transaction.
     t.same(
       await statuses(),
       ['confirming', 'confirming', 'awaiting_payment'],
@@ -287,7 +297,7 @@ t.test(
   },
 )
 
-t.test('says which chains and assets there are', async t => {
+t.test('names the configured chains and assets in denials', async t => {
   const user = await newUser()
   t.match(await user.write('/subscriptions/payin', { amountCents: 5, chainId: 5 }), {
     status: 400,

@@ -43,7 +43,7 @@ const pay = (user: MoneyUser, payinId: string): ReturnType<MoneyUser['write']> =
   user.write(CONFIRM, { payinId })
 const blockedBy = (rule: string): object => ({ status: 403, body: { error: 'policy_blocked', rule } })
 
-t.test("refuses a capped key that pays its owner's open pay-in, and moves nothing", async t => {
+t.test("refuses a capped key that pays its owner's open pay-in, and moves no money", async t => {
   const owner = await newOwner()
   const agent = await newAgent(owner, { maxAuthAmountCents: 1 })
   const payinId = await askPro(owner)
@@ -53,7 +53,7 @@ t.test("refuses a capped key that pays its owner's open pay-in, and moves nothin
   t.match(payinOf(await pay(owner, payinId)), { status: 'settled' }, 'the owner can still pay it')
 })
 
-t.test('counts a payment on the day on which it is paid, not on which it was asked for', async t => {
+t.test('counts a payment on the day it is paid, not on the day it was requested', async t => {
   const owner = await newOwner({ dailySpendCapCents: 2500 })
   const first = await askPro(owner)
   clock.set(AFTER_MIDNIGHT)
@@ -64,7 +64,7 @@ t.test('counts a payment on the day on which it is paid, not on which it was ask
   t.equal(await owner.balance(), 47_500)
 })
 
-t.test('refuses a key whose caps were set to 0 after it had asked for the pay-in', async t => {
+t.test('refuses a key whose caps were set to 0 after it requested the pay-in', async t => {
   const owner = await newOwner()
   const made = await host.send('/user/v1/keys', { body: {}, headers: bearer(owner.token) })
   const { userApiKey, userKeyId } = made.body as unknown as Record<string, string>
@@ -80,7 +80,7 @@ t.test('refuses a key whose caps were set to 0 after it had asked for the pay-in
   t.equal(await owner.balance(), 50_000)
 })
 
-t.test('of six parallel payments two settle under a daily cap of two', async t => {
+t.test('settles two of six parallel payments under a daily cap of two', async t => {
   const owner = await newOwner()
   const agent = await newAgent(owner, { dailySpendCapCents: 5000 })
   const payins: string[] = []
@@ -93,7 +93,7 @@ t.test('of six parallel payments two settle under a daily cap of two', async t =
   t.equal(await owner.balance(), 45_000)
 })
 
-t.test('gives back to who asked for a pay-in what another pays', async t => {
+t.test("releases the requester's hold when another session pays the pay-in", async t => {
   const owner = await newOwner()
   const agent = await newAgent(owner, { dailySpendCapCents: 2500 })
   const first = await askPro(agent)
@@ -103,7 +103,7 @@ t.test('gives back to who asked for a pay-in what another pays', async t => {
 })
 
 for (const operation of ['subscriptions.payin', 'subscriptions.confirmBalance']) {
-  t.test(`a limit on ${operation} binds payments from the balance`, async t => {
+  t.test(`a limit on ${operation} applies to payments from the balance`, async t => {
     const owner = await newOwner()
     const limits = [{ operations: [operation], maxCents: 2500, window: 'total' }]
     const agent = await newAgent(owner, { limits })
@@ -114,7 +114,7 @@ for (const operation of ['subscriptions.payin', 'subscriptions.confirmBalance'])
   })
 }
 
-t.test('a limit on checkouts still counts one that was paid, and no other pay-in', async t => {
+t.test('a limit on checkouts counts a paid checkout and no other pay-in', async t => {
   const owner = await newOwner({
     limits: [{ operations: ['subscriptions.checkout'], maxCount: 1, window: 'total' }],
   })
@@ -124,7 +124,7 @@ t.test('a limit on checkouts still counts one that was paid, and no other pay-in
   t.match(payinOf(await pay(owner, await askPro(owner))), { status: 'settled' })
 })
 
-t.test('a payment that the balance cannot cover leaves the caps as they were', async t => {
+t.test('a payment beyond the balance leaves the caps unchanged', async t => {
   const owner = await newOwner({ dailySpendCapCents: 60_000 })
   const agent = await newAgent(owner, { dailySpendCapCents: 2500 })
   const payinId = payinOf(await owner.write('/subscriptions/payin', { plan: 'pro', method: 'balance' })).id
@@ -135,30 +135,36 @@ t.test('a payment that the balance cannot cover leaves the caps as they were', a
   t.match(payinOf(await pay(agent, payinId)), { status: 'settled' })
 })
 
-t.test('a replay of a payment is judged by limits that name the operation that asked, too', async t => {
-  const owner = await newOwner()
-  const limits = [{ operations: ['subscriptions.payin'], window: 'operation', maxCents: 2499 }]
-  const agent = await newAgent(owner, { limits })
-  const payinId = await askPro(owner)
-  const key = randomUUID()
-  t.match(payinOf(await owner.write(CONFIRM, { payinId }, key)), { status: 'settled' })
-  t.match(await agent.write(CONFIRM, { payinId }, key), blockedBy('limits'))
-  const again = await owner.write(CONFIRM, { payinId }, key)
-  t.equal(again.headers.get('idempotency-replayed'), 'true')
-})
+t.test(
+  'a replay of a payment is checked against limits on the operation that requested the pay-in, too',
+  async t => {
+    const owner = await newOwner()
+    const limits = [{ operations: ['subscriptions.payin'], window: 'operation', maxCents: 2499 }]
+    const agent = await newAgent(owner, { limits })
+    const payinId = await askPro(owner)
+    const key = randomUUID()
+    t.match(payinOf(await owner.write(CONFIRM, { payinId }, key)), { status: 'settled' })
+    t.match(await agent.write(CONFIRM, { payinId }, key), blockedBy('limits'))
+    const again = await owner.write(CONFIRM, { payinId }, key)
+    t.equal(again.headers.get('idempotency-replayed'), 'true')
+  },
+)
 
-t.test('what a request made before its record ended is judged by the limits of who asks again', async t => {
-  const owner = await newOwner()
-  const agent = await host.send('/user/v1/keys', {
-    body: { policy: { maxAuthAmountCents: 2499 } },
-    headers: bearer(owner.token),
-  })
-  const [key, body] = [randomUUID(), { plan: 'pro', method: 'balance' }]
-  const { id } = payinOf(await owner.write('/subscriptions/payin', body, key))
-  clock.set(LATE + 2 * 86_400_000)
-  await host.chore('collect garbage')
-  const capped = await mint(agent.body['userApiKey'] as string)
-  t.match(await capped.write('/subscriptions/payin', body, key), blockedBy('maxAuthAmountCents'))
-  const found = await (await mint(owner.key)).write('/subscriptions/payin', body, key)
-  t.equal(payinOf(found).id, id)
-})
+t.test(
+  'a repeat after the record expired is checked against the limits of the repeating session',
+  async t => {
+    const owner = await newOwner()
+    const agent = await host.send('/user/v1/keys', {
+      body: { policy: { maxAuthAmountCents: 2499 } },
+      headers: bearer(owner.token),
+    })
+    const [key, body] = [randomUUID(), { plan: 'pro', method: 'balance' }]
+    const { id } = payinOf(await owner.write('/subscriptions/payin', body, key))
+    clock.set(LATE + 2 * 86_400_000)
+    await host.chore('collect garbage')
+    const capped = await mint(agent.body['userApiKey'] as string)
+    t.match(await capped.write('/subscriptions/payin', body, key), blockedBy('maxAuthAmountCents'))
+    const found = await (await mint(owner.key)).write('/subscriptions/payin', body, key)
+    t.equal(payinOf(found).id, id)
+  },
+)

@@ -16,7 +16,7 @@ import { holds } from '../../../../harness/holds.ts'
 const FINAL: readonly PayinStatus[] = ['settled', 'expired', 'failed', 'canceled']
 const CAUSES = Object.keys(PAYIN_MOVES) as PayinCause[]
 
-t.test('nothing moves a pay-in that has ended', async t => {
+t.test('no cause moves a pay-in out of a final status', async t => {
   for (const status of FINAL) {
     for (const cause of CAUSES) t.equal(nextStatus(status, cause), undefined, `${cause} of ${status}`)
   }
@@ -46,7 +46,7 @@ t.test('a term keeps its day of the month', async t => {
   t.equal(end('2028-02-29', 12), '2029-02-28T09:30:00.000Z')
 })
 
-t.test('a payment always adds time, exactly one interval to a running term, and never takes any', async t => {
+t.test('a payment adds exactly one interval to a running term and never removes time', async t => {
   const when = fc.integer({ min: Date.UTC(2020, 0, 1), max: Date.UTC(2090, 0, 1) })
   const property = fc.property(
     when,
@@ -71,7 +71,7 @@ t.test('a payment always adds time, exactly one interval to a running term, and 
   await holds(t, property)
 })
 
-t.test('a term that ends this very moment has ended', async t => {
+t.test('a term that ends now has ended', async t => {
   const term = { anchorAt: Date.UTC(2026, 0, 1), months: 1 }
   t.same(extendTerm(term, 'month', termEnd(term)), { anchorAt: termEnd(term), months: 1 })
   t.same(extendTerm(term, 'month', termEnd(term) - 1), { anchorAt: term.anchorAt, months: 2 })
