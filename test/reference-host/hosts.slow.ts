@@ -122,7 +122,7 @@ t.test('one idempotency key makes one pay-in, over 4 hosts and both names of the
   t.equal(
     count(answers, 200) + count(answers, 429),
     40,
-    'the rest is replayed or told that the first still runs',
+    'the rest gets the replay, or the denial that the first still runs',
   )
   t.ok(answers.every(({ status, body }) => status === 200 || body['error'] === 'request_in_progress'))
 })

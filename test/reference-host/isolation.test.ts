@@ -111,7 +111,7 @@ t.test("no user operation shows or changes another user's records: their ids are
     return (await Promise.all(paths.map(get))).map(({ body }) => body.data)
   }
   const shared = ann.texts.filter(text => bob.texts.includes(text))
-  t.same(shared, [], 'the same idempotency key made things of their own')
+  t.same(shared, [], 'the same idempotency key created separate records')
   const before = await mine()
   const guarded = guardedBy('UserSessionBearer')
   t.ok(guarded.length >= 20, 'the table was read')

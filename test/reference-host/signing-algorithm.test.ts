@@ -59,7 +59,7 @@ t.test('changes from EdDSA to ES256 by rotation, and accepts tokens of both duri
   t.equal(algorithmOf(old.token), 'EdDSA')
 
   await withHost('ES256', async on => {
-    t.same(await algorithms(on), ['EdDSA'], 'the variable alone changes no key')
+    t.same(await algorithms(on), ['EdDSA'], 'the variable alone changes no existing key')
     t.equal(algorithmOf((await bootstrapUser(on.send, {}, clock.now())).token), 'EdDSA')
   })
 
@@ -79,7 +79,7 @@ t.test('changes from EdDSA to ES256 by rotation, and accepts tokens of both duri
       await jwtVerify(token, createLocalJWKSet(await keySet()), { currentDate: new Date(clock.now()) })
     }
     clock.advance(86_500_000)
-    t.same(await algorithms(on), ['ES256'], 'the old key goes when its last token has ended')
+    t.same(await algorithms(on), ['ES256'], 'the old key is dropped when its last token has expired')
     t.match(await send('/user/v1/keys', { headers: bearer(old.token) }), { status: 401 })
   })
 })

@@ -46,7 +46,7 @@ t.test(
       )
     t.same(usersOf('prefix:/consumer/v1'), { [id]: 3, anonymous: 3 })
     t.same(usersOf('header:x-consumer-key'), { [id]: 3, anonymous: 1 })
-    t.same(usersOf('prefix:/identity/consumer-api-keys'), {}, 'a name that nobody uses is listed too')
+    t.same(usersOf('prefix:/identity/consumer-api-keys'), {}, 'an unused name is listed too')
   },
 )
 

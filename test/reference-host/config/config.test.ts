@@ -212,7 +212,7 @@ t.test('starts live with plain http to nodes on loopback or on a network declare
   const RPC_URLS = '1=http://10.0.0.5:8545'
   t.ok(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'on' }).ok)
   t.notOk(readConfig({ ...LIVE, RPC_URLS, RPC_PRIVATE_NETWORK: 'off' }).ok)
-  t.ok(readConfig({ RPC_URLS }).ok, 'a sandbox asks for nothing')
+  t.ok(readConfig({ RPC_URLS }).ok, 'a sandbox requires nothing')
 })
 
 t.test(

@@ -38,7 +38,7 @@ t.test('renders metrics once for 1,000 requests within a second, and again in th
   const next = await (await get(host, '/metrics')).text()
   t.match(next, 'gatewright_requests_total{operation="system.metrics",status="200",code=""} 1000')
   clock.advance(-5000)
-  t.not(await (await get(host, '/metrics')).text(), next, 'a clock that was set back keeps nothing')
+  t.not(await (await get(host, '/metrics')).text(), next, 'a clock that was set back invalidates the result')
 })
 
 t.test(

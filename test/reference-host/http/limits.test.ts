@@ -42,8 +42,8 @@ t.test('answers invalid keys and tokens with 401 in any number, and never denies
     for (let n = 0; n < 6; n++) t.match(await call(), { status: 401, body: { error: 'unauthorized' } })
   }
   const minted = await mint(user.key)
-  t.equal(minted.status, 200, 'a key that is known')
-  t.equal((await read(minted.body['sessionToken'] as string)).status, 200, 'a token that is not')
+  t.equal(minted.status, 200, 'a known key')
+  t.equal((await read(minted.body['sessionToken'] as string)).status, 200, 'an unknown token')
   t.equal((await read(user.token)).status, 200)
 })
 

@@ -83,11 +83,7 @@ t.test('is not ready while Redis is down, and refuses requests that need it', as
     body: { amountCents: 1 },
     headers: { ...bearer(user.token), 'idempotency-key': randomUUID() },
   })
-  t.match(
-    pay,
-    { status: 503, body: { error: 'service_unavailable' } },
-    'money does not pass without its limits',
-  )
+  t.match(pay, { status: 503, body: { error: 'service_unavailable' } }, 'no money moves without its limits')
 })
 
 t.test('answers OPTIONS and HEAD, and lets browsers read its header fields', async t => {

@@ -23,7 +23,7 @@ t.test('resolves a user once, under either canonical path', async t => {
     walletAddress: address.toLowerCase(),
     kycStatus: 'not_submitted',
   })
-  t.notOk('userId' in first.body, 'partner answers are the envelope only')
+  t.notOk('userId' in first.body, 'partner answers have the envelope only')
   const again = await resolve({ userId: 'ann' }, '/users/resolve')
   t.same(again.body.data, first.body.data)
   t.equal(again.headers.get('deprecation'), null)

@@ -51,7 +51,7 @@ export function readConfig(env: Env): ConfigResult {
   const values = {} as Record<string, unknown>
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
     const text = env[name]
-    const result = text === undefined || text === '' ? { value: variable.fallback } : variable.read(text)
+    const result = text === undefined || text === '' ? { value: variable.fallback } : variable.parse(text)
     if ('expected' in result) problems.push(`${name} ${result.expected}`)
     else values[name] = result.value
   }

@@ -64,11 +64,11 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
 }
 
 /** Entries joined by commas, each parsed by `parse`. */
-export function listOf<T>(read: Parser<T>): Parser<readonly T[]> {
+export function listOf<T>(parse: Parser<T>): Parser<readonly T[]> {
   return text => {
     const values: T[] = []
     for (const entry of text.split(',')) {
-      const result = read(entry.trim())
+      const result = parse(entry.trim())
       if ('expected' in result) return expected(`${result.expected}, several joined by commas`)
       values.push(result.value)
     }

@@ -22,20 +22,20 @@ import { payinReceivers } from './receivers.ts'
 
 /** One environment variable. */
 export interface Variable<T> {
-  readonly read: Parser<T>
+  readonly parse: Parser<T>
   readonly fallback: T
   /** The default as the documentation shows it. */
   readonly defaultText: string
   readonly meaning: string
 }
 
-function variable<T>(read: Parser<T>, fallback: T, defaultText: string, meaning: string): Variable<T> {
-  return { read, fallback, defaultText, meaning }
+function variable<T>(parse: Parser<T>, fallback: T, defaultText: string, meaning: string): Variable<T> {
+  return { parse, fallback, defaultText, meaning }
 }
 
 /** A variable that may be absent. */
-function optional<T>(read: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
-  return { read, fallback: undefined, defaultText, meaning }
+function optional<T>(parse: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
+  return { parse, fallback: undefined, defaultText, meaning }
 }
 
 const redisUrl = urlOf('redis', 'rediss')

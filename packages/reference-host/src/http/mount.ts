@@ -161,7 +161,7 @@ function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
   return { status: value.status ?? 200, headers: value.headers, body: value.document }
 }
 
-/** Takes the rate limits beside those of the guard, then checks path and query parameters. */
+/** Applies the rate limits outside the guard, then checks path and query parameters. */
 async function admit(
   operation: Operation,
   { facts, params, caller }: Entry<CallerByCredential[keyof CallerByCredential]>,

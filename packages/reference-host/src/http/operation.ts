@@ -111,7 +111,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly documentStatuses?: readonly number[]
 }
 
-/** An operation that is no financial write. */
+/** An operation other than a financial write. */
 export interface PlainOperation<
   C extends Credential = Credential,
   S extends TObject = TObject,
@@ -137,7 +137,7 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
 /** A row of the operation table. Its own types were checked at its declaration. */
 export type Operation = PlainOperation | LedgerOperation
 
-/** Declares an operation that is no financial write. */
+/** Declares an operation other than a financial write. */
 export function operation<C extends Credential, S extends TObject, D extends TObject>(
   rule: PlainOperation<C, S, D>,
 ): Operation {

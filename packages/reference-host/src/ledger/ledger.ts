@@ -18,6 +18,18 @@ import {
   type SystemAccount,
   type UserAccount,
 } from './accounts.ts'
+import {
+  BALANCE,
+  FIND,
+  FOLD,
+  FOLDING,
+  INSERT,
+  LOCK,
+  NEXT_ACCOUNTS,
+  OPEN_ACCOUNTS,
+  TOTALS,
+  WRONG,
+} from './statements.ts'
 
 /**
  * What allows a debit of a user's account: a hold reserved under the caller's policies, or the reason why no
@@ -92,49 +104,6 @@ export interface Ledger {
 export async function migrateLedger(db: SqlClient, dialect: SqlDialect): Promise<void> {
   const ddl = readFileSync(new URL(`../../src/ledger/ledger.${dialect}.sql`, import.meta.url), 'utf8')
   await migrate(db, dialect, { room: 'ledger', versions: readVersions(ddl) })
-}
-
-const TAIL_SUM = '(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id)'
-const OPEN_ACCOUNTS = `insert into gw_ledger_accounts (id, may_overdraw) values ($1, $2), ($3, $4)
-  on conflict (id) do nothing`
-// A separate statement: a statement that waited for the lock would still use the balance read before.
-const LOCK = 'select id from gw_ledger_accounts where id = $1 and may_overdraw = 0 for no key update'
-const INSERT = `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
-  select cast($1 as text), a.id, cast($2 as text), cast($3 as bigint), cast($4 as text), cast($5 as bigint)
-    from gw_ledger_accounts a
-    where a.id = $6 and (a.may_overdraw = 1 or a.balance_cents + ${TAIL_SUM} >= cast($3 as bigint))
-  on conflict (id) do nothing returning id`
-const FIND = 'select * from gw_ledger_transfers where id = $1'
-const BALANCE = `select a.balance_cents + ${TAIL_SUM} as balance from gw_ledger_accounts a where a.id = $1`
-const NEXT_ACCOUNTS = `select max(n.account_id) as last from (
-  select distinct account_id from gw_ledger_tail where account_id > $1 order by account_id limit $2) n`
-const FOLDING = "select pg_try_advisory_xact_lock(hashtextextended('gw_ledger_tail', 0)) as mine"
-const BOOKED = `select a.id, a.may_overdraw, a.balance_cents + ${TAIL_SUM} as balance, coalesce(m.moved, 0) as moved
-  from gw_ledger_accounts a left join (
-    select l.account, sum(l.amount) as moved from (
-      select credit_account as account, amount_cents as amount from gw_ledger_transfers
-      union all select debit_account, -amount_cents from gw_ledger_transfers) l group by l.account
-  ) m on m.account = a.id`
-const TOTALS = `select (select count(*) from gw_ledger_transfers) as transfers,
-  coalesce(sum(b.balance), 0) as total from (${BOOKED}) b`
-const WRONG = `select b.id from (${BOOKED}) b
-  where b.balance <> b.moved or (b.may_overdraw = 0 and b.balance < 0) order by b.id limit 100`
-
-/** Adds all pending amounts of a range of accounts to their balances, atomically. */
-const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
-  // One statement, so that rows added by other transactions meanwhile are neither summed nor deleted.
-  postgres: [
-    `with folded as (
-        delete from gw_ledger_tail where account_id > $1 and account_id <= $2 returning account_id, amount_cents
-      ), sums as (select account_id, sum(amount_cents) as amount from folded group by account_id)
-      update gw_ledger_accounts a set balance_cents = a.balance_cents + sums.amount from sums where a.id = sums.account_id`,
-  ],
-  // An SQLite transaction is the only writer.
-  sqlite: [
-    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM} where a.id in (
-        select account_id from gw_ledger_tail where account_id > $1 and account_id <= $2)`,
-    'delete from gw_ledger_tail where account_id > $1 and account_id <= $2',
-  ],
 }
 
 /** Creates the ledger over SQL. */

@@ -92,7 +92,7 @@ t.test('refuses anything that the wallet did not sign, with the same body for ev
     t.same(answer.body, refused[0]?.body)
     t.match(answer.headers.get('www-authenticate'), /^Bearer/)
   }
-  t.equal((await bootstrap(good)).status, 200, 'the refusals spent nothing')
+  t.equal((await bootstrap(good)).status, 200, 'the denials claimed no nonce')
 })
 
 t.test(
@@ -121,7 +121,7 @@ t.test(
       'invalid_request',
       'sessionTtlSeconds',
     )
-    t.equal((await bootstrap(good)).status, 200, 'the refusals spent nothing')
+    t.equal((await bootstrap(good)).status, 200, 'the denials claimed no nonce')
   },
 )
 
@@ -146,7 +146,7 @@ t.test('refuses unknown scopes and scopes beyond the key, and ignores retired on
     sessionScopes: ['users.read'],
     sessionTtlSeconds: 60,
   })
-  t.equal(status, 200, 'the refusals spent nothing')
+  t.equal(status, 200, 'the denials claimed no nonce')
   t.same(body['scopes'], ['users.read'])
   t.same(body['ignoredScopes'], ['deposits-swapped.read'])
   t.equal(body['expiresAt'], new Date(Math.floor(clock.now() / 1000) * 1000 + 60_000).toISOString())
@@ -188,7 +188,7 @@ t.test(
       t.equal(body['sessionToken'], body.data['sessionToken'])
     }
     const all = await host.send('/user/v1/sessions', { method: 'POST', headers: { 'x-user-key': key } })
-    t.same(all.body['scopes'], ['users.read', 'cards.read'], 'no body: all of the key')
+    t.same(all.body['scopes'], ['users.read', 'cards.read'], 'without a body: all scopes of the key')
     const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<Answer> =>
       host.send('/user/v1/sessions', { body, headers })
     isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')

@@ -42,7 +42,7 @@ async function endsWithin(token: string, path = '/user/v1/keys'): Promise<number
 }
 
 t.test(
-  'makes a key below the calling one, shown once, under both prefixes and their legacy names',
+  'creates a child of the calling key, shown once, under both prefixes and their legacy names',
   async t => {
     const { token, key } = await bootstrapUser(host.send)
     for (const path of [

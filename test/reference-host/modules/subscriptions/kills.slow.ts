@@ -91,7 +91,13 @@ interface Account {
   subscriptions: number
 }
 
-async function judge(t: Test, { user }: StepContext, account: Account, attempt: Attempt, title: string) {
+async function checkAccount(
+  t: Test,
+  { user }: StepContext,
+  account: Account,
+  attempt: Attempt,
+  title: string,
+) {
   const { status, cause, gained } = attempt
   const answer = await repeatUntilAnswered(attempt)
   const repeat = answer && (await attempt.again())
@@ -164,7 +170,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
             t.same(await place.audit(), [], title)
             await host.restart()
           }
-          await judge(t, context, account, attempt, title)
+          await checkAccount(t, context, account, attempt, title)
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined

@@ -107,7 +107,10 @@ t.test(
     const settled = all.filter(({ balancePaid, transfer }) => balancePaid || transfer).length
     const blocked = clients.reduce((sum, { model }) => sum + model.blocked.length, 0)
     const { kills, lost, unavailable, inProgress } = fleet.counts
-    t.ok(kills >= 5 && lost > 0 && blocked > 0 && settled > 100, 'hosts died, caps bound, and money moved')
+    t.ok(
+      kills >= 5 && lost > 0 && blocked > 0 && settled > 100,
+      'hosts were killed, caps applied, and money moved',
+    )
     t.comment(`measured ${OPERATIONS} operations in ${seconds.toFixed(1)} s: ${JSON.stringify(done)}`)
     t.comment(`measured ${all.length} pay-ins, ${settled} settled, ${blocked} refused by a cap`)
     t.comment(

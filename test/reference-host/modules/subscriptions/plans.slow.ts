@@ -38,7 +38,7 @@ function spelled(): readonly string[] {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name =>
     name.endsWith('.ts'),
   )
-  const files = [...names.map(name => join(folder, name)), join(SOURCES, 'ledger/ledger.ts')]
+  const files = [...names.map(name => join(folder, name)), join(SOURCES, 'ledger/statements.ts')]
   const quoted = /`((?:select|insert|update|delete|with) [^`]*)`|'((?:select|insert|update|delete) [^'\n]*)'/g
   return files
     .flatMap(file => [...readFileSync(file, 'utf8').matchAll(quoted)].map(([, long, short]) => long ?? short))
@@ -119,9 +119,10 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   const host = await startTestHost(env, clock)
   t.teardown(() => host.close())
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': made.key } })
-  const unfolded = explained.found.length
   const user = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
   const account = { balance: await buffersBefore(() => user.balance()), list: {} as Record<string, number> }
+  // The host's own rounds send statements too, so it is found by its text.
+  const unfolded = explained.found.findLastIndex(({ text }) => text.startsWith('select a.balance_cents'))
   await host.chore('fold balances')
   // What autovacuum does by itself.
   await pool.query('vacuum gw_ledger_tail')
@@ -141,7 +142,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
   t.ok(folded <= 10 && folded < account.balance, `a balance is short to read once it is folded: ${folded}`)
   await everything()
   explained.stop()
-  judge()
+  checkPlans()
 
   /** The cost of the last statement that `act` sent. */
   async function buffersBefore(act: () => Promise<unknown>): Promise<number> {
@@ -192,7 +193,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
     t.same(host.failures, [])
   }
 
-  function judge(): void {
+  function checkPlans(): void {
     const sent = new Set(explained.found.map(({ text }) => plain(text)))
     const missing = spelled().filter(start => ![...sent].some(text => text.startsWith(start)))
     t.same(
@@ -212,7 +213,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
         )
         t.same(whole, [], `no whole table: ${line}`)
         const filtered = Math.max(...nodesOf(plan).map(node => node['Rows Removed by Filter'] ?? 0))
-        t.ok(filtered <= MOST_FILTERED, `${filtered} rows read in vain: ${line}`)
+        t.ok(filtered <= MOST_FILTERED, `${filtered} rows read and filtered out: ${line}`)
         t.ok(buffersOf(plan) <= MOST_BUFFERS, line)
       }
     }

@@ -35,7 +35,7 @@ t.test('keeps the accounts of different partner user ids apart', async t => {
     const account = await accountOf(id)
     t.equal(account !== undefined, isUserId(id), what)
     if (account === undefined) continue
-    t.equal(accounts.get(account), undefined, `${what}: an account of its own`)
+    t.equal(accounts.get(account), undefined, `${what}: a separate account`)
     accounts.set(account, what)
   }
   t.ok(accounts.size >= 15)

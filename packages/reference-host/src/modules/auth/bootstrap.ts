@@ -1,7 +1,8 @@
-import { allow, missingScopes } from '@gatewright/kernel'
+import { allow, missingScopes, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { operation, type Example, type Operation } from '../../http/operation.ts'
 import { component, Policy, text, textOrNull } from '../../schemas/fields.ts'
@@ -78,30 +79,10 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     answer: Answer,
     example,
     async handle({ body, facts }) {
-      // Everything that can be denied is checked before the nonce is claimed, so that a denial stores
-      // nothing.
-      const names = { aliases, facts }
-      const scopes = parseRequestedScopes('user', body.scopes, 'scopes', names)
-      if (!scopes.ok) return scopes
-      const sessionScopes = parseRequestedScopes(
-        'user',
-        body.sessionScopes ?? scopes.value.scopes,
-        'sessionScopes',
-        names,
-      )
-      if (!sessionScopes.ok) return sessionScopes
-      const beyond = missingScopes(sessionScopes.value.scopes, scopes.value.scopes)
-      if (beyond.length > 0) {
-        const message = `sessionScopes asks for more than the key has: ${beyond.join(' ')}`
-        return deny('insufficient_scope', message, {
-          field: 'sessionScopes',
-          details: { scope: beyond.join(' ') },
-        })
-      }
-      const policy = checkPolicy(body.policy, 'policy')
-      if (!policy.ok) return policy
-      const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
-      if (!sessionPolicy.ok) return sessionPolicy
+      // Checked before the nonce is claimed, so that a denial stores nothing.
+      const requested = requestedRights(body, { aliases, facts })
+      if (!requested.ok) return requested
+      const { scopes, sessionScopes, policy, sessionPolicy, ignored } = requested.value
 
       const verified = await verifier.verify(body, {
         addressBucket: addressBucket(facts.address),
@@ -119,17 +100,16 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
         accountId: user.accountId,
         userId: user.id,
         walletAddress: address,
-        scopes: scopes.value.scopes,
-        ...policy.value,
+        scopes,
+        ...policy,
       })
       if (!created.ok) return created
       const session = await issuer.issueSession(created.value.key, {
-        scopes: sessionScopes.value.scopes,
+        scopes: sessionScopes,
         ...(body.sessionTtlSeconds === undefined ? {} : { ttlSeconds: body.sessionTtlSeconds }),
-        ...sessionPolicy.value,
+        ...sessionPolicy,
       })
       if (!session.ok) return session
-      const ignored = [...new Set([...scopes.value.ignored, ...sessionScopes.value.ignored])]
       return allow({
         data: {
           ...newKeyData(created.value),
@@ -143,6 +123,39 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       })
     },
   })
+}
+
+interface RequestedRights {
+  readonly scopes: readonly string[]
+  readonly sessionScopes: readonly string[]
+  readonly policy: { policy?: object }
+  readonly sessionPolicy: { policy?: object }
+  /** Retired scopes among both. */
+  readonly ignored: readonly string[]
+}
+
+/** Checks the requested scopes and policies of the key and its session. */
+function requestedRights(
+  body: Static<typeof Body>,
+  names: Parameters<typeof parseRequestedScopes>[3],
+): Verdict<RequestedRights> {
+  const key = parseRequestedScopes('user', body.scopes, 'scopes', names)
+  if (!key.ok) return key
+  const { scopes } = key.value
+  const session = parseRequestedScopes('user', body.sessionScopes ?? scopes, 'sessionScopes', names)
+  if (!session.ok) return session
+  const { scopes: sessionScopes } = session.value
+  const beyond = missingScopes(sessionScopes, scopes).join(' ')
+  if (beyond !== '') {
+    const message = `sessionScopes asks for more than the key has: ${beyond}`
+    return deny('insufficient_scope', message, { field: 'sessionScopes', details: { scope: beyond } })
+  }
+  const policy = checkPolicy(body.policy, 'policy')
+  if (!policy.ok) return policy
+  const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
+  if (!sessionPolicy.ok) return sessionPolicy
+  const ignored = [...new Set([...key.value.ignored, ...session.value.ignored])]
+  return allow({ scopes, sessionScopes, policy: policy.value, sessionPolicy: sessionPolicy.value, ignored })
 }
 
 /** The digest of the request that a v2 or EIP-4361 statement signs. */

@@ -20,7 +20,7 @@ const CardSchema = Type.Object(
     cardId: text('The id of the card'),
     last4: text('The last four digits of its number'),
     status: Type.Enum(['active', 'locked', 'canceled', 'not_activated']),
-    limit: Type.Union([CardLimit, Type.Null()], { description: 'Null: no limit of its own' }),
+    limit: Type.Union([CardLimit, Type.Null()], { description: 'Null: no limit for this card' }),
     expirationMonth: Type.Integer({ description: '1 to 12' }),
     expirationYear: Type.Integer({ description: 'Four digits' }),
     createdAt: instant('When it was issued'),

@@ -1,14 +1,22 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { grantedScopes, instantOrNull, component, text, textOrNull } from '../../schemas/fields.ts'
+import {
+  component,
+  grantedScopes,
+  ignoredScopes,
+  instantOrNull,
+  text,
+  textOrNull,
+} from '../../schemas/fields.ts'
+import { newKeyFields } from '../credential-fields.ts'
 
 const Maker = Type.Object(
   {
     keyId: text('The key that created or rotated it'),
     sessionId: textOrNull('The session of that key that was used, if any'),
   },
-  component('KeyMaker', 'Who made or rotated a key'),
+  component('KeyMaker', 'Who created or rotated a key'),
 )
 const maker = (description: string) => Type.Union([Maker, Type.Null()], { description })
 
@@ -21,14 +29,26 @@ export const KeySchema = Type.Object(
     policy: Type.Unknown({
       description: 'Its own policy: an object, a list of several, or null for none',
     }),
-    createdBy: maker('Null for a key that a wallet or the operator made'),
-    rotatedBy: maker('Who replaced it by a successor; null while nobody did'),
-    createdAt: instantOrNull('When it was made'),
+    createdBy: maker('Null for a key that a wallet or the operator created'),
+    rotatedBy: maker('Who replaced it by a successor; null if nobody did'),
+    createdAt: instantOrNull('When it was created'),
     lastUsedAt: instantOrNull('Approximately when it was last used; null: never'),
     expiresAt: instantOrNull('When it expires; null: never'),
     revokedAt: instantOrNull('When it was revoked; null while it works'),
   },
   component('ApiKey', 'An API key, without its text'),
+)
+
+/** Schema of a new key with its secret text. */
+export const NewKey = Type.Object(
+  {
+    ...newKeyFields,
+    walletAddress: textOrNull('The wallet of the account, where it has one'),
+    userId: textOrNull('The user that the key acts for'),
+    scopes: grantedScopes,
+    ignoredScopes,
+  },
+  component('NewApiKey', 'A new API key with its text, which is shown only once'),
 )
 
 /** The paths of a key operation, under both prefixes (contract section 1). */

@@ -3,28 +3,12 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
-import { grantedScopes, ignoredScopes, component, Policy, textOrNull } from '../../schemas/fields.ts'
-import {
-  checkPolicy,
-  parseRequestedScopes,
-  newKeyData,
-  newKeyFields,
-  requestedScopes,
-} from '../credential-fields.ts'
+import { component, Policy } from '../../schemas/fields.ts'
+import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
-import { keyData, keyPaths, KeySchema } from './fields.ts'
+import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
 
-const NewKey = Type.Object(
-  {
-    ...newKeyFields,
-    walletAddress: textOrNull('The wallet of the account, where it has one'),
-    userId: textOrNull('The user that the key acts for'),
-    scopes: grantedScopes,
-    ignoredScopes,
-  },
-  component('NewApiKey', 'A new API key with its text, which is shown only once'),
-)
 const KeyList = Type.Object(
   { keys: Type.Array(KeySchema) },
   component('ApiKeyList', 'API keys, without their texts'),

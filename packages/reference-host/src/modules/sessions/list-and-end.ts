@@ -35,8 +35,12 @@ const common = { surface: 'user', credential: 'session', topLevel: true, scopes:
 /**
  * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one (contract section 4).
  */
-export function sessionOperations({ issuer }: ModuleServices): Operation[] {
-  const list = operation({
+export function sessionOperations(services: ModuleServices): Operation[] {
+  return [listSessions(services), endSession(services)]
+}
+
+function listSessions({ issuer }: ModuleServices): Operation {
+  return operation({
     ...common,
     id: 'sessions.list',
     title: 'List the live sessions of the keys that the caller may see',
@@ -66,7 +70,10 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
       return allow({ data: { sessions }, summary: `${sessions.length} live sessions.` })
     },
   })
-  const end = operation({
+}
+
+function endSession({ issuer }: ModuleServices): Operation {
+  return operation({
     ...common,
     id: 'sessions.end',
     title:
@@ -97,7 +104,6 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
       return allow({ data: { ended: sessions, revokedKeys: keys }, summary })
     },
   })
-  return [list, end]
 }
 
 /**

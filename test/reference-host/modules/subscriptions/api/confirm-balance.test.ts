@@ -156,10 +156,10 @@ t.test('a pay-in holds its price under the caps until it closes', async t => {
   t.match(
     (await user.read('/subscriptions')).body.data['subscriptions'],
     { length: 2 },
-    'nothing is half made',
+    'no part of it is stored',
   )
   await user.write(CONFIRM, { payinId: first })
-  t.match(await user.write('/subscriptions/checkout', { plan: 'basic' }), { status: 403 }, 'spent counts too')
+  t.match(await user.write('/subscriptions/checkout', { plan: 'basic' }), { status: 403 }, 'spend counts too')
 })
 
 t.test('an unpaid pay-in cannot be paid from its deadline on, and its closing releases its hold', async t => {
@@ -183,7 +183,7 @@ t.test('an unpaid pay-in cannot be paid from its deadline on, and its closing re
   })
   t.match(await renewed.write(CONFIRM, { payinId }), { status: 400, body: { message: /is expired/ } })
   t.equal(await renewed.balance(), 5000)
-  t.ok(await checkout(renewed), 'the cap is free again')
+  t.ok(await checkout(renewed), 'the hold is released')
 })
 
 t.test('simultaneous expiry rounds close each pay-in once', async t => {
@@ -199,9 +199,13 @@ t.test('simultaneous expiry rounds close each pay-in once', async t => {
   const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
   const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
   const histories = await Promise.all(made.map(async id => (await later.payin(id)).history))
-  t.same(new Set(histories.map(history => history?.length)), new Set([2]), 'each ended once')
+  t.same(new Set(histories.map(history => history?.length)), new Set([2]), 'each closed once')
   t.same(new Set(histories.map(history => history?.at(-1)?.to)), new Set(['expired']))
-  t.equal((await later.write('/subscriptions/payin', { amountCents: 40 })).status, 200, 'all caps are free')
+  t.equal(
+    (await later.write('/subscriptions/payin', { amountCents: 40 })).status,
+    200,
+    'all holds are released',
+  )
   t.equal(
     (await later.write('/subscriptions/payin', { amountCents: 1 })).status,
     403,
@@ -262,31 +266,28 @@ t.test('keeps unknown members of the request', async t => {
   t.match(await user.payin(id), { properties: { metadata: { order: '7' }, campaign: ['spring'] } })
 })
 
-t.test(
-  'a request that comes again after its key was forgotten finds what it made, and holds nothing more',
-  async t => {
-    const user = await newUser({
-      policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 1000, window: 'total' }] },
-    })
-    await user.fund(5000)
-    const key = randomUUID()
-    const first = payinOf(await user.write('/subscriptions/checkout', { plan: 'basic' }, key))
-    await user.write(CONFIRM, { payinId: first.id })
-    clock.set(clock.now() + 2 * DAY_MS)
-    await host.chore('collect garbage')
-    const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-    const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
-    const again = payinOf(await later.write('/subscriptions/checkout', { plan: 'basic' }, key))
-    t.match(again, { id: first.id, status: 'settled' })
-    t.match((await later.read('/subscriptions')).body.data['subscriptions'], { length: 1 })
-    t.equal(
-      (await later.write('/subscriptions/checkout', { plan: 'basic' })).status,
-      200,
-      '500 of 1000 were spent',
-    )
-    t.equal((await later.write('/subscriptions/checkout', { plan: 'basic' })).status, 403)
-  },
-)
+t.test('a request repeated after its record expired returns its pay-in and holds nothing more', async t => {
+  const user = await newUser({
+    policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 1000, window: 'total' }] },
+  })
+  await user.fund(5000)
+  const key = randomUUID()
+  const first = payinOf(await user.write('/subscriptions/checkout', { plan: 'basic' }, key))
+  await user.write(CONFIRM, { payinId: first.id })
+  clock.set(clock.now() + 2 * DAY_MS)
+  await host.chore('collect garbage')
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const again = payinOf(await later.write('/subscriptions/checkout', { plan: 'basic' }, key))
+  t.match(again, { id: first.id, status: 'settled' })
+  t.match((await later.read('/subscriptions')).body.data['subscriptions'], { length: 1 })
+  t.equal(
+    (await later.write('/subscriptions/checkout', { plan: 'basic' })).status,
+    200,
+    '500 of 1000 were spent',
+  )
+  t.equal((await later.write('/subscriptions/checkout', { plan: 'basic' })).status, 403)
+})
 
 t.test('refuses ids with invalid bytes without a store fault', async t => {
   const user = await newUser()

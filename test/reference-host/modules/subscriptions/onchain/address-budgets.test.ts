@@ -25,7 +25,7 @@ t.test('leaves deposit addresses of a list to other clients when one client uses
   t.equal(
     statuses.filter(status => status === 200).length,
     10,
-    'a quarter of the list, also when asked at once',
+    'a quarter of the list, also for simultaneous requests',
   )
   const fifth = await userAt('203.0.113.9', 8)
   t.match(await fifth.write('/subscriptions/payin', body), {

@@ -45,7 +45,7 @@ t.test(
     await pay(16, list.at(-1) as string, 5n, eurc)
     await mine(url, 5)
     await audit()
-    t.same(await counted(), {}, 'nothing that is not final')
+    t.same(await counted(), {}, 'nothing before it is final')
     await mine(url, FINAL)
     await audit()
     const first = { paid_already: 1, wrong_amount: 1, wrong_token: 1, never_given_out: 1 }

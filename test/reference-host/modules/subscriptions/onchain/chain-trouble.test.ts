@@ -103,7 +103,7 @@ t.test('a lagging node makes no transfer look lost', async t => {
 })
 
 t.test(
-  'a transaction that settled a pay-in settles no other one, wherever a reorganisation puts it',
+  'a transaction that settled a pay-in settles no other one, wherever a reorganisation mines it',
   async t => {
     const [user, neighbour] = [await newUser(), await newUser()]
     const [first, second] = [await ask(user, { amountCents: 71 }), await ask(user, { amountCents: 71 })]
@@ -122,7 +122,7 @@ t.test(
       await mine(url)
     })
     const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
-    t.equal(Number(logs[0]?.logIndex), 1, 'the very same transaction at another place')
+    t.equal(Number(logs[0]?.logIndex), 1, 'the same transaction at another log index')
     await mine(url, 5)
     await watch()
     await watch()
@@ -151,7 +151,7 @@ t.test('a payment made in time and lost after the deadline may be mined again wi
   await expire()
   const lost = await later.payin(payin.id)
   t.same(causesOf(lost), ['created', 'seen', 'reorganised'])
-  t.match(lost, { status: 'confirming' }, 'not ended yet')
+  t.match(lost, { status: 'confirming' }, 'not closed yet')
   await pay(user.account, receiver, unitsOf(payin))
   await mine(url)
   await watch()

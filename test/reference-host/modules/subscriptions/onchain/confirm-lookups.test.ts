@@ -68,11 +68,19 @@ t.test(
     const theirs = await ask(neighbour, { amountCents: 16 })
     const paidBy = await pay(neighbour.account, receiver, unitsOf(theirs))
     await mine(chain.url)
-    t.match(await confirm(neighbour, theirs.id, paidBy), { status: 'settled' }, 'others have their own share')
+    t.match(
+      await confirm(neighbour, theirs.id, paidBy),
+      { status: 'settled' },
+      'other accounts have their own limit',
+    )
     clock.advance(60_000)
     const later = await ask(user, { amountCents: 17 })
     const again = await pay(user.account, receiver, unitsOf(later))
     await mine(chain.url)
-    t.match(await confirm(user, later.id, again), { status: 'settled' }, 'a minute later it may ask again')
+    t.match(
+      await confirm(user, later.id, again),
+      { status: 'settled' },
+      'a minute later it has look-ups again',
+    )
   },
 )

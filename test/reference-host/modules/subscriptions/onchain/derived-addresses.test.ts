@@ -41,7 +41,11 @@ t.test('30 simultaneous pay-ins get 30 addresses of the wallet, and none that is
   const addresses = await Promise.all(asked)
   // The watcher saw payments to 1 to 16, which were never given out.
   const expected = Array.from({ length: 31 }, (_, n) => addressAt(n + 17)).filter(each => each !== receiver)
-  t.same(addresses.toSorted(), expected.toSorted(), 'in a row, without those in use and the shared receiver')
+  t.same(
+    addresses.toSorted(),
+    expected.toSorted(),
+    'consecutive, without used addresses and the shared receiver',
+  )
 })
 
 t.test('an account gets ten unpaid addresses a day and more the next day', async t => {
@@ -115,6 +119,6 @@ t.test('after a backup is restored, no address that was paid or skipped is given
     await one.chore(watching)
     t.match(one.failures, [{ message: /^index 2 of an xpub was paid .* never given out by this database/ }])
     const user = await chainUser(one.send, 13, clock.now())
-    t.equal(await given(user), other.addressAt(3), 'behind the one that was paid')
+    t.equal(await given(user), other.addressAt(3), 'after the one that was paid')
   })
 })

@@ -95,7 +95,7 @@ t.test('one unit more or less, and one millisecond too early, do not pay', async
 })
 
 t.test(
-  'to a receiver of its own anybody may pay; to a shared one nobody, for an account without a wallet',
+  'anybody may pay to a deposit address, and nobody to a shared receiver for an account without a wallet',
   async t => {
     const check = (transfer: TokenTransfer, payer: string | null): void => {
       assert.equal(mismatch({ ...paidBy(transfer), payer, ownReceiver: true }, transfer), undefined)

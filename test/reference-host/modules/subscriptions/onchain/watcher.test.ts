@@ -54,7 +54,7 @@ t.test(
       txHash,
     })
     t.match((await user.read('/subscriptions')).body.data['subscriptions'], [{ status: 'active' }])
-    t.equal(await user.balance(), 0, 'what is bought is not credited')
+    t.equal(await user.balance(), 0, 'the price of a plan is not credited')
     await watch()
     t.same(causes(await user.payin(payin.id)), ['created', 'submitted', 'paid_on_chain'])
   },
@@ -72,11 +72,7 @@ t.test(
     const txHash = await pay(user.account, receiver, units(payin))
     await mine(url)
     await watch()
-    t.match(
-      await user.payin(payin.id),
-      { status: 'settled', txHash },
-      'the watcher finds what was really paid',
-    )
+    t.match(await user.payin(payin.id), { status: 'settled', txHash }, 'the watcher finds the real payment')
     t.equal(await user.balance(), 5000)
   },
 )
@@ -147,7 +143,7 @@ t.test(
     t.match(
       await user.payin(payin.id),
       { status: 'confirming', txHash: lost },
-      'one answer takes nothing back',
+      'one reply of the node changes nothing',
     )
     await watch()
     const gone = await user.payin(payin.id)
@@ -175,7 +171,7 @@ t.test('follows a transfer that moves to another block', async t => {
   t.equal(await pay(user.account, receiver, units(payin)), txHash, 'the very same transaction')
   await watch()
   t.match(await user.payin(payin.id), { status: 'confirming', txHash })
-  t.equal(await user.balance(), 0, 'one block deep again')
+  t.equal(await user.balance(), 0, 'one confirmation again')
   await mine(url)
   await watch()
   t.match(await user.payin(payin.id), { status: 'settled', txHash })
@@ -211,7 +207,7 @@ t.test('an unreachable chain denies no request, closes no pay-in and loses no pa
   clock.set(Date.parse(payin.expiresAt) + DAY_MS)
   await expire()
   const later = await user.renewed()
-  t.match(await later.payin(payin.id), { status: 'confirming' }, 'not expired while nobody has looked')
+  t.match(await later.payin(payin.id), { status: 'confirming' }, 'not expired before the chain was read')
   front.raw = undefined
   await watch()
   await expire()
@@ -242,7 +238,7 @@ t.test('reads the chain once per idempotency key and not for replays', async t =
 })
 
 t.test(
-  'ends at its deadline once the chain was read behind it; a named transaction makes it failed',
+  'closes at its deadline once the chain was read past it, as failed when a transaction was submitted',
   async t => {
     const user = await newUser({
       policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 30, window: 'total' }] },
@@ -269,7 +265,7 @@ t.test(
     t.same(
       await statuses(),
       ['confirming', 'confirming', 'awaiting_payment'],
-      'no block is behind the deadline yet',
+      'no block is past the deadline yet',
     )
     await stampNextBlock(url, deadline + 60_000)
     await mine(url)
@@ -285,14 +281,14 @@ t.test(
     t.match(
       await later.payin(silent.id),
       { status: 'settled', txHash },
-      'what was mined in time still settles',
+      'a transfer mined in time still settles',
     )
     t.equal(await later.balance(), 10)
-    t.ok(await ask(later, { amountCents: 20 }), 'the caps of the two that ended are free')
+    t.ok(await ask(later, { amountCents: 20 }), 'the holds of the two closed pay-ins are released')
     t.equal(
       (await later.write('/subscriptions/payin', { amountCents: 1 })).status,
       403,
-      'what was paid counts',
+      'the paid one counts',
     )
   },
 )

@@ -23,7 +23,7 @@ t.test('no cause moves a pay-in out of a final status', async t => {
 })
 
 t.test(
-  'every status can be reached, and every open one can end in each way but from the balance',
+  'every status can be reached, and every open status allows each cause except payment from the balance',
   async t => {
     const reached = new Set<PayinStatus>(['awaiting_payment'])
     for (const cause of CAUSES) reached.add(PAYIN_MOVES[cause].to)

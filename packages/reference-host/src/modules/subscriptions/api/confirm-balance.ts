@@ -3,8 +3,8 @@ import { ledgerWrite, type Operation } from '../../../http/operation.ts'
 import { component } from '../../../schemas/fields.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
-import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 import { PayinAnswer } from './fields.ts'
+import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 
 const Body = Type.Object(
   { payinId: PayinId },

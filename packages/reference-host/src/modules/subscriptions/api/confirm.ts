@@ -6,8 +6,8 @@ import type { ModuleServices } from '../../services.ts'
 import { applyTransfers, type ChainView } from '../onchain/apply-transfers.ts'
 import { isOpen } from '../payins/states.ts'
 import * as examples from './examples.ts'
-import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 import { PayinAnswer } from './fields.ts'
+import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
 
 const Body = Type.Object(
   {

@@ -8,8 +8,8 @@ import { component } from '../../../schemas/fields.ts'
 import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
-import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
 import { PayinAnswer, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
+import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
 
 const Plan = idText(120, 'A plan, by its id')
 const PayinBody = Type.Object(

@@ -86,7 +86,7 @@ export const SubscriptionSchema = Type.Object(
     currency: Currency,
     interval: Interval,
     paidThrough: instantOrNull('The end of the paid time; null: never paid'),
-    createdAt: instant('When it was made'),
+    createdAt: instant('When it was created'),
   },
   component('Subscription', 'A subscription of the account to a plan'),
 )

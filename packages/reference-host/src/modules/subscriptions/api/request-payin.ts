@@ -26,7 +26,7 @@ export const payinTerms = {
   ),
   payFrom: Type.Optional(
     Type.Enum(['wallet', 'anywhere'], {
-      description: '`anywhere` asks for an address of its own, to which anybody may send. Default: wallet',
+      description: '`anywhere` requests a deposit address, to which anybody may send. Default: wallet',
     }),
   ),
   metadata: Type.Optional(Type.Object({}, { description: 'Kept with the pay-in as it is' })),

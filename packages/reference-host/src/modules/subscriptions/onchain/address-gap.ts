@@ -8,7 +8,7 @@ import { OperatorWarning } from '../../../observability/warning.ts'
  * The next addresses of each xpub, none of which this database has given out. A payment to one of them means
  * that the database was replaced by an older backup.
  */
-interface AddressGap {
+export interface AddressGap {
   /** The next 20 addresses of each xpub of the chain. */
   addresses(): Promise<readonly string[]>
   /**

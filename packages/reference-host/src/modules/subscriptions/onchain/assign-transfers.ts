@@ -19,7 +19,7 @@ export interface AssignmentServices extends ApplyServices {
 }
 
 /** Assigns the transfers of a chain to pay-ins. */
-interface TransferAssignment {
+export interface TransferAssignment {
   /**
    * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in it is assigned to, else to
    * one that submitted its transaction, else to the oldest that it matches. Tries all of them, then rejects

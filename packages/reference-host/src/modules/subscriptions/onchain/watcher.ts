@@ -4,8 +4,9 @@ import type { TokenTransfer } from '../../../chain/reader.ts'
 import { addressGap } from './address-gap.ts'
 import { transferAssignment, type AssignmentServices } from './assign-transfers.ts'
 import { chainCursors, type ChainCursor } from './chain-cursors.ts'
-import { confirmationsOf } from './match-transfer.ts'
-import { payinsOnChain, type SubmittedTransaction } from './payins-on-chain.ts'
+import { payinsOnChain } from './payins-on-chain.ts'
+import { rangeReader } from './range-reader.ts'
+import { submittedLookups } from './submitted-lookups.ts'
 
 /** The services of a chain's watcher. */
 interface WatcherServices extends AssignmentServices {
@@ -13,14 +14,8 @@ interface WatcherServices extends AssignmentServices {
   readonly leaseMs: number
 }
 
-/** Most blocks in one step of a round. Halved when a node refuses a range. */
-const SPAN = 20_000
 /** Final blocks that are read again: a node may know a block before it can search its events. */
 const MARGIN = 20
-/** Submitted transactions that one round looks up at most. */
-const LOOK_UPS = 20
-/** Most failed look-ups in one round, since each can take as long as the timeout of a call. */
-const MOST_FAILED = 3
 /** When the newest block is further ahead of this host's clock, its time is ignored, in ms (1 hour). */
 const FAR_AHEAD_MS = 3_600_000
 
@@ -41,33 +36,14 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   const pending = payinsOnChain(db)
   const transfers = transferAssignment(services)
   const ahead = addressGap(db, receivers, report)
+  const ranges = rangeReader(services, ahead)
+  const lookUpSubmitted = submittedLookups(services, transfers)
   const confirmations = Math.max(...receivers.map(each => each.confirmations))
-  let span = SPAN
-  let lastLookedUp: SubmittedTransaction | undefined
 
   /** First block that every round reads again. */
   const firstNotFinal = (head: number): number => Math.max(0, head - confirmations - MARGIN + 2)
   const lease = (): Promise<ChainCursor | 'never_read' | undefined> =>
     cursors.lease(chainId, owner, clock.now(), clock.now() + leaseMs)
-
-  async function find(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]> {
-    const tokens = [...new Set(receivers.map(({ token }) => token))]
-    const shared = receivers.map(({ receiver }) => receiver)
-    const own = [...(await pending.openAddresses(chainId)), ...(await ahead.addresses())]
-    return reader.transfers({ tokens, receivers: [...new Set([...shared, ...own])], fromBlock, toBlock })
-  }
-
-  /** Reads the transfers of a range. A range that the node refuses is halved for the next round. */
-  async function read(fromBlock: number, toBlock: number): Promise<readonly TokenTransfer[]> {
-    try {
-      const found = await find(fromBlock, toBlock)
-      span = Math.min(SPAN, 2 * span)
-      return found
-    } catch (error) {
-      span = Math.max(1, Math.floor(span / 2))
-      throw error
-    }
-  }
 
   /** Reads and applies all blocks from the cursor to the head, step by step, and returns their transfers. */
   async function readAll(
@@ -77,13 +53,13 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   ): Promise<readonly TokenTransfer[]> {
     const shown: TokenTransfer[] = []
     // Confirmations are counted from the head, so the node must know that block before anything settles.
-    if (nextBlock + span - 1 < head) await find(head, head)
+    if (nextBlock + ranges.span() - 1 < head) await ranges.find(head, head)
     // A lost transfer is read again from its own block on, since another transfer may have replaced it.
     const seen = (await pending.confirmingTransfers(chainId)).map(each => each.seen.blockNumber)
     const final = Math.min(firstNotFinal(head), ...seen)
     for (let from = nextBlock; from <= head && !signal.aborted; ) {
-      const to = Math.min(head, from + span - 1)
-      const found = await read(from, to)
+      const to = Math.min(head, from + ranges.span() - 1)
+      const found = await ranges.read(from, to)
       await transfers.apply(found, head, from)
       // The addresses after a skipped one were not read yet, so the range is read again.
       if (await ahead.skipPaid(found)) continue
@@ -96,30 +72,6 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
   }
 
   /**
-   * Looks up submitted transactions, a few per round in turn: a node that lagged behind may have missed their
-   * events.
-   */
-  async function lookUpSubmitted(head: number, signal: AbortSignal): Promise<void> {
-    const found = await pending.nextSubmitted(chainId, lastLookedUp, LOOK_UPS)
-    let failed = 0
-    for (const each of found) {
-      if (signal.aborted || failed === MOST_FAILED) return
-      // Set before the look-up, so that the next transaction has its turn even if this one always fails.
-      lastLookedUp = each
-      try {
-        const made = (await reader.ofTransaction(each.txHash)) ?? []
-        if (made.some(transfer => confirmationsOf(transfer, head) > 0)) {
-          await transfers.applyTo(each.id, made, head)
-        }
-      } catch (error) {
-        failed += 1
-        report(error)
-      }
-    }
-    if (found.length < LOOK_UPS) lastLookedUp = undefined
-  }
-
-  /**
    * Runs a round of the host that has the lease. Returns whether to keep it: true when it has read further
    * than any host before.
    */
@@ -128,7 +80,7 @@ export function chainWatcher(services: WatcherServices): (signal: AbortSignal) =
     if (cursor === 'never_read') {
       // No pay-in on this chain exists before its first reading. This call proves that the node has the
       // block.
-      await find(head, head)
+      await ranges.find(head, head)
       await cursors.start(chainId, head, firstNotFinal(head))
       return true
     }
