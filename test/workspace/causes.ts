@@ -101,7 +101,7 @@ export interface CodeLists {
 
 /** Loads the lists of a package. */
 export async function codeLists(name: string): Promise<CodeLists> {
-  for (const path of ['codes.js', 'server/codes.js']) {
+  for (const path of ['codes.js', 'http/codes.js']) {
     try {
       return (await import(pathToFileURL(`packages/${name}/dist/${path}`).href)) as CodeLists
     } catch (error) {

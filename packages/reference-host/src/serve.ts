@@ -1,10 +1,10 @@
-// A host from the environment: configuration in, address out, signals down.
+// Starts a host from the environment, prints its address and handles signals.
 import { Fault } from '@gatewright/kernel'
-import { readConfig, type Config } from './config/config.ts'
 import { startHost, type RunningHost } from './composition/host.ts'
-import { createLogger, describe, logDecision } from './observability/log.ts'
-import { OperatorWarning } from './observability/warning.ts'
 import { curlLines } from './composition/sandbox.ts'
+import { readConfig, type Config } from './config/config.ts'
+import { createLogger, describeError, logDecision } from './observability/log.ts'
+import { OperatorWarning } from './observability/warning.ts'
 import { DataDirUnusable } from './storage/data-dir-unusable.ts'
 
 const config = readConfig(process.env)
@@ -18,11 +18,11 @@ async function run(config: Config): Promise<void> {
       observe: decision => logDecision(logger, decision),
       report: error => {
         if (error instanceof OperatorWarning) logger.warn(error.message)
-        else logger.error({ failure: describe(error) }, 'maintenance failed')
+        else logger.error({ failure: describeError(error) }, 'maintenance failed')
       },
     })
     console.log(`${config.serviceName} listens on ${host.url}`)
-    if (config.environment === 'sandbox') greetSandbox(host)
+    if (config.environment === 'sandbox') printSandboxHelp(host)
     console.log('Ready. Stop it with Ctrl-C.')
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
@@ -31,24 +31,24 @@ async function run(config: Config): Promise<void> {
       })
     }
   } catch (error) {
-    stop([reasonOf(error, config)])
+    stop([explainFailure(error, config)])
   }
 }
 
-function greetSandbox({ url, partnerKey }: RunningHost): void {
+function printSandboxHelp({ url, partnerKey }: RunningHost): void {
   console.log(
     partnerKey === undefined
-      ? 'Set PARTNER_KEY to the key that the first start showed, then:'
-      : 'A sandbox partner key was made. It is shown this once; keep it:',
+      ? 'Set PARTNER_KEY to the key that the first start printed, then:'
+      : 'A sandbox partner key was created. It is shown only now; keep it:',
   )
   console.log(`\n${curlLines(url, partnerKey)}\n`)
 }
 
-/** What the operator can do about a start that failed. */
-function reasonOf(error: unknown, { port }: Config): string {
+/** Explains a failed start to the operator. */
+function explainFailure(error: unknown, { port }: Config): string {
   const { code, message, stack, cause } = error as NodeJS.ErrnoException
   if (error instanceof DataDirUnusable) return message
-  if (code === 'EADDRINUSE') return `PORT ${port} is taken: stop what holds it, or set PORT`
+  if (code === 'EADDRINUSE') return `PORT ${port} is in use: stop the process that uses it, or set PORT`
   if (error instanceof Fault)
     return `${message}: ${cause instanceof Error ? cause.message : 'no further cause'}`
   return stack ?? message

@@ -4,8 +4,8 @@ import type { Container } from '../composition/container.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { Backend } from '../storage/backend.ts'
 
-/** What commands work with: the stores of the configured host, without a server. */
-export interface Workbench {
+/** What a command can use: the stores of the configured host, without an HTTP server. */
+export interface CommandContext {
   readonly backend: Backend
   readonly issuer: Issuer
   readonly partners: PartnerStore
@@ -13,17 +13,17 @@ export interface Workbench {
   readonly container: Container
 }
 
-/** What a command did: data for `--json`, lines for people. */
-export interface Outcome {
+/** What a command prints: `data` with `--json`, else `lines`. */
+export interface CommandOutput {
   readonly data: unknown
   readonly lines: readonly string[]
 }
 
-/** Arguments after the command's name: positional ones in order, options by name. */
-export interface Args {
+/** Arguments after the command's name. */
+export interface CommandArguments {
   readonly positional: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
-  /** Options without a value that were given. */
+  /** Options that take no value. */
   readonly flags: ReadonlySet<string>
 }
 
@@ -33,20 +33,22 @@ export interface Command {
   readonly name: string
   /** Positional arguments, as help shows them. */
   readonly takes: readonly string[]
-  /** Options with a value, name -> meaning. */
+  /** Options that take a value, with their meaning. */
   readonly options?: Readonly<Record<string, string>>
-  /** Options without a value, name -> meaning. */
+  /** Options that take no value, with their meaning. */
   readonly flags?: Readonly<Record<string, string>>
   readonly summary: string
-  /** Asked before anything happens, unless `--yes`. Only for what cannot be taken back. */
+  /**
+   * Question to confirm before the command runs, unless `--yes` was given. Only for what cannot be undone.
+   */
   readonly confirm?: string
-  run(bench: Workbench, args: Args): Promise<Outcome>
+  run(context: CommandContext, args: CommandArguments): Promise<CommandOutput>
 }
 
-/** A mistake of the operator, shown as it is. */
-export class Misuse extends Error {}
+/** A mistake of the operator. The command prints its message without a stack. */
+export class UsageError extends Error {}
 
-/** Lines of a table with aligned columns; the first row is the head. */
+/** Formats rows as a table with aligned columns. The first row is the head. */
 export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => (row[column] ?? '').length)))
   return rows.map(row =>

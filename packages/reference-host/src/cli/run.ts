@@ -1,18 +1,18 @@
 import { parseArgs } from 'node:util'
 import { Fault } from '@gatewright/kernel'
-import { readConfig } from '../config/config.ts'
 import { createContainer } from '../composition/container.ts'
+import * as token from '../composition/registrations.ts'
+import { readConfig } from '../config/config.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import { openStores } from '../storage/open.ts'
-import * as token from '../composition/registrations.ts'
-import { aliasCommands } from './aliases.ts'
-import { auditCommands } from './audit.ts'
-import { Misuse, tableLines, type Args, type Command } from './command.ts'
-import { credentialCommands } from './credentials.ts'
-import { hostCommands } from './host-commands.ts'
-import { ledgerCommands } from './ledger.ts'
-import { payinCommands } from './payins.ts'
-import { partnerKeyCommands } from './partner-keys.ts'
+import { UsageError, tableLines, type CommandArguments, type Command } from './command.ts'
+import { aliasCommands } from './commands/aliases.ts'
+import { auditCommands } from './commands/audit.ts'
+import { credentialCommands } from './commands/credentials.ts'
+import { hostCommands } from './commands/host.ts'
+import { ledgerCommands } from './commands/ledger.ts'
+import { partnerKeyCommands } from './commands/partner-keys.ts'
+import { payinCommands } from './commands/payins.ts'
 
 const COMMANDS: readonly Command[] = [
   ...partnerKeyCommands,
@@ -31,16 +31,17 @@ function help(): string {
     ...Object.entries(flags).map(([flag, meaning]) => [`  ${name} --${flag}`, meaning]),
   ])
   const common = [
-    ['  --json', 'print data instead of lines'],
-    ['  --yes', 'do not ask before what cannot be taken back'],
+    ['  --json', 'print JSON instead of text'],
+    ['  --yes', 'do not ask for confirmation'],
   ]
-  const head = 'gatewright COMMAND [--json] [--yes]\n\nThe environment names the stores, as for the host.\n'
+  const head =
+    'gatewright COMMAND [--json] [--yes]\n\nThe environment variables name the stores, as for the host.\n'
   return [head, ...tableLines([...usage, ...options, ...common])].join('\n')
 }
 
 function parse(
   argv: readonly string[],
-): { command: Command; args: Args; json: boolean; yes: boolean } | undefined {
+): { command: Command; args: CommandArguments; json: boolean; yes: boolean } | undefined {
   const known = COMMANDS.flatMap(({ options = {} }) => Object.keys(options))
   const flags = COMMANDS.flatMap(command => Object.keys(command.flags ?? {}))
   const { values, positionals } = parseArgs({
@@ -60,13 +61,13 @@ function parse(
     return words.every((word, index) => positionals[index] === word)
   })
   if (!command)
-    throw new Misuse(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
+    throw new UsageError(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
   const positional = positionals.slice(command.name.split(' ').length)
   if (positional.length !== command.takes.length) {
-    throw new Misuse(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
+    throw new UsageError(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
   }
   const given = values as Readonly<Record<string, unknown>>
-  const options = given as Args['options']
+  const options = given as CommandArguments['options']
   return {
     command,
     args: { positional, options, flags: new Set(flags.filter(name => given[name] === true)) },
@@ -75,28 +76,31 @@ function parse(
   }
 }
 
-/** What a run of the command came to. */
-export interface CommandRun {
+/** The result of one operator command. */
+export interface CommandResult {
   readonly code: 0 | 1
-  /** For standard output, without a line's end. */
+  /** Text for standard output, without a final newline. */
   readonly out: string
-  /** For standard error. */
+  /** Text for standard error. */
   readonly problem: string
 }
 
-/** Where a command runs. */
-export interface CommandSetting {
-  /** Names the stores, as for the host. */
+/** The environment of a command. */
+export interface CommandEnvironment {
+  /** Environment variables, as the host reads them. */
   readonly env: NodeJS.ProcessEnv
-  /** Asks whoever runs the command; undefined where nobody can be asked. */
+  /** Asks the operator a question; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined
 }
 
 /**
- * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names, as the host does. Never
- * rejects: a mistake of the operator, a fault and an error that nobody expected are texts, with code 1.
+ * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Never rejects:
+ * usage errors, faults and unexpected errors become `problem` with code 1.
  */
-export async function runCommand(argv: readonly string[], setting: CommandSetting): Promise<CommandRun> {
+export async function runCommand(
+  argv: readonly string[],
+  setting: CommandEnvironment,
+): Promise<CommandResult> {
   try {
     return { code: 0, out: await outputOf(argv, setting), problem: '' }
   } catch (error) {
@@ -104,13 +108,13 @@ export async function runCommand(argv: readonly string[], setting: CommandSettin
   }
 }
 
-async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): Promise<string> {
+async function outputOf(argv: readonly string[], { env, ask }: CommandEnvironment): Promise<string> {
   const parsed = parse(argv)
   if (!parsed) return help()
   const { command, args, json, yes } = parsed
   if (!yes && !(await confirmed(command, ask))) return 'Nothing was done.'
   const config = readConfig(env)
-  if (!config.ok) throw new Misuse(config.problems.join('\n'))
+  if (!config.ok) throw new UsageError(config.problems.join('\n'))
   const { backend, secrets, close } = await openStores(config.value)
   try {
     const container = createContainer()
@@ -118,12 +122,12 @@ async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): 
     container.bind(token.BACKEND, () => backend)
     container.bind(token.SECRETS, () => secrets)
     const issuer = container.get(token.ISSUER)
-    const bench = {
+    const context = {
       ...{ backend, container, issuer },
       partners: container.get(token.PARTNERS),
       clock: container.get(token.CLOCK),
     }
-    const { data, lines } = await command.run(bench, args)
+    const { data, lines } = await command.run(context, args)
     await issuer.flush()
     return json ? JSON.stringify(data, null, 2) : lines.join('\n')
   } finally {
@@ -131,16 +135,16 @@ async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): 
   }
 }
 
-async function confirmed({ confirm, name }: Command, ask: CommandSetting['ask']): Promise<boolean> {
+async function confirmed({ confirm, name }: Command, ask: CommandEnvironment['ask']): Promise<boolean> {
   if (confirm === undefined) return true
-  if (!ask) throw new Misuse(`${name} needs --yes where nobody can be asked. ${confirm}`)
-  return /^y(?:es)?$/i.test((await ask(`${confirm} Go on? [y/N] `)).trim())
+  if (!ask) throw new UsageError(`${name} needs --yes without a terminal. ${confirm}`)
+  return /^y(?:es)?$/i.test((await ask(`${confirm} Continue? [y/N] `)).trim())
 }
 
 function problemOf(error: unknown): string {
   const { message, code, cause, stack } = error as NodeJS.ErrnoException
   const expected =
-    error instanceof Misuse || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
+    error instanceof UsageError || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
   if (expected) return message
   if (error instanceof Fault) return `${message}: ${cause instanceof Error ? cause.message : code}`
   return stack ?? String(error)

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import * as Type from 'typebox/type'
 import type { Plan } from '../product/plans.ts'
-import { idText, nameText } from '../schemas/text.ts'
-import { checkOf } from '../schemas/check.ts'
-import type { Read } from './readers.ts'
+import { compileSchema } from '../schemas/check.ts'
+import { idText, nameText } from '../schemas/names.ts'
+import type { Parser } from './parsers.ts'
 
 const strict = { additionalProperties: false }
-const check = checkOf(
+const check = compileSchema(
   Type.Object(
     {
       plans: Type.Array(
@@ -25,8 +25,11 @@ const check = checkOf(
   ),
 )
 
-/** The path of a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }] }`. */
-export const plansFile: Read<readonly Plan[]> = path => {
+/**
+ * Reads plans from a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }]
+ * }`.
+ */
+export const plansFile: Parser<readonly Plan[]> = path => {
   const example = '{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}'
   let parsed: unknown
   try {
@@ -38,7 +41,7 @@ export const plansFile: Read<readonly Plan[]> = path => {
     return { expected: `must hold a JSON object such as ${example}` }
   }
   const fault = check(parsed)
-  if (fault) return { expected: `holds a mistake: ${fault.message}` }
+  if (fault) return { expected: `is not valid: ${fault.message}` }
   const { plans } = parsed as { plans: Plan[] }
   const ids = plans.map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)

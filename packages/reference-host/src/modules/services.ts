@@ -1,20 +1,20 @@
 import type { Clock } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Issuer } from '@gatewright/session-issuer'
-import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Verifier } from '@gatewright/signature-verifier'
-import type { TransactionLookups } from '../chain/lookups.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
+import type { TransactionLookups } from '../chain/transaction-lookups.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { CardStore } from './cards/store.ts'
-import type { PayinEndings } from './subscriptions/endings.ts'
-import type { OwnAddresses } from './subscriptions/own-address.ts'
-import type { PayinStore } from './subscriptions/payin-store.ts'
 import type { Plan } from '../product/plans.ts'
+import type { CardStore } from './cards/store.ts'
+import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
+import type { PayinStore } from './subscriptions/payins/payin-store.ts'
+import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { UserStore } from './users/store.ts'
 
-/** What modules are made of; each takes what it names. */
+/** All services that operations can use. Each operation destructures the ones it needs. */
 export interface ModuleServices {
   readonly clock: Clock
   readonly environment: 'sandbox' | 'live'
@@ -24,11 +24,11 @@ export interface ModuleServices {
   readonly users: UserStore
   readonly cards: CardStore
   readonly payins: PayinStore
-  readonly ownAddresses: OwnAddresses
+  readonly addressAllocator: AddressAllocator
   readonly subscriptions: SubscriptionStore
-  readonly endings: PayinEndings
+  readonly settlement: PayinSettlement
   readonly ledger: Ledger
-  /** For reads outside a ledger write. */
+  /** For reads outside a financial write. */
   readonly db: SqlClient
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]

@@ -69,7 +69,7 @@ create table {prefix}subscriptions (
   anchor_at bigint,
   paid_months integer not null default 0,
   created_at bigint not null,
-  -- Nothing sorts by the position alone, so that no plan reads a list through everybody's rows.
+  -- No index has the position alone, so that no query plan reads a list through the rows of all accounts.
   primary key (account_id, position),
   check ((anchor_at is null) = (paid_months = 0))
 );

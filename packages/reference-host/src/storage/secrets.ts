@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { NamedSecret } from '../config/readers.ts'
+import type { NamedSecret } from '../config/parsers.ts'
 
-/** Secrets that what is stored depends on: losing them makes stored keys and signing keys useless. */
+/** Secrets that protect stored data. Without them stored API keys and signing keys cannot be used. */
 export interface Secrets {
   readonly keyPeppers: readonly NamedSecret[]
   readonly signingKeyEncryptionKey: Uint8Array
@@ -16,8 +16,9 @@ interface SecretFile {
 }
 
 /**
- * The configured secrets, and for those that are missing the ones in `dataDir/secrets.json`, made on the first
- * start and readable by the owner only. The file is on disk before anything is stored that needs it. Call with the folder locked.
+ * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start
+ * creates with access for its owner only. The file is on disk before anything that depends on it is stored.
+ * The folder must be locked.
  */
 export function loadSecrets(config: Config): Secrets {
   const { keyPeppers, signingKeyEncryptionKey, dataDir } = config
