@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import {
   gate,
   type Entry,
+  type GuardedCall,
   type GuardedRule,
   type HandlerAnswer,
   type HeaderField,
@@ -9,10 +11,10 @@ import {
 } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type Denial, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
-import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { SpendStorage } from '@gatewright/scope-guard'
+import { withinTransactionScope, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { Access, SpendStorage } from '@gatewright/scope-guard'
 import { allScopes } from '../product/scopes.ts'
 import { bodySchema } from './body.ts'
 import {
@@ -21,6 +23,7 @@ import {
   type CredentialServices,
   type HostCredentials,
 } from './credentials.ts'
+import type { Gates } from './gates.ts'
 import type {
   Call,
   CallerByCredential,
@@ -37,6 +40,9 @@ import { targetDenial } from './request-target.ts'
 /** What the host's gate needs. */
 export interface MountServices extends CredentialServices, RenderServices {
   readonly idempotency: TransactionalIdempotency
+  /** For writes without an idempotency key. */
+  readonly db: SqlClient
+  readonly gates: Gates
   /** Spend counters inside the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly observe: Observe
@@ -87,7 +93,7 @@ function createMiddleware(
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
-  if ('write' in operation) return koa.handle(transactionalRoute(api, operation, options))
+  if ('write' in operation) return writeMiddleware(api, koa, operation, { options, services })
   if (credential === 'none') {
     const route = api.open(id, options)
     return koa.handle(route, call => handlePlain(operation, call, undefined))
@@ -112,10 +118,12 @@ const GATE_CREDENTIALS: Readonly<
   'user-key-or-session': ['user-key', 'session-alone'],
 }
 
-function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): GuardedRule<never> {
+function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): GuardedRule<never> {
   return {
     operation: id,
     allOf: scopes as never[],
+    ...(anyOf ? { anyOf: anyOf as never[] } : {}),
+    ...(operation.cardSecrets ? { cardSecrets: true } : {}),
     ...(surface === 'public' ? {} : { surface }),
     ...(method === 'GET' ? {} : { limit: 'write' }),
     ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
@@ -139,18 +147,99 @@ async function handlePlain(
   return toHandlerAnswer(await operation.handle(callOf(call, caller)))
 }
 
-/** Mounts a financial write: its rows, its spend and its answer commit together. */
-function transactionalRoute(api: HostGate, operation: LedgerOperation, options: object) {
+/** What mounts a write beside its declaration. */
+interface WriteParts {
+  readonly options: object
+  readonly services: MountServices
+}
+
+/** Mounts a write with an idempotency key, without one, or with either, as its declaration says. */
+function writeMiddleware(
+  api: HostGate,
+  koa: KoaGate,
+  operation: LedgerOperation,
+  parts: WriteParts,
+): KoaMiddleware {
+  const { idempotency = 'required' } = operation
+  const keyed = koa.handle(transactionalRoute(api, operation, parts))
+  if (idempotency === 'required') return keyed
+  const route = api.guardedBy(GATE_CREDENTIALS.session, ruleOf(operation), parts.options)
+  const plain = koa.handle(route, call => writeOnce(operation, call, call.caller as Access, parts.services))
+  if (idempotency === 'none') return plain
+  return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
+}
+
+/** Mounts a write with an idempotency key: its rows, its spend and its answer commit together. */
+function transactionalRoute(
+  api: HostGate,
+  operation: LedgerOperation,
+  { options, services: { db, gates } }: WriteParts,
+) {
   const prepare = operation.prepare?.bind(operation)
+  const passes = gateCheck(operation, gates)
   return api.transactional(
     ruleOf(operation),
-    async (call, context) =>
-      toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext)),
+    async (call, context) => {
+      // Decided in the transaction. The refusal is not stored, so that the same key works once the account may write.
+      const passed = await passes(context.tx, call.session)
+      if (!passed.ok) return context.abandon(passed)
+      return toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext))
+    },
     {
       ...options,
-      ...(prepare ? { prepare: async call => allow(await prepare(callOf(call, call.access))) } : {}),
+      ...(prepare || operation.gated
+        ? {
+            async prepare(call: GuardedCall<Access>) {
+              const passed = await passes(db, call.session)
+              return passed.ok ? allow(await prepare?.(callOf(call as never, call.access))) : passed
+            },
+          }
+        : {}),
     },
   )
+}
+
+function gateCheck({ gated }: LedgerOperation, gates: Gates): Gates['check'] {
+  return gated ? (db, session) => gates.check(db, session) : async () => allow(undefined)
+}
+
+/** Carries a denial out of the transaction that it rolls back. */
+class Denied extends Error {
+  readonly denial: Denial
+  constructor(denial: Denial) {
+    super('denied')
+    this.denial = denial
+  }
+}
+
+/** Runs a write without an idempotency key: its rows commit together, and a denial commits none. */
+async function writeOnce(
+  operation: LedgerOperation,
+  call: GateCall,
+  access: Access,
+  { db, gates }: MountServices,
+): Promise<HandlerAnswer> {
+  const passes = gateCheck(operation, gates)
+  const noSpend = async (): Promise<never> => {
+    throw new TypeError(`${operation.id} may not reserve: it requires no idempotency key`)
+  }
+  const passed = await passes(db, access.session)
+  if (!passed.ok) return passed
+  const prepared = (await operation.prepare?.(callOf(call, access))) as never
+  const effectId = randomUUID().replaceAll('-', '')
+  try {
+    return await db.transaction(async tx => {
+      const stillPasses = await passes(tx, access.session)
+      if (!stillPasses.ok) throw new Denied(stillPasses)
+      const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
+      const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
+      if (!verdict.ok) throw new Denied(verdict)
+      return toHandlerAnswer(verdict)
+    })
+  } catch (error) {
+    if (error instanceof Denied) return error.denial
+    throw error
+  }
 }
 
 /** The answer as it is stored for replays: before the envelope. */
