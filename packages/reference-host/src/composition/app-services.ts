@@ -1,6 +1,6 @@
 import type { Observe } from '@gatewright/http'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
-import type { MountServices } from '../http/mount.ts'
+import type { MountServices } from '../http/host-gate.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
