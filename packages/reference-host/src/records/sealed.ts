@@ -68,7 +68,10 @@ function boundTo(purpose: string, owner: string): Buffer {
 
 function partsOf(sealed: string): [id: string, bytes: Buffer] | undefined {
   const [, id, text] = SEALED.exec(sealed) ?? []
-  return id === undefined || text === undefined ? undefined : [id, Buffer.from(text, 'base64url')]
+  if (id === undefined || text === undefined) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  // One text for one value: the decoder ignores spare bits, and a token that is used once is known by its text.
+  return bytes.toString('base64url') === text ? [id, bytes] : undefined
 }
 
 function opened(key: Uint8Array, additionalData: Buffer, bytes: Buffer): string | undefined {
