@@ -1,4 +1,4 @@
-import type { Verdict, HeaderField } from '@gatewright/kernel'
+import type { Denial, HeaderField, Verdict } from '@gatewright/kernel'
 import type { RequestDenial } from './codes.ts'
 import type { Proven } from './credentials.ts'
 import type { Exchange, Stage } from './exchange.ts'
@@ -83,6 +83,11 @@ export interface Effect<Tx, H, P = unknown> {
   reserve(spend: SpentLike): Promise<Verdict<H>>
   /** Whether an amount passes the caller's limits on one operation: for what the same effect made before. */
   permits(spent: SpentLike): Promise<Verdict<unknown>>
+  /**
+   * Ends the run as if it had never begun: nothing is committed, nothing is stored, and the same key may come again. For a refusal
+   * that would be stored otherwise (404, 409), and that can be over by the next request.
+   */
+  abandon(denial: Denial): never
 }
 
 /** What a route can say beside its rule. */

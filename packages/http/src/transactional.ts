@@ -24,11 +24,11 @@ export interface TransactionalParts {
   readonly handler: (call: Call, effect: Effect<unknown, unknown>) => HandlerAnswer | Promise<HandlerAnswer>
 }
 
-/** Carries a denial of `prepare` past the run that it ends. */
-class PrepareRefused extends Error {
+/** Carries a denial out of the run that it ends, so that nothing of the run is kept. */
+class Abandoned extends Error {
   readonly denial: Denial
   constructor(denial: Denial) {
-    super('prepare refused')
+    super('abandoned')
     this.denial = denial
   }
 }
@@ -42,7 +42,7 @@ export async function runTransaction(parts: TransactionalParts, call: Call): Pro
   const ready = async (given: Prepare<Call, unknown>): Promise<void> => {
     const verdict = await given(call)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
-    if (!verdict.ok) throw new PrepareRefused(verdict)
+    if (!verdict.ok) throw new Abandoned(verdict)
     prepared = verdict.value
   }
   try {
@@ -57,7 +57,10 @@ export async function runTransaction(parts: TransactionalParts, call: Call): Pro
       async (tx, { effectId, fence }) => {
         const spends: SpentLike[] = []
         const spender = spenderOf(parts, call, { tx, effectId, spends })
-        made = outcomeOf(operation, await handler(call, { tx, effectId, fence, prepared, ...spender }))
+        made = outcomeOf(
+          operation,
+          await handler(call, { tx, effectId, fence, prepared, abandon, ...spender }),
+        )
         return { ...keptForm(made), ...(spends.length > 0 ? { spends } : {}) }
       },
       prepare && (() => ready(prepare)),
@@ -69,9 +72,13 @@ export async function runTransaction(parts: TransactionalParts, call: Call): Pro
     const outcome = replayed || !made ? keptOutcome(answer, parts.rendersValues) : made
     return withRecord(outcome, recordFields(replayed, expiresAt))
   } catch (error) {
-    if (error instanceof PrepareRefused) return { kind: 'denial', denial: error.denial }
+    if (error instanceof Abandoned) return { kind: 'denial', denial: error.denial }
     throw error
   }
+}
+
+const abandon = (denial: Denial): never => {
+  throw new Abandoned(denial)
 }
 
 /** The spending verbs of one run: one reservation, under the effect's id, in its transaction. */

@@ -6,4 +6,9 @@ import { fileURLToPath } from 'node:url'
 
 const { enableCompileCache } = module as { readonly enableCompileCache?: (directory: string) => unknown }
 enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url)))
-await import('./serve.ts')
+const { serve } = await import('./composition/serve.ts')
+const served = await serve(process.env, text => console.log(text))
+if (!served.ok) {
+  console.error(served.problem)
+  process.exit(1)
+}

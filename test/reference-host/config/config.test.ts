@@ -32,6 +32,9 @@ t.test('reads every variable', async t => {
     DATA_DIR: '/srv/acme',
     KEY_PEPPERS: `new:${'a'.repeat(32)}, old:${'b'.repeat(40)}`,
     SIGNING_KEY_ENCRYPTION_KEY: key.toString('base64'),
+    DATA_KEYS: `new:${'0a'.repeat(32)}, old:${'0B'.repeat(32)}`,
+    PROVIDER_WEBHOOK_SECRETS: `kyc=whsec_${key.toString('base64')}`,
+    ONBOARDING_GATES: 'on',
     SIGNING_ALGORITHM: 'ES256',
     RPC_URLS: '8453=https://rpc.example.com',
     PAYIN_RECEIVERS: JSON.stringify([RECEIVER]),
@@ -52,6 +55,13 @@ t.test('reads every variable', async t => {
       { id: 'old', secret: 'b'.repeat(40) },
     ],
     signingKeyEncryptionKey: key,
+    dataKeys: [
+      { id: 'new', secret: Buffer.alloc(32, 0x0a) },
+      { id: 'old', secret: Buffer.alloc(32, 0x0b) },
+    ],
+    webhookSecrets: [{ provider: 'kyc', secret: key }],
+    gatedSurfaces: ['user', 'partner'],
+    product: config.ok && config.value.product,
     plans: [
       { id: 'basic', title: 'Basic', amountCents: 500, interval: 'month' },
       { id: 'pro', title: 'Pro', amountCents: 2500, interval: 'month' },
@@ -97,6 +107,10 @@ t.test('reports all problems at once, each with its variable and without secrets
     KEY_PEPPERS: 'id:hunter2',
     SIGNING_KEY_ENCRYPTION_KEY: 'hunter2',
     SIGNING_ALGORITHM: 'RS256',
+    DATA_KEYS: 'id:hunter2',
+    PROVIDER_WEBHOOK_SECRETS: 'kyc=hunter2',
+    ONBOARDING_GATES: 'off',
+    PRODUCT_FILE: '/nowhere/product.json',
     REQUIRE_HTTPS: 'yes',
     RPC_URLS: 'https://rpc.example.com',
     PLANS_FILE: '/nowhere/plans.json',
@@ -150,6 +164,7 @@ t.test('requires the secrets that hosts on one database share, and one kind of R
     /^REDIS_CLUSTER_URLS/,
     /^KEY_PEPPERS/,
     /^SIGNING_KEY_ENCRYPTION_KEY/,
+    /^DATA_KEYS/,
   ])
 })
 
@@ -159,6 +174,7 @@ const LIVE = {
   DATABASE_URL: 'postgres://db/x',
   KEY_PEPPERS: `p:${'s'.repeat(32)}`,
   SIGNING_KEY_ENCRYPTION_KEY: 'ab'.repeat(32),
+  DATA_KEYS: `d:${'ab'.repeat(32)}`,
   TRUST_PROXY: '10.0.0.0/8',
   PUBLIC_URL: 'https://api.example.com',
 }
@@ -174,6 +190,8 @@ for (const [name, value] of [
   ['DATABASE_URL', undefined],
   ['KEY_PEPPERS', undefined],
   ['SIGNING_KEY_ENCRYPTION_KEY', undefined],
+  ['DATA_KEYS', undefined],
+  ['ONBOARDING_GATES', 'partner'],
   ['TRUST_PROXY', undefined],
   ['PUBLIC_URL', undefined],
   ['PUBLIC_URL', 'http://api.example.com'],

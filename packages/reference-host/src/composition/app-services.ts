@@ -1,6 +1,6 @@
 import type { Observe } from '@gatewright/http'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
-import type { MountServices } from '../http/mount.ts'
+import type { MountServices } from '../http/host-gate.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
@@ -13,9 +13,17 @@ export function appServices(
   observe: Observe,
   draining: () => boolean,
 ): MountServices & ModuleServices & Omit<SystemServices, 'description'> {
-  const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
-    container.get(token.CONFIG)
-  const { checks, spend, sql } = container.get(token.BACKEND)
+  const {
+    serviceName,
+    directUserKey,
+    requireHttps,
+    trustProxy,
+    environment,
+    plans,
+    payinReceivers,
+    product,
+  } = container.get(token.CONFIG)
+  const { checks, dialect, spend, sql } = container.get(token.BACKEND)
   const metrics = container.get(token.METRICS)
   return {
     clock: container.get(token.CLOCK),
@@ -34,8 +42,13 @@ export function appServices(
     subscriptions: container.get(token.SUBSCRIPTIONS),
     settlement: container.get(token.SETTLEMENT),
     ledger: container.get(token.LEDGER),
+    sealer: container.get(token.SEALER),
+    events: container.get(token.EVENTS),
+    jobs: container.get(token.JOBS),
+    acceptances: container.get(token.ACCEPTANCES),
+    gates: container.get(token.GATES),
     lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
-    ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
+    ...{ db: sql, dialect, product, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, draining, metrics, serviceName, directUserKey, requireHttps },
     trustProxy,
     validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,

@@ -69,7 +69,7 @@ const FIRST_ROUNDS_MS = 2000
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
   knownOptions('startHost', options, OPTIONS)
   const stores = await openStores(config)
-  const container = await createHostContainer(config, stores, options.clock)
+  const container = await createHostContainer(config, stores, options)
   const guard = container.get(token.GUARD)
   let running: RunningChores | undefined
   try {
@@ -120,13 +120,14 @@ export async function startHost(config: Config, options: StartOptions): Promise<
 async function createHostContainer(
   config: Config,
   stores: OpenStores,
-  clock: Clock | undefined,
+  { clock, report }: StartOptions,
 ): Promise<Container> {
   const container = createContainer()
   container.bind(token.CONFIG, () => config)
   container.bind(token.BACKEND, () => stores.backend)
   container.bind(token.SECRETS, () => stores.secrets)
   if (clock) container.bind(token.CLOCK, () => clock)
+  container.bind(token.REPORT, () => report)
   const recovery = await fastestRecover()
   container.bind(token.RECOVERY, () => recovery)
   container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))

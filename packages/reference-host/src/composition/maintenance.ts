@@ -19,6 +19,8 @@ const ALIAS_USAGE_MS = 400 * 86_400_000
 const LIMIT = 1000
 /** Accounts that one transaction folds. */
 const ACCOUNTS = 200
+/** Calls to providers that one host makes at the same time. */
+const JOBS_AT_ONCE = 16
 
 /**
  * All background tasks of a host: reads and audits chains, measures the supply of deposit addresses, expires
@@ -30,6 +32,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   const clock = container.get(token.CLOCK)
   const issuer = container.get(token.ISSUER)
   const ledger = container.get(token.LEDGER)
+  const jobs = container.get(token.JOBS)
   const expire = payinExpiry({
     ...{ db: sql, dialect, clock },
     payins: container.get(token.PAYINS),
@@ -64,6 +67,13 @@ export function maintenance(container: Container, report: (error: unknown) => vo
         // Expires nothing while the host's clock and the database's disagree.
         await checks['database']?.()
         while (!signal.aborted && (await expire(LIMIT, report)) === LIMIT);
+      },
+    },
+    {
+      name: 'run jobs',
+      everyMs: SOON_MS,
+      async run(signal) {
+        while (!signal.aborted && (await jobs.runDue(JOBS_AT_ONCE, signal)) === JOBS_AT_ONCE);
       },
     },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },

@@ -13,10 +13,13 @@ import {
 } from '@gatewright/signature-verifier'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Config } from '../config/config.ts'
+import type { Gates } from '../http/gates.ts'
 import { isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
+import { onboardingGates } from '../modules/onboarding/gates.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
 import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
 import { payinStore, type PayinStore } from '../modules/subscriptions/payins/payin-store.ts'
@@ -25,6 +28,9 @@ import { subscriptionStore, type SubscriptionStore } from '../modules/subscripti
 import { userStore, type UserStore } from '../modules/users/store.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
+import { eventStore, type EventStore } from '../records/events.ts'
+import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
+import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
@@ -41,6 +47,29 @@ export const SECRETS: ServiceKey<Secrets> = requiredService('secrets')
 
 /** Created by the container. */
 export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock)
+export const SEALER: ServiceKey<Sealer> = defineService('sealer', get => createSealer(get(SECRETS).dataKeys))
+export const EVENTS: ServiceKey<EventStore> = defineService('events', get => eventStore(get(BACKEND).dialect))
+export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agreement acceptances', get =>
+  agreementAcceptances(get(CONFIG).product.agreements),
+)
+export const GATES: ServiceKey<Gates> = defineService('gates', get =>
+  onboardingGates(get(CONFIG).gatedSurfaces, get(ACCEPTANCES)),
+)
+/** Calls to providers, by the kind of their job. */
+export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
+  'job handlers',
+  () => ({}),
+)
+/** Where failures of work beside requests go. */
+export const REPORT: ServiceKey<(error: unknown) => void> = defineService('report', () => error => {
+  process.emitWarning(error instanceof Error ? error : String(error))
+})
+export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
+  jobQueue({
+    ...{ db: get(BACKEND).sql, dialect: get(BACKEND).dialect, clock: get(CLOCK) },
+    ...{ handlers: get(JOB_HANDLERS), report: get(REPORT) },
+  }),
+)
 export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
 export const METRICS: ServiceKey<Metrics> = defineService('metrics', () => createMetrics())
 export const USERS: ServiceKey<UserStore> = defineService('users', get => userStore(get(BACKEND).sql))

@@ -1,8 +1,10 @@
+import type { Surface } from '@gatewright/kernel'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { ChainUrl } from '../chain/rpc-clients.ts'
 import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
+import { EMPTY_PRODUCT, SANDBOX_PRODUCT, type Product } from '../product/product.ts'
 import { unsafeForLive } from './live.ts'
-import type { NamedSecret } from './parsers.ts'
+import type { NamedKey, NamedSecret, WebhookSecret } from './parsers.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
 
@@ -21,6 +23,12 @@ export interface Config {
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
+  /** Newest first; undefined: generated in the data folder. */
+  readonly dataKeys: readonly NamedKey[] | undefined
+  readonly webhookSecrets: readonly WebhookSecret[]
+  /** The surfaces on which accounts must pass the gates. */
+  readonly gatedSurfaces: readonly Surface[]
+  readonly product: Product
   /** Algorithm of signing keys created from now on. */
   readonly signingAlgorithm: Values['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
@@ -74,6 +82,11 @@ function toConfig(values: Values, env: Env): Config {
     dataDir: values.DATA_DIR,
     keyPeppers: values.KEY_PEPPERS,
     signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,
+    dataKeys: values.DATA_KEYS,
+    webhookSecrets: values.PROVIDER_WEBHOOK_SECRETS,
+    gatedSurfaces:
+      (values.ONBOARDING_GATES ?? (live ? 'on' : 'partner')) === 'on' ? ['user', 'partner'] : ['partner'],
+    product: values.PRODUCT_FILE ?? (live ? EMPTY_PRODUCT : SANDBOX_PRODUCT),
     signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
@@ -99,7 +112,7 @@ function conflicts(env: Env): string[] {
     problems.push('REDIS_CLUSTER_URLS must be unset when REDIS_URL is set')
   }
   if (env['DATABASE_URL']) {
-    for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+    for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {
       if (!env[name]) problems.push(`${name} must be set with DATABASE_URL: hosts on one database share it`)
     }
   }

@@ -14,12 +14,14 @@ export function unsafeForLive(
   const problems: string[] = []
   if (!env['DATABASE_URL'])
     problems.push('DATABASE_URL must name Postgres: live refuses the embedded database')
-  for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+  for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {
     if (!env[name] && !env['DATABASE_URL']) problems.push(`${name} must be set: live generates no secrets`)
   }
   if (!env['TRUST_PROXY'])
     problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
   if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')
+  if (env['ONBOARDING_GATES'] === 'partner')
+    problems.push('ONBOARDING_GATES must be on: live requires an identity check before money moves')
   if (env['RATE_LIMITS'] === 'off')
     problems.push('RATE_LIMITS must not be off: only a sandbox may run without limits')
   if (!env['PUBLIC_URL']?.startsWith('https://')) {

@@ -104,6 +104,39 @@ export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
       )
 }
 
+/** A named key of 32 bytes. */
+export interface NamedKey {
+  readonly id: string
+  readonly secret: Uint8Array
+}
+
+/** `id:key` pairs, newest first, each key 64 hexadecimal digits. The text is never shown again, not even in a problem. */
+export const namedKeys: Parser<readonly NamedKey[]> = text => {
+  const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/.exec(entry.trim()))
+  const keys = matches.flatMap(match =>
+    match ? [{ id: match[1] as string, secret: Buffer.from(match[2] as string, 'hex') }] : [],
+  )
+  const distinct = new Set(keys.map(({ id }) => id)).size === matches.length
+  return keys.length === matches.length && distinct
+    ? { value: keys }
+    : expected('must be id:key pairs joined by commas, newest first, each id once, each key 64 hex digits')
+}
+
+/** A provider's name and its Standard Webhooks secret: `name=whsec_...`. Two of one name are good while a secret is exchanged. */
+export interface WebhookSecret {
+  readonly provider: string
+  readonly secret: Uint8Array
+}
+
+/** `name=whsec_base64`. The text is never shown again. */
+export const webhookSecret: Parser<WebhookSecret> = text => {
+  const [, provider, encoded = ''] = /^([a-z0-9-]{1,32})=whsec_([A-Za-z0-9+/=]+)$/.exec(text) ?? []
+  const secret = Buffer.from(encoded, 'base64')
+  return provider !== undefined && secret.length >= 24 && secret.length <= 64
+    ? { value: { provider, secret } }
+    : expected('must be provider=whsec_... pairs, each secret 24 to 64 bytes in base64')
+}
+
 /** 32 bytes as hex or base64. */
 export const bytes32: Parser<Uint8Array> = text => {
   const bytes = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')

@@ -1,10 +1,12 @@
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { Plan } from '../product/plans.ts'
+import type { Product } from '../product/product.ts'
 import {
   anyText,
   bytes32,
   chainUrl,
   listOf,
+  namedKeys,
   namedSecrets,
   onOff,
   oneOf,
@@ -12,11 +14,15 @@ import {
   proxy,
   serviceName,
   urlOf,
+  webhookSecret,
   wholeNumber,
+  type NamedKey,
   type NamedSecret,
   type Parser,
+  type WebhookSecret,
 } from './parsers.ts'
 import { plansFile } from './plans.ts'
+import { productFile } from './product-file.ts'
 import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import { payinReceivers } from './receivers.ts'
 
@@ -96,6 +102,27 @@ export const variables = {
     'EdDSA',
     '`EdDSA`',
     '`EdDSA` (Ed25519) or `ES256` (P-256), for consumers whose libraries lack EdDSA. Applies to new signing keys; existing ones stay valid until they expire',
+  ),
+  DATA_KEYS: optional<readonly NamedKey[]>(
+    namedKeys,
+    'generated in a sandbox',
+    '`id:key` pairs joined by commas, newest first, keys of 64 hex digits; encrypt personal data at rest. The first one encrypts, all decrypt. A key may go after `data-keys rewrap`',
+  ),
+  PROVIDER_WEBHOOK_SECRETS: variable<readonly WebhookSecret[]>(
+    listOf(webhookSecret),
+    [],
+    'none: events of providers are refused',
+    '`provider=whsec_...` pairs joined by commas: secrets of the events that providers send (Standard Webhooks). Two of one provider are good while they are exchanged',
+  ),
+  ONBOARDING_GATES: optional(
+    oneOf('on', 'partner'),
+    '`partner`, live `on`',
+    'On which surface an account must be identified and have accepted the agreements before it creates cards or moves money: `on` is both, `partner` the partner surface. Live takes `on` only',
+  ),
+  PRODUCT_FILE: optional<Product>(
+    productFile,
+    'none: a sandbox has sample texts',
+    'JSON file of `support`, `spotlight` and `agreements`, see below',
   ),
   TRUST_PROXY: variable<readonly string[]>(
     listOf(proxy),

@@ -3,7 +3,8 @@ import { Router } from '@koa/router'
 import Koa, { type Middleware } from 'koa'
 import { deny } from './codes.ts'
 import { optionsAnswer } from './cors.ts'
-import { mount, type MountServices } from './mount.ts'
+import type { MountServices } from './host-gate.ts'
+import { mount } from './mount.ts'
 import type { Operation } from './operation.ts'
 
 /** The Koa application and its shutdown. */

@@ -14,7 +14,14 @@ export const codes = {
 } as const
 
 /** Every `details.rule` with which the host itself denies as `policy_blocked`. */
-export const rules = ['max_unpaid_addresses', 'max_unpaid_addresses_of_client'] as const
+export const rules = [
+  'max_unpaid_addresses',
+  'max_unpaid_addresses_of_client',
+  'account_locked',
+  'kyc_required',
+  'agreements_required',
+  'data_key_never_leaves',
+] as const
 export type HostRule = (typeof rules)[number]
 
 /** A denial of the host. */

@@ -1,48 +1,14 @@
-import {
-  gate,
-  type Entry,
-  type GuardedRule,
-  type HandlerAnswer,
-  type HeaderField,
-  type Observe,
-  type Refusal,
-} from '@gatewright/http'
+import type { Entry, GuardedRule, HandlerAnswer, HeaderField, Refusal } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
-import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
-import type { SqlQueries } from '@gatewright/kernel/sql'
-import type { SpendStorage } from '@gatewright/scope-guard'
-import { allScopes } from '../product/scopes.ts'
 import { bodySchema } from './body.ts'
-import {
-  hostCredentials,
-  httpsRequired,
-  type CredentialServices,
-  type HostCredentials,
-} from './credentials.ts'
-import type {
-  Call,
-  CallerByCredential,
-  Document,
-  LedgerOperation,
-  Operation,
-  PlainOperation,
-  Success,
-  WriteContext,
-} from './operation.ts'
-import { renderer, type RenderServices } from './render.ts'
+import { httpsRequired, type HostCredentials } from './credentials.ts'
+import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
+import { writeMiddleware } from './mount-write.ts'
+import type { CallerByCredential, Operation, PlainOperation } from './operation.ts'
 import { targetDenial } from './request-target.ts'
-
-/** What the host's gate needs. */
-export interface MountServices extends CredentialServices, RenderServices {
-  readonly idempotency: TransactionalIdempotency
-  /** Spend counters inside the transaction of a financial write. */
-  readonly spendStorage: (tx: SqlQueries) => SpendStorage
-  readonly observe: Observe
-  /** CIDRs of proxies whose statements about client address and scheme are trusted. */
-  readonly trustProxy: readonly string[]
-}
 
 /** One gate, with each operation of the table as a Koa middleware. */
 interface Mounted {
@@ -50,19 +16,6 @@ interface Mounted {
   readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
   /** See `OpenGate.drain`. */
   drain(): void
-}
-
-type HostGate = ReturnType<typeof createHostGate>
-
-function createHostGate(table: readonly Operation[], services: MountServices) {
-  const { guard, aliases, idempotency, spendStorage, observe, trustProxy } = services
-  return gate({
-    ...{ aliases, guard, scopes: allScopes, credentials: hostCredentials(services) },
-    ...{ transactions: idempotency, spendStorage, observe, trustProxy },
-    render: renderer(table, services),
-    // The decision event carries the failure.
-    report: () => {},
-  })
 }
 
 /** Creates the gate and mounts each row of the table as one of its routes. */
@@ -87,7 +40,7 @@ function createMiddleware(
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
-  if ('write' in operation) return koa.handle(transactionalRoute(api, operation, options))
+  if ('write' in operation) return writeMiddleware(api, koa, operation, { rule, options, services })
   if (credential === 'none') {
     const route = api.open(id, options)
     return koa.handle(route, call => handlePlain(operation, call, undefined))
@@ -112,23 +65,16 @@ const GATE_CREDENTIALS: Readonly<
   'user-key-or-session': ['user-key', 'session-alone'],
 }
 
-function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): GuardedRule<never> {
+function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): GuardedRule<never> {
   return {
     operation: id,
     allOf: scopes as never[],
+    ...(anyOf ? { anyOf: anyOf as never[] } : {}),
+    ...(operation.cardSecrets ? { cardSecrets: true } : {}),
     ...(surface === 'public' ? {} : { surface }),
     ...(method === 'GET' ? {} : { limit: 'write' }),
     ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
   }
-}
-
-/** A request without the operation's own types, which were checked when it was declared. */
-interface GateCall extends Omit<Call<never, never>, 'caller' | 'body'> {
-  readonly input: { readonly body: unknown }
-}
-
-function callOf({ facts, params, input }: GateCall, caller: unknown): Call<never, never> {
-  return { facts, params, caller: caller as never, body: input.body as never }
 }
 
 async function handlePlain(
@@ -137,28 +83,6 @@ async function handlePlain(
   caller: unknown,
 ): Promise<HandlerAnswer> {
   return toHandlerAnswer(await operation.handle(callOf(call, caller)))
-}
-
-/** Mounts a financial write: its rows, its spend and its answer commit together. */
-function transactionalRoute(api: HostGate, operation: LedgerOperation, options: object) {
-  const prepare = operation.prepare?.bind(operation)
-  return api.transactional(
-    ruleOf(operation),
-    async (call, context) =>
-      toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext)),
-    {
-      ...options,
-      ...(prepare ? { prepare: async call => allow(await prepare(callOf(call, call.access))) } : {}),
-    },
-  )
-}
-
-/** The answer as it is stored for replays: before the envelope. */
-function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
-  if (!verdict.ok) return verdict
-  const { value } = verdict
-  if (!('document' in value)) return { status: 200, body: value }
-  return { status: value.status ?? 200, headers: value.headers, body: value.document }
 }
 
 /** Applies the rate limits outside the guard, then checks path and query parameters. */

@@ -43,13 +43,13 @@ export interface Document {
   readonly headers: readonly (readonly [name: string, value: string])[]
 }
 
-/** What the handler of a financial write works with. */
+/** What the handler of a write works with. */
 export interface WriteContext<A = unknown> {
   /**
-   * The one transaction of idempotency record and business rows. The handler must use no other connection.
+   * The one transaction of business rows and idempotency record. The handler must use no other connection.
    */
   readonly tx: SqlQueries
-  /** Stable id of this write: the same on every retry with the same idempotency key. */
+  /** Stable id of this write: the same on every retry with the same idempotency key; random without a key. */
   readonly effectId: string
   /** What `prepare` returned. */
   readonly prepared: A
@@ -91,6 +91,10 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly limit?: 'bootstrap' | 'document' | 'mint' | 'none'
   /** Scopes that a session must have, all of them. Sessions only. */
   readonly scopes?: readonly string[]
+  /** Scopes of which a session must have one, beside `scopes`. */
+  readonly anyOf?: readonly string[]
+  /** Whether its answer reveals card secrets, which policies can forbid. */
+  readonly cardSecrets?: boolean
   /** Query parameters for the API description. The handler parses them itself. */
   readonly query?: TObject
   readonly body?: S
@@ -111,7 +115,7 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly documentStatuses?: readonly number[]
 }
 
-/** An operation other than a financial write. */
+/** An operation that reads, or whose service commits by itself. */
 export interface PlainOperation<
   C extends Credential = Credential,
   S extends TObject = TObject,
@@ -120,10 +124,17 @@ export interface PlainOperation<
   handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
 }
 
-/** A financial write: requires an idempotency key, and commits its rows and its answer in one transaction. */
+/** A write: commits its rows in one transaction, together with its answer when an idempotency key was sent. */
 export interface LedgerOperation<S extends TObject = TObject, D extends TObject = TObject, A = unknown>
   extends OperationDeclaration<'session', S, D> {
   readonly credential: 'session'
+  /**
+   * Whether a request must have an idempotency key. Default: `required`, the only choice for what spends. Without a key no
+   * answer is replayed, so `write` itself must be safe to repeat.
+   */
+  readonly idempotency?: 'required' | 'optional' | 'none'
+  /** Whether the account must have passed the gates of its surface: identity check and agreements. */
+  readonly gated?: boolean
   /** Whether it spends the caller's money, so that spend caps apply: `write` then calls `reserve`. */
   readonly spends: boolean
   /**
@@ -137,14 +148,14 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
 /** A row of the operation table. Its own types were checked at its declaration. */
 export type Operation = PlainOperation | LedgerOperation
 
-/** Declares an operation other than a financial write. */
+/** Declares an operation that reads, or whose service commits by itself. */
 export function operation<C extends Credential, S extends TObject, D extends TObject>(
   rule: PlainOperation<C, S, D>,
 ): Operation {
   return rule
 }
 
-/** Declares a financial write. */
+/** Declares a write. */
 export function ledgerWrite<S extends TObject, D extends TObject, A = undefined>(
   rule: LedgerOperation<S, D, A>,
 ): Operation {

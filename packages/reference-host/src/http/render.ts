@@ -37,9 +37,9 @@ function shapeOfPath(path: string): ErrorShape {
  */
 export function renderer(table: readonly Operation[], services: RenderServices): Render {
   const { aliases, clock, serviceName } = services
-  const byId = new Map(table.map(operation => [operation.id, operation]))
+  const served = operationsById(table)
   return (outcome, { facts, operation: id, requestId }) => {
-    const operation = id === undefined ? undefined : byId.get(id)
+    const operation = id === undefined ? undefined : served(id, facts.path)
     const surface = operation?.surface
     const shape = surface ? errorShape(surface) : shapeOfPath(facts.path)
     const plain =
@@ -52,6 +52,18 @@ export function renderer(table: readonly Operation[], services: RenderServices):
       ? openResponses(plain, facts, { model: `${serviceName}.${surface}`, createdAt })
       : plain
     return { ...answer, headers: [...answer.headers, ...missingHeaders(answer), ['X-Request-Id', requestId]] }
+  }
+}
+
+/** Finds an operation by its id; of two surfaces that share it, the one of the path. */
+function operationsById(table: readonly Operation[]): (id: string, path: string) => Operation | undefined {
+  const byId = new Map<string, Operation>()
+  for (const operation of table) {
+    byId.set(operation.surface === 'partner' ? `partner ${operation.id}` : operation.id, operation)
+  }
+  return (id, path) => {
+    const partner = byId.get(`partner ${id}`)
+    return partner && (shapeOfPath(path) === 'partner' || !byId.has(id)) ? partner : byId.get(id)
   }
 }
 

@@ -1,12 +1,18 @@
 import type { Clock } from '@gatewright/kernel'
-import type { SqlClient } from '@gatewright/kernel/sql'
+import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { Verifier } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { TransactionLookups } from '../chain/transaction-lookups.ts'
+import type { Gates } from '../http/gates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Plan } from '../product/plans.ts'
+import type { Product } from '../product/product.ts'
+import type { EventStore } from '../records/events.ts'
+import type { JobQueue } from '../records/jobs.ts'
+import type { Sealer } from '../records/sealed.ts'
+import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { CardStore } from './cards/store.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
 import type { PayinStore } from './subscriptions/payins/payin-store.ts'
@@ -28,8 +34,15 @@ export interface ModuleServices {
   readonly subscriptions: SubscriptionStore
   readonly settlement: PayinSettlement
   readonly ledger: Ledger
+  readonly sealer: Sealer
+  readonly events: EventStore
+  readonly jobs: JobQueue
+  readonly acceptances: AgreementAcceptances
+  readonly gates: Gates
+  readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient
+  readonly dialect: SqlDialect
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]
   readonly lookups: TransactionLookups

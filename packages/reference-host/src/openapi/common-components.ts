@@ -76,6 +76,11 @@ const FIELDS = {
     { type: 'string', minLength: 8, maxLength: 255 },
     true,
   ),
+  OptionalIdempotencyKey: field(
+    'idempotency-key',
+    'Chosen by the client, one for each intent. With it a repeat gets the first answer again; without it nothing is replayed',
+    { type: 'string', minLength: 8, maxLength: 255 },
+  ),
   OpenResponses: field(
     'X-Open-Responses',
     'Asks for the answer as an Open Responses object: every answer of the operation, errors too',

@@ -1,6 +1,7 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Operation } from '../http/operation.ts'
 import { schemeNames, withLegacyFields, withLegacySchemes } from './aliases.ts'
+import { namesOf, type NamedOperation } from './operation-names.ts'
 import { fieldsOf, securitySchemes } from './common-components.ts'
 import { createComponents, type Components, type Json } from './components.ts'
 import { responsesOf } from './responses.ts'
@@ -25,8 +26,9 @@ const VERSION = '1.0.0'
 export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const components = createComponents()
+  const nameOf = namesOf(table)
   for (const operation of table) {
-    const description = describeOperation(operation, host, components)
+    const description = describeOperation({ ...operation, name: nameOf(operation) }, host, components)
     for (const [index, [path, legacy]] of everyPath(operation, host.aliases).entries()) {
       const { operationId, ...rest } = description
       const item = (paths[path] ??= {})
@@ -62,14 +64,14 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
 
 /** Describes one operation, independently of its path. */
 function describeOperation(
-  operation: Operation,
+  operation: NamedOperation,
   host: DescribedHost,
   components: Components,
 ): Json & { readonly operationId: string } {
-  const { id, title } = operation
+  const { id, name: operationId, title } = operation
   const schemes = security(operation, host).flatMap(name => schemeNames(name, host.aliases))
   return {
-    operationId: id.replace('.', '_'),
+    operationId,
     tags: [tagOf(id)],
     summary: title,
     parameters: parameters(operation, components),
@@ -82,7 +84,7 @@ function describeOperation(
 const tagOf = (id: string): string => id.split('.')[0] as string
 
 function requestBody(
-  { id, body, example }: Operation,
+  { id, name, body, example }: NamedOperation,
   { aliases }: DescribedHost,
   components: Components,
 ): Json {
@@ -91,7 +93,7 @@ function requestBody(
   const schema = components.schema(withLegacyFields(body, id, aliases))
   const content = { 'application/json': { schema, ...(example.body ? { example: example.body } : {}) } }
   return {
-    requestBody: components.shared('requestBodies', id.replace('.', '_'), () => ({ required, content })),
+    requestBody: components.shared('requestBodies', name, () => ({ required, content })),
   }
 }
 
@@ -105,9 +107,15 @@ function parameters(operation: Operation, components: Components): Json[] {
     return { name, in: 'query', required: false, description, schema }
   })
   if (operation.surface === 'public') return query
-  const key = 'write' in operation ? (['IdempotencyKey'] as const) : []
+  const key = 'write' in operation ? KEY_FIELD[operation.idempotency ?? 'required'] : []
   return [...path, ...query, ...fieldsOf(components, ...key, 'OpenResponses', 'OpenResponsesCallId')]
 }
+
+const KEY_FIELD = {
+  required: ['IdempotencyKey'],
+  optional: ['OptionalIdempotencyKey'],
+  none: [],
+} as const
 
 /** The security schemes that an operation accepts. */
 function security({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {

@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox/type'
 import type { Operation } from '../http/operation.ts'
+import type { NamedOperation } from './operation-names.ts'
 import { headersOf } from './common-components.ts'
 import type { Components, Json } from './components.ts'
 import { ErrorSchema, OpenResponseSchema, PartnerErrorSchema, SuccessSchema } from './schemas.ts'
@@ -19,8 +20,8 @@ const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>
 }
 
 /** Describes every answer of an operation, by status. Statuses of denials follow from its declaration. */
-export function responsesOf(operation: Operation, components: Components): Json {
-  const success = components.shared('responses', operation.id.replace('.', '_'), () =>
+export function responsesOf(operation: NamedOperation, components: Components): Json {
+  const success = components.shared('responses', operation.name, () =>
     successResponse(operation, 'Success', components),
   )
   const others = (operation.documentStatuses ?? []).map(status => [

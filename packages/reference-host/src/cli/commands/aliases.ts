@@ -8,6 +8,7 @@ export const aliasCommands: readonly Command[] = [
     name: 'aliases report',
     takes: [],
     summary: 'Print which clients still use which legacy name',
+    example: '--json',
     async run({ backend, clock }) {
       const report = await aliasReport(backend.aliasUsage, aliasTable, clock.now())
       return { data: report, lines: reportText(report).trimEnd().split('\n') }
@@ -17,6 +18,7 @@ export const aliasCommands: readonly Command[] = [
     name: 'aliases due',
     takes: [],
     summary: 'List legacy names that still work after their sunset date',
+    example: '--json',
     async run({ clock }) {
       const due = dueAliases(aliasTable, clock.now())
       const data = due.map(({ alias, sunset }) => ({ id: alias.id, sunset: new Date(sunset).toISOString() }))

@@ -1,4 +1,4 @@
-import { UsageError, tableLines, type Command } from '../command.ts'
+import { reportElapsed, UsageError, type Command } from '../command.ts'
 
 const MOST_ROWS = 1000
 
@@ -13,7 +13,8 @@ export const auditCommands: readonly Command[] = [
       before: 'only rows from before this instant, such as the last one listed; RFC 3339',
     },
     summary: 'List the changes of keys, policies and sessions of one account, newest first',
-    async run({ issuer }, { options }) {
+    example: '--account acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 --limit 20',
+    async run(context, { options }) {
       const { account, limit = '100', before } = options
       if (account === undefined) throw new UsageError('audit list needs --account')
       const count = /^\d{1,4}$/.test(limit) ? Number(limit) : 0
@@ -25,7 +26,8 @@ export const auditCommands: readonly Command[] = [
       const until = before === undefined ? undefined : Date.parse(before)
       if (Number.isNaN(until))
         throw new UsageError(`--before must be an instant, got ${JSON.stringify(before)}`)
-      const entries = await issuer.listAudit(account, count, until)
+      const read = context.issuer.listAudit(account, count, until)
+      const entries = await reportElapsed(context, 'Reading the audit log', read)
       const data = entries.map(({ at, expiresAt, ...entry }) => ({
         ...{ at: new Date(at).toISOString(), keptUntil: new Date(expiresAt).toISOString() },
         ...entry,
@@ -33,7 +35,7 @@ export const auditCommands: readonly Command[] = [
       const rows = data.map(({ at, by, keyId, sessionId, action, target }) => [
         ...[at, by, keyId ?? '-', sessionId ?? '-', action, target],
       ])
-      return { data, lines: tableLines([['AT', 'BY', 'KEY', 'SESSION', 'ACTION', 'TARGET'], ...rows]) }
+      return { data, table: [['AT', 'BY', 'KEY', 'SESSION', 'ACTION', 'TARGET'], ...rows] }
     },
   },
 ]

@@ -1,7 +1,21 @@
 import { appServices } from '../../composition/app-services.ts'
 import { operations } from '../../composition/operations.ts'
 import { aliasTable } from '../../product/aliases.ts'
-import { tableLines, type Command } from '../command.ts'
+import { UsageError, type Command, type StartCommand } from '../command.ts'
+
+/** Runs the host in this process. It opens the stores itself. */
+export const startCommand: StartCommand = {
+  name: 'start',
+  takes: [],
+  summary: 'Run the host until Ctrl-C or SIGTERM, as npm start does',
+  example: '',
+  async start(env, json) {
+    const { serve } = await import('../../composition/serve.ts')
+    const served = await serve(env, json ? () => {} : text => console.log(text))
+    if (!served.ok) throw new UsageError(served.problem)
+    return { data: { url: served.url, partnerKey: served.partnerKey ?? null }, lines: [] }
+  },
+}
 
 /** Commands on the host itself. */
 export const hostCommands: readonly Command[] = [
@@ -9,6 +23,7 @@ export const hostCommands: readonly Command[] = [
     name: 'migrate',
     takes: [],
     summary: 'Migrate the tables to their newest version',
+    example: '',
     // Opening the stores has migrated them already.
     run: async () => ({ data: { migrated: true }, lines: ['The tables are up to date.'] }),
   },
@@ -16,6 +31,7 @@ export const hostCommands: readonly Command[] = [
     name: 'operations',
     takes: [],
     summary: 'Print every operation with its credential, scopes and limits',
+    example: '',
     async run({ container }) {
       const services = appServices(
         container,
@@ -33,7 +49,7 @@ export const hostCommands: readonly Command[] = [
       ])
       return {
         data,
-        lines: tableLines([['OPERATION', 'METHOD', 'PATH', 'CREDENTIAL', 'SCOPES', 'IDEMPOTENT'], ...rows]),
+        table: [['OPERATION', 'METHOD', 'PATH', 'CREDENTIAL', 'SCOPES', 'IDEMPOTENT'], ...rows],
       }
     },
   },

@@ -1,8 +1,8 @@
-import { rows, toText } from '@gatewright/kernel/sql'
 import * as token from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
-import { UsageError, type Command, type CommandContext } from '../command.ts'
+import { userAccountOf } from '../accounts.ts'
+import { reportElapsed, UsageError, type Command } from '../command.ts'
 
 /** Commands on balances and the ledger. */
 export const ledgerCommands: readonly Command[] = [
@@ -11,6 +11,7 @@ export const ledgerCommands: readonly Command[] = [
     takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
     summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
     confirm: 'No command takes credited money back.',
+    example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
     async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
       const amountCents = Number(cents)
       if (!/^[1-9]\d{0,11}$/.test(cents))
@@ -20,7 +21,7 @@ export const ledgerCommands: readonly Command[] = [
           'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
         )
       }
-      const accountId = await accountOf(backend, owner)
+      const accountId = await userAccountOf(backend.sql, owner)
       const ledger = container.get(token.LEDGER)
       const credit = ledgerAccounts.user(accountId)
       const transfer = {
@@ -45,8 +46,9 @@ export const ledgerCommands: readonly Command[] = [
     name: 'ledger balance',
     takes: ['ACCOUNT'],
     summary: 'Show the balance of an account or user id',
+    example: 'usr_79db7a61096340598de4661d67683883',
     async run({ backend, container }, { positional: [owner = ''] }) {
-      const accountId = await accountOf(backend, owner)
+      const accountId = await userAccountOf(backend.sql, owner)
       const balanceCents = await container
         .get(token.LEDGER)
         .balance(backend.sql, ledgerAccounts.user(accountId))
@@ -57,8 +59,11 @@ export const ledgerCommands: readonly Command[] = [
     name: 'ledger check',
     takes: [],
     summary: 'Recompute all balances and compare them',
-    async run({ container }) {
-      const report = await container.get(token.LEDGER).check()
+    example: '',
+    async run(context) {
+      context.progress('Adding up every transfer of the ledger.')
+      const check = context.container.get(token.LEDGER).check()
+      const report = await reportElapsed(context, 'Adding up the ledger', check)
       const { transfers, sumCents, wrongAccounts } = report
       if (sumCents !== 0 || wrongAccounts.length > 0) {
         throw new UsageError(
@@ -72,6 +77,7 @@ export const ledgerCommands: readonly Command[] = [
     name: 'payins cancel',
     takes: ['PAYIN_ID'],
     summary: 'Cancel an open pay-in and release its hold',
+    example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
     confirm: 'A payment that arrives later settles nothing.',
     async run({ backend, clock, container }, { positional: [id = ''] }) {
       const payins = container.get(token.PAYINS)
@@ -87,10 +93,3 @@ export const ledgerCommands: readonly Command[] = [
     },
   },
 ]
-
-async function accountOf({ sql }: CommandContext['backend'], owner: string): Promise<string> {
-  const text = 'select account_id from gw_users where id = $1 or account_id = $1'
-  const [row] = await rows(sql, text, [owner])
-  if (!row) throw new UsageError(`no user or account ${owner}`)
-  return toText(row['account_id'])
-}

@@ -4,7 +4,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import { checkPolicy } from '../../modules/credential-fields.ts'
 import { partnerScopes } from '../../product/scopes.ts'
 import { isName } from '../../schemas/names.ts'
-import { UsageError, tableLines, type Command, type CommandOutput } from '../command.ts'
+import { UsageError, type Command, type CommandOutput } from '../command.ts'
 
 /** Commands on partners and their keys. */
 export const partnerKeyCommands: readonly Command[] = [
@@ -16,6 +16,7 @@ export const partnerKeyCommands: readonly Command[] = [
       policy: 'a policy object as JSON that limits the key and its sessions',
     },
     summary: 'Create a partner and its first key, which is shown once',
+    example: '"Acme Wallets" --scopes users.read,cards.read',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
       if (!isName(name))
         throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
@@ -34,6 +35,7 @@ export const partnerKeyCommands: readonly Command[] = [
     name: 'partner-keys list',
     takes: [],
     summary: 'List partners and their keys',
+    example: '',
     async run({ backend, partners }) {
       const all = await partners.list()
       const entries = await Promise.all(
@@ -51,13 +53,14 @@ export const partnerKeyCommands: readonly Command[] = [
         ...[key.name, key.keyId, key.keyPrefix, key.validated ? 'yes' : 'no'],
         key.revokedAt === null ? 'live' : 'revoked',
       ])
-      return { data, lines: tableLines([['PARTNER', 'KEY', 'PREFIX', 'VALIDATED', 'STATE'], ...rows]) }
+      return { data, table: [['PARTNER', 'KEY', 'PREFIX', 'VALIDATED', 'STATE'], ...rows] }
     },
   },
   {
     name: 'partner-keys validate',
     takes: ['KEY_ID'],
     summary: 'Let a live host accept a partner key',
+    example: '4fJ2sVbXq81TzKpL',
     async run({ backend, partners, clock }, { positional: [keyId = ''] }) {
       const key = await backend.issuer.keys.find(keyId)
       if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
@@ -69,6 +72,7 @@ export const partnerKeyCommands: readonly Command[] = [
     name: 'partner-keys revoke',
     takes: ['KEY_ID'],
     summary: 'Revoke a partner key and end its sessions',
+    example: '4fJ2sVbXq81TzKpL',
     confirm: 'The partner is locked out at once.',
     run: async ({ issuer }, { positional: [keyId = ''] }) =>
       revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
@@ -78,6 +82,7 @@ export const partnerKeyCommands: readonly Command[] = [
     takes: ['KEY_ID'],
     options: { overlap: 'seconds for which the old key still works; default 86400' },
     summary: 'Replace a partner key by a successor, which is shown once',
+    example: '4fJ2sVbXq81TzKpL --overlap 3600',
     async run({ issuer, partners, clock }, { positional: [keyId = ''], options }) {
       const overlapSeconds = Number(options['overlap'] ?? 86_400)
       const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
