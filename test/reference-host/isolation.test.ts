@@ -99,7 +99,15 @@ async function userWorld(): Promise<World> {
 t.test('no user operation shows or changes what belongs to another user: its id is 404', async t => {
   const [ann, bob] = [await userWorld(), await userWorld()]
   const mine = async (): Promise<unknown[]> => {
-    const paths = ['keys', 'sessions', 'balances', 'subscriptions', 'subscriptions/payins']
+    const paths = [
+      'keys',
+      'sessions',
+      'balances',
+      'subscriptions',
+      'subscriptions/payins',
+      'users',
+      'identity',
+    ]
     const get = (path: string): Promise<Answer> =>
       host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
     return (await Promise.all(paths.map(get))).map(({ body }) => body.data)
@@ -146,7 +154,8 @@ t.test('no partner operation shows what belongs to another partner, even under t
     const headers = { 'x-partner-key': partnerKey }
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
-    const body = { userId, scopes: ['cards.read'] }
+    const scopes = ['cards.read', 'users.read', 'users.write', 'encryption.read', 'encryption.write']
+    const body = { userId, scopes }
     const session = await both.send('/partner/v1/sessions', { body, headers })
     const token = session.body.data['sessionToken'] as string
     const cards = await both.send('/partner/v1/cards?limit=100', { headers: bearer(token) })

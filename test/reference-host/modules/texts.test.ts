@@ -37,7 +37,11 @@ const resolve = (userId: string): Promise<Answer> =>
   host.send('/partner/v1/users/resolve', { body: { userId }, headers: partner })
 const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
 await resolve('ann')
-const partnerToken = (await open({ userId: 'ann', scopes: ['cards.read'] })).body.data[
+const partnerScopes = [
+  ...['cards.read'],
+  ...['users.read', 'users.write', 'encryption.read', 'encryption.write'],
+]
+const partnerToken = (await open({ userId: 'ann', scopes: partnerScopes })).body.data[
   'sessionToken'
 ] as string
 
