@@ -3,6 +3,8 @@ import type { Operation } from '../http/operation.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { readBalances } from '../modules/balances/read.ts'
 import { listCards } from '../modules/cards/list.ts'
+import { cryptoOperations } from '../modules/crypto/operations.ts'
+import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
 import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
 import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
@@ -50,6 +52,8 @@ export function operations(
     ...identityOperations(services),
     ...refuseDataKey(),
     readSupport(services),
+    ...cryptoOperations(services),
+    ...partnerCryptoOperations(services),
     listSpotlight(services),
     ...systemOperations({ ...services, description: () => description }),
   ]
