@@ -85,15 +85,21 @@ async function userWorld(): Promise<World> {
   const session = await send('/user/v1/sessions', {})
   const payin = await send('/user/v1/subscriptions/payin', { amountCents: 1 })
   const bought = await send('/user/v1/subscriptions/checkout', { plan: 'basic' })
+  await send('/user/v1/deposits', { amountCents: 1000 })
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
   const keyId = key.body['userKeyId'] as string
+  await send('/user/v1/subscriptions/payin/confirm-balance', { payinId: idOf(bought, 'payin') })
+  const told = await host.send('/user/v1/notifications', { headers: bearer(user.token) })
+  const [notification] = told.body.data['notifications'] as { id: string }[]
+  const referral = await host.send('/user/v1/referrals', { headers: bearer(user.token) })
   const ids = {
     ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
     sessions: session.body['sessionId'] as string,
     ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
     subscriptionId: idOf(bought, 'subscription'),
+    notifications: notification?.id as string,
   }
-  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought]) }
+  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought, told, referral]) }
 }
 
 t.test('no user operation shows or changes what belongs to another user: its id is 404', async t => {

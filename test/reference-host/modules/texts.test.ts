@@ -140,11 +140,12 @@ t.test('a path parameter that is no id is 404, also behind an id that exists', a
   const keys = await host.send('/user/v1/keys', { headers: bearer(user.token) })
   const { id: keyId } = (keys.body['keys'] as { id: string }[])[0] as { id: string }
   for (const operation of withId) {
+    const good = { ...(await goodBody(operation)), revoke: true }
     const paths = ['', keyId, payinId].flatMap(id =>
       HOSTILE_ESCAPES.map(each => operation.path.replaceAll(/\{\w+\}/g, () => id + each)),
     )
     const statuses = await Promise.all(
-      paths.map(async path => [path, (await sent(operation, { revoke: true }, path)).status] as const),
+      paths.map(async path => [path, (await sent(operation, good, path)).status] as const),
     )
     const wrong = statuses.filter(([, status]) => status !== 404)
     t.same(wrong, [], `${operation.method} ${operation.path}`)

@@ -10,6 +10,8 @@ import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
 import type { ModuleServices } from '../modules/services.ts'
+import { notificationOperations } from '../modules/notifications/operations.ts'
+import { referralOperations } from '../modules/referrals/operations.ts'
 import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
 import { createUserSession } from '../modules/sessions/create.ts'
 import { sessionOperations } from '../modules/sessions/list-and-end.ts'
@@ -54,6 +56,8 @@ export function operations(
     readSupport(services),
     ...cryptoOperations(services),
     ...partnerCryptoOperations(services),
+    ...referralOperations(services),
+    ...notificationOperations(services),
     listSpotlight(services),
     ...systemOperations({ ...services, description: () => description }),
   ]

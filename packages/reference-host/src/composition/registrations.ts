@@ -97,6 +97,7 @@ export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement
     payins: get(PAYINS),
     subscriptions: get(SUBSCRIPTIONS),
     ledger: get(LEDGER),
+    events: get(EVENTS),
     guard: get(GUARD),
     spendStorage: get(BACKEND).spend,
   }),
