@@ -4,7 +4,7 @@ import { serializeErc6492Signature } from 'viem/utils'
 import { contractsOf } from '../harness/contracts.ts'
 import { delegate } from '../harness/delegate.ts'
 import { startEvm, transact } from '../harness/evm.ts'
-import { newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
+import { bearer, newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
 
 const chain = await startEvm()
 const host = await startTestHost({ RPC_URLS: `${chain.chainId}=${chain.url}` })
@@ -68,6 +68,10 @@ t.test(
     t.match(first, { status: 200, body: { walletAddress: contractAddress.toLowerCase() } })
     t.equal((await bootstrap()).body['userId'], first.body['userId'])
     t.match(await bootstrap(newWallet()), { status: 401, body: { error: 'invalid_signature' } })
+    const { body } = await host.send('/user/v1/identity', {
+      headers: bearer(first.body['sessionToken'] as string),
+    })
+    t.match(body['identity'], { principal: 'contract', chainId: chain.chainId })
     await chain.stop()
     t.match(await bootstrap(), { status: 503, body: { error: 'service_unavailable' } })
   },

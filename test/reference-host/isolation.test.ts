@@ -91,21 +91,35 @@ async function createUserRecords(): Promise<AccountRecords> {
   const session = await send('/user/v1/sessions', {})
   const payin = await send('/user/v1/subscriptions/payin', { amountCents: 1 })
   const bought = await send('/user/v1/subscriptions/checkout', { plan: 'basic' })
+  await send('/user/v1/deposits', { amountCents: 1000 })
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
   const keyId = key.body['userKeyId'] as string
+  await send('/user/v1/subscriptions/payin/confirm-balance', { payinId: idOf(bought, 'payin') })
+  const told = await host.send('/user/v1/notifications', { headers: bearer(user.token) })
+  const [notification] = told.body.data['notifications'] as { id: string }[]
+  const referral = await host.send('/user/v1/referrals', { headers: bearer(user.token) })
   const ids = {
     ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
     sessions: session.body['sessionId'] as string,
     ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
     subscriptionId: idOf(bought, 'subscription'),
+    notifications: notification?.id as string,
   }
-  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought]) }
+  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought, told, referral]) }
 }
 
 t.test("no user operation shows or changes another user's records: their ids are 404", async t => {
   const [ann, bob] = [await createUserRecords(), await createUserRecords()]
   const mine = async (): Promise<unknown[]> => {
-    const paths = ['keys', 'sessions', 'balances', 'subscriptions', 'subscriptions/payins']
+    const paths = [
+      'keys',
+      'sessions',
+      'balances',
+      'subscriptions',
+      'subscriptions/payins',
+      'users',
+      'identity',
+    ]
     const get = (path: string): Promise<Answer> =>
       host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
     return (await Promise.all(paths.map(get))).map(({ body }) => body.data)
@@ -152,7 +166,8 @@ t.test("no partner operation shows another partner's records, even under the sam
     const headers = { 'x-partner-key': partnerKey }
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
-    const body = { userId, scopes: ['cards.read'] }
+    const scopes = ['cards.read', 'users.read', 'users.write', 'encryption.read', 'encryption.write']
+    const body = { userId, scopes }
     const session = await both.send('/partner/v1/sessions', { body, headers })
     const token = session.body.data['sessionToken'] as string
     const cards = await both.send('/partner/v1/cards?limit=100', { headers: bearer(token) })

@@ -13,6 +13,8 @@ export { viemReader } from './chain/viem-reader.ts'
 export { unitsOf } from './chain/receivers.ts'
 export { branchOfXpub } from './chain/xpub.ts'
 export { confirmationsOf, mismatch } from './modules/subscriptions/onchain/match-transfer.ts'
+export { accountCipher } from './modules/crypto/account-cipher.ts'
+export { accountKeys } from './modules/crypto/account-keys.ts'
 export { migrateHost } from './storage/migrate.ts'
 export { eventStore } from './records/events.ts'
 export { newId, ownedRows } from './records/owned-rows.ts'
@@ -25,6 +27,13 @@ export type { PayinReceiver } from './chain/receivers.ts'
 export type { AddressBranch } from './chain/xpub.ts'
 export type { Mismatch, Payable } from './modules/subscriptions/onchain/match-transfer.ts'
 export type { Config, ConfigResult } from './config/config.ts'
+export type {
+  AccountCipher,
+  CipherProblem,
+  CipherResult,
+  EncryptedText,
+} from './modules/crypto/account-cipher.ts'
+export type { AccountKeys } from './modules/crypto/account-keys.ts'
 export type { EventStore, NewEvent, RecordedEvent, Subject } from './records/events.ts'
 export type { OwnedRows } from './records/owned-rows.ts'
 export type { RewrappedColumn } from './records/rewrap.ts'

@@ -43,6 +43,7 @@ export function appServices(
     settlement: container.get(token.SETTLEMENT),
     ledger: container.get(token.LEDGER),
     sealer: container.get(token.SEALER),
+    cipher: container.get(token.CIPHER),
     events: container.get(token.EVENTS),
     jobs: container.get(token.JOBS),
     acceptances: container.get(token.ACCEPTANCES),

@@ -3,18 +3,27 @@ import type { Operation } from '../http/operation.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { readBalances } from '../modules/balances/read.ts'
 import { listCards } from '../modules/cards/list.ts'
+import { cryptoOperations } from '../modules/crypto/operations.ts'
+import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
 import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
+import { refuseDataKey } from '../modules/identity/data-key.ts'
+import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
 import type { ModuleServices } from '../modules/services.ts'
+import { notificationOperations } from '../modules/notifications/operations.ts'
+import { referralOperations } from '../modules/referrals/operations.ts'
 import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
 import { createUserSession } from '../modules/sessions/create.ts'
 import { sessionOperations } from '../modules/sessions/list-and-end.ts'
+import { listSpotlight } from '../modules/spotlight/list.ts'
 import { confirmBalance } from '../modules/subscriptions/api/confirm-balance.ts'
 import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
 import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
 import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
+import { readSupport } from '../modules/support/read.ts'
 import { cacheDocument } from '../modules/system/cached-document.ts'
 import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
+import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
 
@@ -41,6 +50,15 @@ export function operations(
     readBalances(services),
     ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
     listCards(services),
+    ...userOperations(services),
+    ...identityOperations(services),
+    ...refuseDataKey(),
+    readSupport(services),
+    ...cryptoOperations(services),
+    ...partnerCryptoOperations(services),
+    ...referralOperations(services),
+    ...notificationOperations(services),
+    listSpotlight(services),
     ...systemOperations({ ...services, description: () => description }),
   ]
   checkTable(table)

@@ -19,6 +19,8 @@ import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../htt
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
+import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
+import { accountKeys } from '../modules/crypto/account-keys.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
 import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
@@ -49,6 +51,9 @@ export const SECRETS: ServiceKey<Secrets> = requiredService('secrets')
 export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock)
 export const SEALER: ServiceKey<Sealer> = defineService('sealer', get => createSealer(get(SECRETS).dataKeys))
 export const EVENTS: ServiceKey<EventStore> = defineService('events', get => eventStore(get(BACKEND).dialect))
+export const CIPHER: ServiceKey<AccountCipher> = defineService('cipher', get =>
+  accountCipher(accountKeys(get(BACKEND).sql, get(SEALER), get(CLOCK))),
+)
 export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agreement acceptances', get =>
   agreementAcceptances(get(CONFIG).product.agreements),
 )
@@ -92,6 +97,7 @@ export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement
     payins: get(PAYINS),
     subscriptions: get(SUBSCRIPTIONS),
     ledger: get(LEDGER),
+    events: get(EVENTS),
     guard: get(GUARD),
     spendStorage: get(BACKEND).spend,
   }),

@@ -14,6 +14,7 @@ import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { CardStore } from './cards/store.ts'
+import type { AccountCipher } from './crypto/account-cipher.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
 import type { PayinStore } from './subscriptions/payins/payin-store.ts'
 import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
@@ -35,6 +36,7 @@ export interface ModuleServices {
   readonly settlement: PayinSettlement
   readonly ledger: Ledger
   readonly sealer: Sealer
+  readonly cipher: AccountCipher
   readonly events: EventStore
   readonly jobs: JobQueue
   readonly acceptances: AgreementAcceptances

@@ -52,7 +52,7 @@ export interface EventStore extends Pick<OwnedRows<RecordedEvent>, 'page'> {
     accountId: string,
     page: { readonly after: number; readonly limit: number },
   ): Promise<RecordedEvent[]>
-  /** Notes that the account has read an event, or that it has not; undefined for an event of another account. */
+  /** Notes that the account has read an event (the first time stays), or that it has not; undefined for an event of another account. */
   mark(
     db: SqlQueries,
     accountId: string,
@@ -97,7 +97,10 @@ export function eventStore(dialect: SqlDialect): EventStore {
       return (await rows(db, text, [accountId, before, limit])).map(toEvent)
     },
     async mark(db, accountId, id, readAt) {
-      const text = 'update gw_events set read_at = $1 where id = $2 and account_id = $3 returning *'
+      // The first reading stays.
+      const text = `update gw_events set read_at =
+          case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
+        where id = $2 and account_id = $3 returning *`
       const [row] = await rows(db, text, [readAt, id, accountId])
       return row && toEvent(row)
     },

@@ -265,6 +265,9 @@ create unique index {prefix}users_referral_code on {prefix}users (referral_code)
 
 alter table {prefix}users add column referred_by text;
 
+-- How many an account has invited.
+create index {prefix}users_referred_by on {prefix}users (referred_by);
+
 create table {prefix}kyc_applications (
   account_id text primary key references {prefix}users (account_id),
   id text not null unique,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { allow, malformedReply, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { deny, type HostDenial } from '../../http/codes.ts'
 
@@ -9,7 +9,12 @@ export interface User {
   readonly accountId: string
   /** The partner's id for the user; null for a wallet user. */
   readonly externalId: string | null
+  /** What the wallet proved: an address, or `eip155:<chain>:<address>` of a contract. Null for a partner's user. */
+  readonly principal: string | null
   readonly walletAddress: string | null
+  readonly walletLabel: string | null
+  /** What the user tells of themselves, sealed; null for nothing. See `openProfile`. */
+  readonly sealedProfile: string | null
   readonly kycStatus: string
   readonly createdAt: EpochMs
 }
@@ -54,6 +59,12 @@ export interface UserStore {
    * a contract.
    */
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
+  /** The user of an account. Fault `ERR_STORE_REPLY` when there is none: every session has a user. */
+  ofAccount(db: SqlQueries, accountId: string): Promise<User>
+  /** The same, locked until the transaction ends. */
+  lock(tx: SqlQueries, accountId: string): Promise<User>
+  setProfile(tx: SqlQueries, accountId: string, sealed: string): Promise<User>
+  setWalletLabel(tx: SqlQueries, accountId: string, label: string | null): Promise<User>
 }
 
 const newId = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
@@ -64,7 +75,10 @@ function toUser(row: SqlRow): User {
     id: toText(row['id']),
     accountId: toText(row['account_id']),
     externalId: textOrNull(row['external_id']),
+    principal: textOrNull(row['principal']),
     walletAddress: textOrNull(row['wallet_address']),
+    walletLabel: textOrNull(row['wallet_label']),
+    sealedProfile: textOrNull(row['profile']),
     kycStatus: toText(row['kyc_status']),
     createdAt: toInteger(row['created_at']),
   }
@@ -141,5 +155,21 @@ export function userStore(db: SqlClient): UserStore {
       const [row] = await rows(db, text, [address, `eip155:${chainId}:${address}`])
       return row && toText(row['account_id'])
     },
+    ofAccount: (db, accountId) => one(db, 'select * from gw_users where account_id = $1', [accountId]),
+    // An update that changes nothing locks the row in every database.
+    lock: (tx, accountId) =>
+      one(tx, `${SET} profile = profile where account_id = $1 returning *`, [accountId]),
+    setProfile: (tx, accountId, sealed) =>
+      one(tx, `${SET} profile = $2 where account_id = $1 returning *`, [accountId, sealed]),
+    setWalletLabel: (tx, accountId, label) =>
+      one(tx, `${SET} wallet_label = $2 where account_id = $1 returning *`, [accountId, label]),
   }
+}
+
+const SET = 'update gw_users set'
+
+async function one(db: SqlQueries, text: string, values: readonly (string | null)[]): Promise<User> {
+  const [row] = await rows(db, text, values)
+  if (!row) throw malformedReply('database', 'the user of an account')
+  return toUser(row)
 }

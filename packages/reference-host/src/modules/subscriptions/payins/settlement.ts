@@ -4,6 +4,7 @@ import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import { deny, type HostDenial } from '../../../http/codes.ts'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { Debit, Ledger } from '../../../ledger/ledger.ts'
+import type { EventStore } from '../../../records/events.ts'
 import type { SubscriptionStore } from '../subscription-store.ts'
 import type { PayinStore } from './payin-store.ts'
 import type { Payin, PayTo, SeenTransfer } from './payin.ts'
@@ -13,6 +14,8 @@ interface SettlementServices {
   readonly payins: PayinStore
   readonly subscriptions: SubscriptionStore
   readonly ledger: Ledger
+  /** Tells the account how a pay-in ended. */
+  readonly events: EventStore
   readonly guard: Guard
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
@@ -45,6 +48,8 @@ export interface PayinSettlement {
   ): Promise<Payin>
 }
 
+type EndMove = Parameters<PayinStore['move']> extends [unknown, unknown, ...infer Move] ? Move : never
+
 const insufficientBalance: HostDenial = deny(
   'invalid_request',
   'this pay-in costs more than the balance holds: fund the balance first',
@@ -53,7 +58,7 @@ const insufficientBalance: HostDenial = deny(
 
 /** Creates the settlement over the host's stores. */
 export function payinSettlement(services: SettlementServices): PayinSettlement {
-  const { payins, subscriptions, ledger, guard, spendStorage } = services
+  const { payins, subscriptions, ledger, events, guard, spendStorage } = services
 
   /** Moves the money; false when the balance is too small. */
   const moveMoney = async (
@@ -75,6 +80,16 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
     return true
   }
 
+  /** The last move of a pay-in, and the event that tells its account. */
+  const end = async (tx: SqlQueries, payin: Payin, ...move: EndMove): Promise<Payin> => {
+    const [cause, , now] = move
+    const ended = await payins.move(tx, payin, ...move)
+    const { id, status: to, accountId, amountCents } = ended
+    const event = { accountId, subject: { kind: 'payin', id }, from: payin.status, to, cause, amountCents }
+    await events.record(tx, event, now)
+    return ended
+  }
+
   return {
     async payFromBalance(tx, payin, reserve, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
@@ -84,7 +99,7 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
       if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
       const debit = ledgerAccounts.user(payin.accountId)
       if (!(await moveMoney(tx, payin, { debit, cover }, now))) return insufficientBalance
-      return allow(await payins.move(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
+      return allow(await end(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
     },
     async settleOnChain(tx, payin, seen, now) {
       const { chainId, token } = payin.payTo as PayTo
@@ -93,11 +108,11 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
       if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
       // A chain's account is an outside account, which may go below zero.
       await moveMoney(tx, payin, { debit: ledgerAccounts.chain(chainId, token) }, now)
-      return payins.move(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
+      return end(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
     },
     async close(tx, payin, cause, now) {
       if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
-      return payins.move(tx, payin, cause, {}, now)
+      return end(tx, payin, cause, {}, now)
     },
   }
 }

@@ -1,0 +1,126 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import type { ModuleServices } from '../services.ts'
+import type { CipherResult } from './account-cipher.ts'
+import { Encrypted, encryptedExample } from './fields.ts'
+
+const id = nameText(1, 120)
+const list = <T extends Type.TSchema>(item: T) => Type.Array(item, { minItems: 1, maxItems: 100 })
+
+// What an item holds is checked item by item, so that a bad one fails alone.
+const EncryptBody = Type.Object(
+  {
+    items: list(
+      Type.Object(
+        {
+          id,
+          value: Type.Optional(Type.Unknown({ description: 'A text of at most 4096 bytes in UTF-8' })),
+        },
+        component('ItemToEncrypt', 'A text, under an id that the answer repeats'),
+      ),
+    ),
+  },
+  component('EncryptRequest', 'Texts to encrypt'),
+)
+const DecryptBody = Type.Object(
+  {
+    items: list(
+      Type.Object(
+        { id, encrypted: Type.Optional(Type.Unknown({ description: 'An EncryptedText' })) },
+        component('ItemToDecrypt', 'An encrypted text, under an id that the answer repeats'),
+      ),
+    ),
+  },
+  component('DecryptRequest', 'Texts to decrypt'),
+)
+const answeredId = Type.String({ description: 'The id of the item in the request' })
+const FailedItem = Type.Object(
+  {
+    id: answeredId,
+    ok: Type.Literal(false),
+    error: Type.Enum(['undecryptable', 'too_long', 'malformed'], { description: 'Why this item failed' }),
+  },
+  component('FailedItem', 'An item that failed. The others are not touched by it'),
+)
+const EncryptedItem = Type.Object(
+  { id: answeredId, ok: Type.Literal(true), encrypted: Encrypted },
+  component('EncryptedItem', 'An encrypted item'),
+)
+const DecryptedItem = Type.Object(
+  { id: answeredId, ok: Type.Literal(true), value: Type.String({ description: 'The text' }) },
+  component('DecryptedItem', 'A decrypted item'),
+)
+const EncryptAnswer = Type.Object(
+  { items: Type.Array(Type.Union([EncryptedItem, FailedItem])) },
+  component('EncryptedItems', 'What became of each item, in the order of the request'),
+)
+const DecryptAnswer = Type.Object(
+  { items: Type.Array(Type.Union([DecryptedItem, FailedItem])) },
+  component('DecryptedItems', 'What became of each item, in the order of the request'),
+)
+const common = {
+  surface: 'user',
+  method: 'POST',
+  credential: 'session',
+  topLevel: true,
+} as const
+
+/** `POST /user/v1/crypto/encrypt` and `/decrypt`: texts of the account, up to 100 at once. */
+export function cryptoOperations({ cipher }: ModuleServices): Operation[] {
+  return [
+    operation({
+      ...common,
+      id: 'crypto.encrypt',
+      title: 'Encrypt texts with the key of the account',
+      paths: ['/user/v1/crypto/encrypt'],
+      scopes: ['encryption.write'],
+      body: EncryptBody,
+      answer: EncryptAnswer,
+      example: {
+        body: { items: [{ id: 'note-1', value: 'Remember the milk' }] },
+        answer: { items: [{ id: 'note-1', ok: true, encrypted: encryptedExample }] },
+      },
+      async handle({ caller: { session }, body: { items } }) {
+        const values = items.map(({ value }) => value)
+        const results = await cipher.encrypt(session.accountId, values)
+        return allow(itemsAnswer(items, results, 'encrypted'))
+      },
+    }),
+    operation({
+      ...common,
+      id: 'crypto.decrypt',
+      title: 'Decrypt texts that this account encrypted',
+      paths: ['/user/v1/crypto/decrypt'],
+      scopes: ['encryption.read'],
+      body: DecryptBody,
+      answer: DecryptAnswer,
+      example: {
+        body: { items: [{ id: 'note-1', encrypted: encryptedExample }] },
+        answer: { items: [{ id: 'note-1', ok: true, value: 'Remember the milk' }] },
+      },
+      async handle({ caller: { session }, body: { items } }) {
+        const values = items.map(({ encrypted }) => encrypted)
+        const results = await cipher.decrypt(session.accountId, values)
+        return allow(itemsAnswer(items, results, 'value'))
+      },
+    }),
+  ]
+}
+
+function itemsAnswer(
+  items: readonly { readonly id: string }[],
+  results: readonly CipherResult<unknown>[],
+  member: 'encrypted' | 'value',
+) {
+  const answered = results.map((result, index) => {
+    const { id } = items[index] as { readonly id: string }
+    return 'value' in result
+      ? { id, ok: true, [member]: result.value }
+      : { id, ok: false, error: result.problem }
+  })
+  const failed = results.filter(result => 'problem' in result).length
+  return { data: { items: answered }, summary: `${items.length - failed} items done, ${failed} failed.` }
+}

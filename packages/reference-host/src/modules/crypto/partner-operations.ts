@@ -1,0 +1,63 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+import type { CipherProblem, CipherResult } from './account-cipher.ts'
+import { Encrypted, encryptedExample } from './fields.ts'
+
+const Plain = Type.String({ pattern: '^[^]*$', description: 'A text of at most 4096 bytes in UTF-8' })
+const PlainValue = (title: string, description: string) =>
+  Type.Object({ value: Plain }, component(title, description))
+const EncryptedValue = (title: string, description: string) =>
+  Type.Object({ value: Encrypted }, component(title, description))
+const common = { surface: 'partner', method: 'POST', credential: 'session' } as const
+const plainExample = { value: 'Remember the milk' }
+
+/** `POST /partner/v1/encryption/encrypt` and `/decrypt`: one text of the session's user. */
+export function partnerCryptoOperations({ cipher }: ModuleServices): Operation[] {
+  return [
+    operation({
+      ...common,
+      id: 'crypto.encrypt',
+      title: 'Encrypt a text with the key of the user',
+      paths: ['/partner/v1/encryption/encrypt'],
+      scopes: ['encryption.write'],
+      body: PlainValue('EncryptValueRequest', 'A text to encrypt'),
+      answer: EncryptedValue('EncryptedValue', 'The encrypted text'),
+      example: { body: plainExample, answer: { value: encryptedExample } },
+      async handle({ caller: { session }, body: { value } }) {
+        const [result] = await cipher.encrypt(session.accountId, [value])
+        return valueAnswer(result as CipherResult<unknown>, 'The text is encrypted.')
+      },
+    }),
+    operation({
+      ...common,
+      id: 'crypto.decrypt',
+      title: 'Decrypt a text of the user',
+      paths: ['/partner/v1/encryption/decrypt'],
+      scopes: ['encryption.read'],
+      body: EncryptedValue('DecryptValueRequest', 'A text to decrypt'),
+      answer: PlainValue('DecryptedValue', 'The text'),
+      example: { body: { value: encryptedExample }, answer: plainExample },
+      async handle({ caller: { session }, body: { value } }) {
+        const [result] = await cipher.decrypt(session.accountId, [value])
+        return valueAnswer(result as CipherResult<unknown>, 'The text is decrypted.')
+      },
+    }),
+  ]
+}
+
+function valueAnswer(result: CipherResult<unknown>, summary: string) {
+  return 'value' in result ? allow({ data: { value: result.value }, summary }) : refused(result.problem)
+}
+
+function refused(problem: CipherProblem): HostDenial {
+  const message = {
+    undecryptable: 'value was not encrypted for this user, or was changed',
+    too_long: 'value is longer than 4096 bytes in UTF-8',
+    malformed: 'value must be what encrypt answered',
+  }[problem]
+  return deny('invalid_request', message, { field: 'value' })
+}

@@ -1,0 +1,39 @@
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component } from '../../schemas/fields.ts'
+
+const OF_SURFACE = {
+  user: {
+    path: '/user/v1/identity/data-key',
+    scope: 'identity.read',
+    instead: '/user/v1/crypto/encrypt and /decrypt',
+  },
+  partner: {
+    path: '/partner/v1/encryption/data-key',
+    scope: 'encryption.read',
+    instead: '/partner/v1/encryption/encrypt and /decrypt',
+  },
+} as const
+
+/** `GET /user/v1/identity/data-key` and its partner twin: refused, always. Kept because existing clients ask. */
+export function refuseDataKey(): Operation[] {
+  return (['user', 'partner'] as const).map(surface => {
+    const { path, scope, instead } = OF_SURFACE[surface]
+    return operation({
+      id: 'identity.dataKey',
+      title: 'Always refused: the data key never leaves the host',
+      surface,
+      method: 'GET',
+      paths: [path],
+      credential: 'session',
+      scopes: [scope],
+      answer: Type.Object({}, component('NoDataKey', 'Never answered')),
+      example: { answer: {} },
+      handle: async () =>
+        deny('policy_blocked', `the data key never leaves the host: use ${instead}`, {
+          details: { rule: 'data_key_never_leaves' },
+        }),
+    })
+  })
+}

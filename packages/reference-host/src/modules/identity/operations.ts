@@ -1,0 +1,111 @@
+import { allow, type Session } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { isKeySession } from '../../http/key-session.ts'
+import { ledgerWrite, operation, type Call, type Operation } from '../../http/operation.ts'
+import { component, grantedScopes, instantOrNull, Policy, text, textOrNull } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import * as examples from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+import type { User } from '../users/store.ts'
+
+const BindingPolicy = Type.Object(
+  { id: text('Names the policy'), policy: Policy },
+  component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
+)
+const Identity = Type.Object(
+  {
+    userId: text('The user'),
+    accountId: text('The account that has the money'),
+    principal: Type.Enum(['eoa', 'contract'], { description: 'What kind of wallet signed' }),
+    walletAddress: textOrNull('The wallet that signed, in lower case'),
+    walletLabel: textOrNull('What the wallet is called'),
+    chainId: Type.Union([Type.Integer(), Type.Null()], { description: 'The chain of a contract wallet' }),
+    keyId: text('The key that is used, directly or by a session'),
+    sessionId: textOrNull('The session; null where the key itself was sent'),
+    scopes: grantedScopes,
+    policies: Type.Array(BindingPolicy, { description: 'All of them must allow' }),
+    expiresAt: instantOrNull('When the credential stops working by itself; null: never'),
+  },
+  component('Identity', 'What the credential of this request is and may do'),
+)
+const Answer = Type.Object(
+  { identity: Identity },
+  component('IdentityAnswer', 'The credential of this request'),
+)
+const Body = Type.Object(
+  { walletLabel: Type.Union([nameText(1, 120), Type.Null()], { description: 'Null: no label' }) },
+  component('ChangeIdentityRequest', 'What can be changed of an identity'),
+)
+const { sessionId, expiresAt } = examples.session
+const example = {
+  identity: {
+    ...examples.owner,
+    ...{ accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa', principal: 'eoa' as const, chainId: null },
+    ...{ walletLabel: 'Main', keyId: examples.key.userKeyId, sessionId, expiresAt },
+    scopes: ['identity.read'],
+    policies: [{ id: 'pol_1', policy: { maxAuthAmountCents: 5000 } }],
+  },
+}
+const common = {
+  surface: 'user',
+  paths: ['/user/v1/identity'],
+  credential: 'session',
+  topLevel: true,
+  answer: Answer,
+} as const
+
+/** `GET` and `PATCH /user/v1/identity`: the credential of the request. */
+export function identityOperations({ users, issuer, db }: ModuleServices): Operation[] {
+  return [
+    operation({
+      ...common,
+      id: 'identity.read',
+      title: 'Read what the credential of this request is and may do',
+      method: 'GET',
+      scopes: ['identity.read'],
+      example: { answer: example },
+      async handle({ caller: { session } }) {
+        const policies = await issuer.policies(session.policyIds)
+        const user = await users.ofAccount(db, session.accountId)
+        return allow({ data: identityData(session, user, policies), summary: 'This credential.' })
+      },
+    }),
+    ledgerWrite({
+      ...common,
+      id: 'identity.change',
+      title: 'Change the label of the wallet',
+      method: 'PATCH',
+      idempotency: 'none',
+      spends: false,
+      scopes: ['identity.write'],
+      body: Body,
+      example: { body: { walletLabel: 'Main' }, answer: example },
+      // Before the transaction: policies have a store of their own.
+      prepare: ({ caller: { session } }: Call<'session', unknown>) => issuer.policies(session.policyIds),
+      async write({ caller: { session }, body: { walletLabel } }, { tx, prepared }) {
+        const user = await users.setWalletLabel(tx, session.accountId, walletLabel)
+        return allow({ data: identityData(session, user, prepared), summary: 'The label is changed.' })
+      },
+    }),
+  ]
+}
+
+function identityData(
+  session: Session,
+  { id, principal, walletLabel }: User,
+  policies: readonly unknown[],
+): Record<string, unknown> {
+  const { accountId, walletAddress, keyId, policyIds, scopes } = session
+  const direct = isKeySession(session)
+  const end = direct ? session.key.expiresAt : session.expiresAt
+  const chainId = /^eip155:(\d+):/.exec(principal ?? '')?.[1]
+  return {
+    identity: {
+      ...{ userId: id, accountId, principal: chainId === undefined ? 'eoa' : 'contract' },
+      ...{ walletAddress, walletLabel, chainId: chainId === undefined ? null : Number(chainId) },
+      ...{ keyId, sessionId: direct ? null : session.sessionId, scopes },
+      policies: policies.map((policy, index) => ({ id: policyIds[index], policy })),
+      expiresAt: end === null ? null : new Date(end).toISOString(),
+    },
+  }
+}

@@ -1,0 +1,122 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import type { RecordedEvent } from '../../records/events.ts'
+import { component, instant, instantOrNull, nextCursor, text } from '../../schemas/fields.ts'
+import * as examples from '../examples.ts'
+import { cutPage, pagingQuery, readPaging } from '../paging.ts'
+import type { ModuleServices } from '../services.ts'
+import { kindOf, textOf } from './texts.ts'
+
+const Notification = Type.Object(
+  {
+    id: text('Names the notification'),
+    kind: text('What happened, for programs: such as `card.locked`'),
+    title: text('A heading for people'),
+    text: text('A sentence for people. Plain text'),
+    subject: Type.Object(
+      { kind: text('What kind of thing it is about'), id: text('Names that thing') },
+      component('NotificationSubject', 'What a notification is about'),
+    ),
+    read: Type.Boolean({ description: 'Whether it was marked as read' }),
+    readAt: instantOrNull('When it was first marked as read'),
+    createdAt: instant('When it happened'),
+  },
+  component('Notification', 'Something that happened to what the account has'),
+)
+const List = Type.Object(
+  {
+    notifications: Type.Array(Notification),
+    unreadCount: Type.Integer({ minimum: 0, description: 'How many are unread, on all pages' }),
+    nextCursor,
+  },
+  component('NotificationList', 'A page of notifications, newest first'),
+)
+const Answer = Type.Object({ notification: Notification }, component('NotificationAnswer', 'A notification'))
+const Body = Type.Object(
+  { read: Type.Boolean({ description: '`false` makes it unread again' }) },
+  component('MarkNotificationRequest', 'Whether it was read'),
+)
+const example = {
+  ...{ id: 'evt_0b9fd7c1f0c44e1e8a1ab8d5c4a1f6d2', kind: 'payin.settled', title: 'Pay-in settled' },
+  ...{ text: 'A pay-in was paid. Amount: 25.00 USD.', read: false, readAt: null, createdAt: examples.AT },
+  subject: { kind: 'payin', id: 'payin_4f0e4e0f3c7d4d5f9a2b1c3d4e5f6a7b' },
+}
+const common = { surface: 'user', credential: 'session' } as const
+
+/** `GET /user/v1/notifications` and `PATCH /user/v1/notifications/{id}`: what happened to what the account has. */
+export function notificationOperations(services: ModuleServices): Operation[] {
+  return [listNotifications(services), markNotification(services)]
+}
+
+function listNotifications({ events, db }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'notifications.list',
+    title: 'List what happened, newest first',
+    method: 'GET',
+    paths: ['/user/v1/notifications'],
+    scopes: ['notifications.read'],
+    query: Type.Object({
+      ...pagingQuery.properties,
+      unread: Type.Optional(Type.Boolean({ description: '`true`: only those that were not read' })),
+    }),
+    answer: List,
+    example: { answer: { notifications: [example], unreadCount: 1, nextCursor: null } },
+    async handle({ caller: { session }, facts: { query } }) {
+      const paging = readPaging(query)
+      if (!paging.ok) return paging
+      const unread = query.get('unread') ?? 'false'
+      if (unread !== 'true' && unread !== 'false')
+        return deny('invalid_request', 'unread must be true or false', { field: 'unread' })
+      const { after, limit } = paging.value
+      const read = unread === 'true' ? events.unread : events.page
+      const found = await read(db, session.accountId, { after, limit: limit + 1 })
+      const { items, nextCursor } = cutPage(found, limit)
+      const unreadCount = await events.unreadCount(db, session.accountId)
+      return allow({
+        data: { notifications: items.map(notificationData), unreadCount, nextCursor },
+        summary: `${items.length} notifications, ${unreadCount} unread in all.`,
+      })
+    },
+  })
+}
+
+function markNotification({ events, clock }: ModuleServices): Operation {
+  return ledgerWrite({
+    ...common,
+    id: 'notifications.mark',
+    title: 'Mark a notification as read or unread',
+    method: 'PATCH',
+    paths: ['/user/v1/notifications/{notificationId}'],
+    idempotency: 'none',
+    spends: false,
+    scopes: ['notifications.write'],
+    body: Body,
+    answer: Answer,
+    example: {
+      body: { read: true },
+      answer: { notification: { ...example, read: true, readAt: examples.LATER } },
+    },
+    refuses: [404],
+    async write({ caller: { session }, params, body: { read } }, { tx }) {
+      const id = params['notificationId'] as string
+      const event = await events.mark(tx, session.accountId, id, read ? clock.now() : null)
+      if (!event) return deny('not_found', 'nothing has this id')
+      return allow({
+        data: { notification: notificationData(event) },
+        summary: read ? 'Marked as read.' : 'Marked as unread.',
+      })
+    },
+  })
+}
+
+function notificationData(event: RecordedEvent): Record<string, unknown> {
+  const { id, subject, at, readAt } = event
+  return {
+    ...{ id, kind: kindOf(event), ...textOf(event), subject, read: readAt !== null },
+    readAt: readAt === null ? null : new Date(readAt).toISOString(),
+    createdAt: new Date(at).toISOString(),
+  }
+}

@@ -1,0 +1,56 @@
+import type { RecordedEvent } from '../../records/events.ts'
+
+/** The kind of a notification: its subject and the new state, or the cause where the state is the same as before. */
+export function kindOf({ subject, from, to, cause }: RecordedEvent): string {
+  return `${subject.kind}.${to === null || to === from ? cause : to}`
+}
+
+/**
+ * Title and text of each kind. `{amount}` stands for the amount of the event; a text with it is cut to its first sentence for an
+ * event without one. Never card data, addresses or personal data: only what is written here is shown.
+ */
+const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = {
+  'authorization.authorized': ['Card payment', 'A card payment was authorized. Amount: {amount}.'],
+  'authorization.cleared': ['Card payment completed', 'A card payment was completed. Amount: {amount}.'],
+  'authorization.declined': ['Card payment declined', 'A card payment was declined. Amount: {amount}.'],
+  'authorization.refunded': ['Card payment refunded', 'A card payment was refunded. Amount: {amount}.'],
+  'authorization.reversed': ['Card payment reversed', 'A card payment was taken back. Amount: {amount}.'],
+  'bill.open': ['New bill', 'A bill was noted. Amount: {amount}.'],
+  'bill.paid': ['Bill paid', 'A bill was paid from your balance. Amount: {amount}.'],
+  'card.active': ['Card active', 'A card can be used.'],
+  'card.canceled': ['Card canceled', 'A card was canceled and cannot be used again.'],
+  'card.locked': ['Card locked', 'A card is locked until it is unlocked.'],
+  'card.not_activated': ['New card', 'A card was made and waits to be activated.'],
+  'card.revealed': [
+    'Card details shown',
+    'The number of a card was shown. Lock the card if this was not you.',
+  ],
+  'deposit.completed': ['Deposit received', 'A deposit was credited to your balance. Amount: {amount}.'],
+  'deposit.failed': ['Deposit failed', 'A deposit failed. Nothing was credited.'],
+  'kyc.approved': ['Identity approved', 'Your identity check was approved.'],
+  'kyc.denied': ['Identity check denied', 'Your identity check was denied. Ask support.'],
+  'kyc.locked': ['Account locked', 'Your account was locked. Ask support.'],
+  'kyc.canceled': ['Identity check ended', 'Your identity check was canceled. It can be started again.'],
+  'kyc.manual_review': ['Identity check takes longer', 'A person looks at your identity check.'],
+  'kyc.needs_information': ['More information needed', 'Your identity check needs more information.'],
+  'kyc.needs_verification': ['Verification needed', 'Your identity check needs you to verify yourself.'],
+  'kyc.pending': ['Identity check started', 'Your identity check is under way.'],
+  'payin.canceled': ['Pay-in canceled', 'A pay-in was canceled. Amount: {amount}.'],
+  'payin.expired': ['Pay-in expired', 'A pay-in was not paid in time. Amount: {amount}.'],
+  'payin.failed': ['Pay-in failed', 'The transaction that was named did not pay a pay-in. Amount: {amount}.'],
+  'payin.settled': ['Pay-in settled', 'A pay-in was paid. Amount: {amount}.'],
+  'payment.completed': ['Payment completed', 'A payment between wallets was completed. Amount: {amount}.'],
+  'withdrawal.completed': ['Withdrawal completed', 'A withdrawal was paid out. Amount: {amount}.'],
+  'withdrawal.failed': ['Withdrawal failed', 'A withdrawal failed; the money is back. Amount: {amount}.'],
+  'withdrawal.pending': ['Withdrawal started', 'A withdrawal is under way. Amount: {amount}.'],
+  'withdrawal.ready': ['Withdrawal on its way', 'A withdrawal was handed over. Amount: {amount}.'],
+}
+const OTHER = ['Something changed', 'Something of your account changed.'] as const
+
+/** What a notification says. */
+export function textOf(event: RecordedEvent): { readonly title: string; readonly text: string } {
+  const [title, text] = TEXTS[kindOf(event)] ?? OTHER
+  const { amountCents } = event
+  if (amountCents === null) return { title, text: text.replace(' Amount: {amount}.', '') }
+  return { title, text: text.replace('{amount}', `${(amountCents / 100).toFixed(2)} USD`) }
+}

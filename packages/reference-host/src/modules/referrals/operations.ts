@@ -1,0 +1,67 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { component, text, textOrNull } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+import { applyReferral, readReferral, type Referral } from './store.ts'
+
+const ReferralSchema = Type.Object(
+  {
+    code: text('The code of this account, for others to apply: six letters'),
+    joined: Type.Integer({ minimum: 0, description: 'How many accounts have applied it' }),
+    appliedCode: textOrNull('The code that this account has applied'),
+  },
+  component('Referral', 'Invitations of the account. Who joined is never answered'),
+)
+const Answer = Type.Object(
+  { referral: ReferralSchema },
+  component('ReferralAnswer', 'Invitations of the account'),
+)
+const Body = Type.Object(
+  { code: Type.String({ pattern: '^[A-Za-z]{6}$', description: 'Six letters in any case' }) },
+  component('ApplyReferralRequest', 'The code of whoever invited'),
+)
+const common = {
+  surface: 'user',
+  paths: ['/user/v1/referrals'],
+  credential: 'session',
+  answer: Answer,
+} as const
+const data = (referral: Referral) => ({ referral: { ...referral } })
+
+/** `GET` and `POST /user/v1/referrals`: the code of the account, and applying that of another. */
+export function referralOperations({ db }: ModuleServices): Operation[] {
+  return [
+    operation({
+      ...common,
+      id: 'referrals.read',
+      title: 'Read the code of the account, and how many have applied it',
+      method: 'GET',
+      scopes: ['referrals.read'],
+      example: { answer: { referral: { code: 'KVTRZM', joined: 3, appliedCode: null } } },
+      async handle({ caller: { session } }) {
+        const referral = await readReferral(db, session.accountId)
+        return allow({ data: data(referral), summary: `${referral.joined} accounts have joined.` })
+      },
+    }),
+    ledgerWrite({
+      ...common,
+      id: 'referrals.apply',
+      title: 'Apply the code of another account, once',
+      method: 'POST',
+      idempotency: 'none',
+      spends: false,
+      scopes: ['referrals.write'],
+      body: Body,
+      example: {
+        body: { code: 'KVTRZM' },
+        answer: { referral: { code: 'BXNDPQ', joined: 0, appliedCode: 'KVTRZM' } },
+      },
+      refuses: [404],
+      async write({ caller: { session }, body }, { tx }) {
+        const applied = await applyReferral(tx, session.accountId, body.code.toUpperCase())
+        return applied.ok ? allow({ data: data(applied.value), summary: 'The code is applied.' }) : applied
+      },
+    }),
+  ]
+}

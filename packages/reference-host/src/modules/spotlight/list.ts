@@ -1,0 +1,60 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+
+const Item = Type.Object(
+  {
+    id: text('Names the notice'),
+    title: text('Its heading, one line'),
+    text: text('What it says. Plain text'),
+    url: textOrNull('Where to read on, https'),
+    startsAt: instant('When it is first shown'),
+    endsAt: instant('When it is shown no longer'),
+  },
+  component('SpotlightItem', 'A notice of the operator'),
+)
+const Answer = Type.Object(
+  { items: Type.Array(Item) },
+  component('SpotlightList', 'The notices that are shown now, in the order of the operator'),
+)
+
+/** `GET /user/v1/spotlight`: the notices that are shown now. */
+export function listSpotlight({ product, clock }: ModuleServices): Operation {
+  const items = product.spotlight.map(item => ({
+    item,
+    from: Date.parse(item.startsAt),
+    until: Date.parse(item.endsAt),
+  }))
+  return operation({
+    id: 'spotlight.list',
+    title: 'List the notices that are shown now',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/spotlight'],
+    credential: 'session',
+    scopes: ['spotlight.read'],
+    answer: Answer,
+    example: {
+      answer: {
+        items: [
+          {
+            ...{
+              id: 'maintenance',
+              title: 'Maintenance',
+              text: 'Cards cannot be made on Sunday.',
+              url: null,
+            },
+            ...{ startsAt: '2026-11-01T00:00:00.000Z', endsAt: '2026-11-02T00:00:00.000Z' },
+          },
+        ],
+      },
+    },
+    async handle() {
+      const now = clock.now()
+      const shown = items.filter(({ from, until }) => from <= now && now < until).map(({ item }) => item)
+      return allow({ data: { items: shown }, summary: `${shown.length} notices.` })
+    },
+  })
+}

@@ -1,0 +1,50 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { HOST_VERSION } from '../../product/version.ts'
+import { component, text, textOrNull } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+
+const Support = Type.Object(
+  {
+    email: textOrNull('Where to write to'),
+    url: textOrNull('Where to read on'),
+    statusUrl: textOrNull('Where outages are announced'),
+    hours: textOrNull('When somebody is there'),
+  },
+  component('Support', 'Where people find help; null where there is nothing'),
+)
+const Answer = Type.Object(
+  {
+    support: Support,
+    environment: Type.Enum(['sandbox', 'live']),
+    version: text('The version of the host'),
+    accountId: text('The account'),
+  },
+  component('SupportAnswer', 'Where to find help, and what to quote there'),
+)
+
+/** `GET /user/v1/support`: where to find help. */
+export function readSupport({ product: { support }, environment }: ModuleServices): Operation {
+  return operation({
+    id: 'support.read',
+    title: 'Read where to find help, and what to quote there',
+    surface: 'user',
+    method: 'GET',
+    paths: ['/user/v1/support'],
+    credential: 'session',
+    scopes: ['support.read'],
+    answer: Answer,
+    example: {
+      answer: {
+        support: { email: 'support@example.com', url: null, statusUrl: null, hours: 'Mon-Fri 9-17 UTC' },
+        ...{ environment, version: HOST_VERSION, accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa' },
+      },
+    },
+    handle: async ({ caller: { session } }) =>
+      allow({
+        data: { support, environment, version: HOST_VERSION, accountId: session.accountId },
+        summary: 'Where to find help.',
+      }),
+  })
+}

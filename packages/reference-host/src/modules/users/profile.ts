@@ -1,0 +1,30 @@
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Sealer } from '../../records/sealed.ts'
+import type { User, UserStore } from './store.ts'
+
+/** What users tell of themselves. Stored as one sealed column. */
+export interface Profile {
+  readonly displayName: string | null
+  readonly email: string | null
+}
+
+const PURPOSE = 'profile'
+const EMPTY: Profile = { displayName: null, email: null }
+
+/** Opens the profile of a user. Faults: those of `Sealer.open`. */
+export function openProfile(sealer: Sealer, { accountId, sealedProfile }: User): Profile {
+  if (sealedProfile === null) return EMPTY
+  return JSON.parse(sealer.open(PURPOSE, accountId, sealedProfile)) as Profile
+}
+
+/** Changes the named members of a profile. The user is locked, so that of two changes at once none is lost. */
+export async function changeProfile(
+  tx: SqlQueries,
+  { users, sealer }: { readonly users: UserStore; readonly sealer: Sealer },
+  accountId: string,
+  change: Partial<Profile>,
+): Promise<User> {
+  const before = openProfile(sealer, await users.lock(tx, accountId))
+  const after: Profile = { ...before, ...change }
+  return users.setProfile(tx, accountId, sealer.seal(PURPOSE, accountId, JSON.stringify(after)))
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+
+const clock = manualClock(Date.now())
+const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
+t.teardown(() => host.close())
+
+interface Notification {
+  readonly id: string
+  readonly kind: string
+  readonly read: boolean
+  readonly readAt: string | null
+}
+const newUser = async (): Promise<string> =>
+  (await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())).token
+const list = async (token: string, query = ''): Promise<Answer> =>
+  host.send(`/user/v1/notifications${query}`, { headers: bearer(token) })
+const shown = ({ body }: Answer): Notification[] => body.data['notifications'] as Notification[]
+const mark = (token: string, id: string, read: unknown): Promise<Answer> =>
+  host.send(`/user/v1/notifications/${id}`, { method: 'PATCH', body: { read }, headers: bearer(token) })
+const write = (token: string, path: string, body: object): Promise<Answer> =>
+  host.send(path, { body, headers: { ...bearer(token), 'idempotency-key': randomUUID() } })
+
+/** Pays subscriptions from the balance: each payment is a notification. */
+async function pay(token: string, times: number): Promise<string[]> {
+  await write(token, '/user/v1/deposits', { amountCents: 500 * times })
+  const ids: string[] = []
+  for (let n = 0; n < times; n += 1) {
+    const bought = await write(token, '/user/v1/subscriptions/checkout', { plan: 'basic' })
+    const { id } = bought.body.data['payin'] as { id: string }
+    await write(token, '/user/v1/subscriptions/payin/confirm-balance', { payinId: id })
+    ids.push(id)
+  }
+  return ids
+}
+
+t.test('tells that a pay-in was settled, in words of the product', async t => {
+  const token = await newUser()
+  t.match((await list(token)).body.data, { notifications: [], unreadCount: 0, nextCursor: null })
+  const [id] = await pay(token, 1)
+  const answer = await list(token)
+  t.match(answer, { status: 200, body: { data: { unreadCount: 1, nextCursor: null } } })
+  const [{ id: eventId, ...notification } = { id: '' }] = shown(answer)
+  t.match(eventId, /^evt_[0-9a-f]{32}$/)
+  t.same(notification, {
+    ...{ kind: 'payin.settled', title: 'Pay-in settled', text: 'A pay-in was paid. Amount: 5.00 USD.' },
+    ...{ subject: { kind: 'payin', id }, read: false, readAt: null },
+    createdAt: new Date(clock.now()).toISOString(),
+  })
+})
+
+t.test('tells that a pay-in expired, and nobody but its account', async t => {
+  const [user, other] = await Promise.all([
+    bootstrapUser(host.send, {}, clock.now()),
+    bootstrapUser(host.send, {}, clock.now()),
+  ])
+  await write(user.token, '/user/v1/subscriptions/payin', { amountCents: 12_345 })
+  clock.advance(86_400_000)
+  await host.chore('expire pay-ins')
+  const told = async (key: string): Promise<Answer> => {
+    const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+    return list(minted.body['sessionToken'] as string)
+  }
+  const text = 'A pay-in was not paid in time. Amount: 123.45 USD.'
+  t.match((await told(user.key)).body.data, {
+    unreadCount: 1,
+    notifications: [{ kind: 'payin.expired', text }],
+  })
+  t.same(shown(await told(other.key)), [])
+})
+
+t.test('pages newest first, with unread ones alone where asked, and counts all of them', async t => {
+  const token = await newUser()
+  const payins = await pay(token, 5)
+  const all = shown(await list(token))
+  t.equal(all.length, 5)
+  for (const { id } of [all[1]!, all[3]!]) t.equal((await mark(token, id, true)).status, 200)
+  const paged = async (query: string): Promise<string[]> => {
+    const seen: string[] = []
+    let cursor: unknown = ''
+    while (cursor !== null) {
+      const answer: Answer = await list(
+        token,
+        `?limit=2${query}${cursor === '' ? '' : `&cursor=${cursor as string}`}`,
+      )
+      t.match(answer, { status: 200, body: { data: { unreadCount: 3 } } })
+      seen.push(...shown(answer).map(each => each.id))
+      cursor = answer.body.data['nextCursor']
+    }
+    return seen
+  }
+  const ids = all.map(({ id }) => id)
+  t.same(await paged(''), ids)
+  t.same(await paged('&unread=false'), ids)
+  t.same(await paged('&unread=true'), [ids[0], ids[2], ids[4]])
+  const subjects = all.map(each => (each as unknown as { subject: { id: string } }).subject.id)
+  t.same(subjects, payins.toReversed())
+  for (const unread of ['', '1', 'TRUE', 'yes'])
+    t.match(await list(token, `?unread=${unread}`), { status: 400, body: { field: 'unread' } })
+})
+
+t.test('a mark is kept with its first time until it is taken back', async t => {
+  const token = await newUser()
+  await pay(token, 1)
+  const [{ id } = { id: '' }] = shown(await list(token))
+  const first = new Date(clock.now()).toISOString()
+  const marked = async (read: boolean): Promise<unknown> =>
+    (await mark(token, id, read)).body.data['notification']
+  t.match(await marked(true), { id, read: true, readAt: first })
+  clock.advance(1000)
+  t.match(await marked(true), { read: true, readAt: first })
+  t.match(await marked(false), { read: false, readAt: null })
+  t.match(await marked(true), { read: true, readAt: new Date(clock.now()).toISOString() })
+  for (const read of [undefined, 'true', 1, null])
+    t.match(await mark(token, id, read), { status: 400, body: { field: 'read' } })
+})
+
+t.test('a notification of another account is the same 404 as one that never was', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await pay(ann, 1)
+  const [{ id } = { id: '' }] = shown(await list(ann))
+  const theirs = await mark(bob, id, true)
+  const never = await mark(bob, 'evt_unknown', true)
+  t.same([theirs.status, theirs.body], [404, never.body])
+  t.match(shown(await list(ann)), [{ read: false }])
+  t.same(host.failures, [])
+})

@@ -1,0 +1,58 @@
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+
+const host = await startTestHost({ RATE_LIMITS: 'off' })
+t.teardown(() => host.close())
+const newUser = async (): Promise<string> => (await bootstrapUser(host.send)).token
+const read = (token: string): Promise<Answer> => host.send('/user/v1/referrals', { headers: bearer(token) })
+const apply = (token: string, code: unknown): Promise<Answer> =>
+  host.send('/user/v1/referrals', { body: { code }, headers: bearer(token) })
+const referralOf = ({ body }: Answer) =>
+  body.data['referral'] as { code: string; joined: number; appliedCode: string | null }
+const codeOf = async (token: string): Promise<string> => referralOf(await read(token)).code
+
+t.test('makes one code of six consonants, also for 20 simultaneous first reads', async t => {
+  const token = await newUser()
+  const codes = await Promise.all(Array.from({ length: 20 }, () => codeOf(token)))
+  t.equal(new Set(codes).size, 1)
+  t.match(codes[0], /^[BCDFGHJKLMNPQRSTVWXZ]{6}$/)
+  t.not(await codeOf(await newUser()), codes[0])
+})
+
+t.test('counts who applied a code, in any case, and answers it to whoever did', async t => {
+  const inviter = await newUser()
+  const code = await codeOf(inviter)
+  t.same(referralOf(await read(inviter)), { code, joined: 0, appliedCode: null })
+  for (const [index, spelled] of [code, code.toLowerCase()].entries()) {
+    const friend = await newUser()
+    const answer = await apply(friend, spelled)
+    t.match(answer, { status: 200 })
+    t.match(referralOf(answer), { joined: 0, appliedCode: code })
+    t.equal(referralOf(await read(inviter)).joined, index + 1)
+    t.match(await apply(friend, code), { status: 200 }, 'the applied one again')
+    t.equal(referralOf(await read(inviter)).joined, index + 1, 'counts once')
+  }
+})
+
+t.test('refuses an unknown code, its own, another one later, and what is no code', async t => {
+  const [one, two, token] = [await newUser(), await newUser(), await newUser()]
+  const own = await codeOf(token)
+  t.match(await apply(token, 'AEIOUA'), { status: 404, body: { error: 'not_found', field: 'code' } })
+  const refused = { status: 400, body: { error: 'invalid_request', field: 'code' } }
+  t.match(await apply(token, own), refused)
+  for (const code of [undefined, '', 'BCDFG', 'BCDFGHJ', 'BCD1GH', 6])
+    t.match(await apply(token, code), refused)
+  t.equal((await apply(token, await codeOf(one))).status, 200)
+  t.match(await apply(token, await codeOf(two)), refused)
+  t.equal(referralOf(await read(token)).appliedCode, await codeOf(one))
+})
+
+t.test('of simultaneous applications of different codes, one stays', async t => {
+  const codes = await Promise.all(Array.from({ length: 8 }, async () => codeOf(await newUser())))
+  const token = await newUser()
+  const answers = await Promise.all(codes.map(code => apply(token, code)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  t.equal(answers.filter(({ status }) => status === 400).length, 7)
+  t.ok(codes.includes(referralOf(await read(token)).appliedCode as string))
+  t.same(host.failures, [])
+})
