@@ -1,10 +1,13 @@
 import { checkTable } from '../http/operation-table.ts'
 import type { Operation } from '../http/operation.ts'
+import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { readBalances } from '../modules/balances/read.ts'
 import { listCards } from '../modules/cards/list.ts'
 import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
+import { kycOperations } from '../modules/kyc/operations.ts'
+import { onboardingOperations } from '../modules/onboarding/operations.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
 import { createUserSession } from '../modules/sessions/create.ts'
@@ -14,6 +17,7 @@ import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
 import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
 import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
 import { cacheDocument } from '../modules/system/cached-document.ts'
+import { providerEvents, type ProviderEventServices } from '../modules/system/provider-events.ts'
 import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
@@ -23,7 +27,7 @@ import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
  * description are derived from it.
  */
 export function operations(
-  services: ModuleServices & Omit<SystemServices, 'description'>,
+  services: ModuleServices & Omit<SystemServices, 'description'> & ProviderEventServices,
   host: DescribedHost,
 ): readonly Operation[] {
   const table: readonly Operation[] = [
@@ -41,6 +45,10 @@ export function operations(
     readBalances(services),
     ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
     listCards(services),
+    ...kycOperations(services),
+    ...agreementOperations(services),
+    ...onboardingOperations(services),
+    providerEvents(services),
     ...systemOperations({ ...services, description: () => description }),
   ]
   checkTable(table)

@@ -267,7 +267,6 @@ alter table {prefix}users add column referred_by text collate "C";
 create table {prefix}kyc_applications (
   account_id text collate "C" primary key references {prefix}users (account_id),
   id text collate "C" not null unique,
-  digest text not null,
   fields text,
   version bigint,
   reason text,

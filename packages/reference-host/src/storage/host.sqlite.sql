@@ -268,7 +268,6 @@ alter table {prefix}users add column referred_by text;
 create table {prefix}kyc_applications (
   account_id text primary key references {prefix}users (account_id),
   id text not null unique,
-  digest text not null,
   fields text,
   version integer,
   reason text,
