@@ -26,7 +26,7 @@ export interface Person {
   status(): Promise<unknown>
 }
 
-export async function kycUser(host: TestHost, now?: number): Promise<Person> {
+export async function kycUser(host: Pick<TestHost, 'send'>, now?: number): Promise<Person> {
   const { token } = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, now)
   return person(host, 'user', token)
 }
@@ -40,7 +40,7 @@ export async function kycPartnerUser(host: TestHost, userId: string = randomUUID
   return person(host, 'partner', session.body.data['sessionToken'] as string)
 }
 
-function person(host: TestHost, surface: Person['surface'], token: string): Person {
+function person(host: Pick<TestHost, 'send'>, surface: Person['surface'], token: string): Person {
   const call: Person['call'] = (path, body) =>
     host.send(`/${surface}/v1${path}`, { headers: bearer(token), ...(body === undefined ? {} : { body }) })
   const application = ({ body: { data } }: Answer): Record<string, unknown> =>

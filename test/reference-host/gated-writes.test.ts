@@ -71,7 +71,12 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
   const { koa } = createApp(table, {
     ...{ guard, keyGuard: guard, db, gates, clock, serviceName: 'Test', trustProxy: [] },
     ...{ directUserKey: false, requireHttps: false, validated: async () => true, observe: () => {} },
-    ...{ issuer: {} as never, spendStorage: never as never, providerMessages: never, aliases: createAliases(aliasTable) },
+    ...{
+      issuer: {} as never,
+      spendStorage: never as never,
+      providerMessages: never,
+      aliases: createAliases(aliasTable),
+    },
     limits: entryLimits({ rateLimits: 'off' } as never, {}),
     idempotency: createTransactionalIdempotency({ db, storage, clock }),
   })

@@ -45,7 +45,7 @@ interface Asked {
 /** Members of a body that are ids of something that an account has. */
 const idMembers = ({ requestBody }: Operation): string[] =>
   Object.keys(requestBody?.content['application/json'].schema.properties ?? {}).filter(
-    name => name.endsWith('Id') && name !== 'chainId',
+    name => name.endsWith('Id') && !['chainId', 'nationalId'].includes(name),
   )
 
 /**
@@ -90,6 +90,7 @@ async function userWorld(): Promise<World> {
   const ids = {
     ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
     sessions: session.body['sessionId'] as string,
+    onboarding: 'step-of-another',
     ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
     subscriptionId: idOf(bought, 'subscription'),
   }

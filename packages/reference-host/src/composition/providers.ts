@@ -25,7 +25,9 @@ export function hostProviders(given: Providers, services: ProviderServices): Pro
     if (!/^[a-z0-9-]{1,32}$/.test(provider.name))
       throw new TypeError(`providers.${port}.name must be 1 to 32 of a-z, 0-9 and -, got "${provider.name}"`)
     if (provider.name === SANDBOX_PROVIDER)
-      throw new TypeError(`providers.${port}.name must not be "${SANDBOX_PROVIDER}": that is the built-in one`)
+      throw new TypeError(
+        `providers.${port}.name must not be "${SANDBOX_PROVIDER}": that is the built-in one`,
+      )
   }
   const builtIn = config.environment === 'sandbox'
   const origin = config.publicUrl ?? `http://${config.host}:${config.port}`

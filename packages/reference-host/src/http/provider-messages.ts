@@ -61,7 +61,9 @@ const TOLERANCE_MS = 300_000
 /** Checks a message by Standard Webhooks 1.0.0. Two secrets are good at once while one replaces the other. */
 export function standardWebhooks(secrets: readonly Uint8Array[], clock: Clock): MessageVerifier {
   return async ({ header, body }) => {
-    const [id, timestamp = '', given] = ['id', 'timestamp', 'signature'].map(name => header(`webhook-${name}`))
+    const [id, timestamp = '', given] = ['id', 'timestamp', 'signature'].map(name =>
+      header(`webhook-${name}`),
+    )
     if (id === undefined || given === undefined || !MESSAGE_ID.test(id)) return undefined
     if (!/^\d{1,12}$/.test(timestamp)) return undefined
     if (Math.abs(clock.now() - Number(timestamp) * 1000) > TOLERANCE_MS) return undefined

@@ -32,7 +32,10 @@ interface Sending {
   readonly at?: number
   readonly fields?: Record<string, string>
 }
-function send(body: unknown, { name = 'checks', fields, at = clock.now(), ...more }: Sending = {}): Promise<Answer> {
+function send(
+  body: unknown,
+  { name = 'checks', fields, at = clock.now(), ...more }: Sending = {},
+): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   const headers = { ...signedFields(text, { now: at, ...more }), ...fields }
   return host.send(`/providers/${name}/events`, { body: text, headers })
@@ -65,10 +68,10 @@ t.test('20 copies of a message at once are applied once', async t => {
   const one = await applicant('Copies')
   const body = event(one.id, 'needs_verification')
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(body, { id: 'msg_20' })))
-  t.same(
-    answers.map(({ body: { data } }) => data['applied']).toSorted(),
-    [...Array.from({ length: 19 }, () => false), true],
-  )
+  t.same(answers.map(({ body: { data } }) => data['applied']).toSorted(), [
+    ...Array.from({ length: 19 }, () => false),
+    true,
+  ])
 })
 
 t.test('the higher version wins, whichever came first', async t => {
@@ -91,7 +94,10 @@ t.test('the same 401 for every message that is not proven', async t => {
     ['too old', { at: clock.now() - 301_000 }],
     ['too new', { at: clock.now() + 301_000 }],
     ['another id', { fields: { ...good, 'webhook-id': 'msg_other' } }],
-    ['another version of the scheme', { fields: { 'webhook-signature': good['webhook-signature']!.replace('v1', 'v2') } }],
+    [
+      'another version of the scheme',
+      { fields: { 'webhook-signature': good['webhook-signature']!.replace('v1', 'v2') } },
+    ],
     ['no signature', { fields: { 'webhook-signature': '' } }],
     ['an id that cannot be stored', { id: 'x'.repeat(121) }],
     ['another body', { fields: good }, `${body} `],
@@ -131,7 +137,11 @@ t.test('a proven message that cannot be read is 400, an unknown object 404 for e
   for (let round = 0; round < 2; round += 1)
     t.match(await send(event('kyc_unknown', 'approved'), { id: 'msg_404' }), { status: 404 })
   t.match(await send(event(one.id, 'approved'), { name: 'other' }), { status: 404 }, 'not its provider')
-  t.match(await send(event(one.id, 'approved'), { id: 'msg_404' }), applied(true), 'the message was not remembered')
+  t.match(
+    await send(event(one.id, 'approved'), { id: 'msg_404' }),
+    applied(true),
+    'the message was not remembered',
+  )
 })
 
 t.test('drops nationalId once the provider has answered, and never says it', async t => {

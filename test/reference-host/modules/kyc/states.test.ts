@@ -8,7 +8,8 @@ import { holds } from '../../../harness/holds.ts'
 import { internals } from '../../../harness/internals.ts'
 import { openSqlite } from '../../../harness/stores.ts'
 
-const { createSealer, eventStore, jobQueue, kycRecords, migrateHost, submitJob, SUBMIT_JOB, KYC_STATUSES } = internals
+const { createSealer, eventStore, jobQueue, kycRecords, migrateHost, submitJob, SUBMIT_JOB, KYC_STATUSES } =
+  internals
 type Status = (typeof KYC_STATUSES)[number]
 type Report = Parameters<ReturnType<typeof kycRecords>['report']>[2]
 
@@ -16,7 +17,8 @@ type Report = Parameters<ReturnType<typeof kycRecords>['report']>[2]
 const REPORTABLE = ['pending', 'manual_review', 'needs_information', 'needs_verification']
 const OUTCOMES = [...REPORTABLE, 'approved', 'denied']
 function allowed(cause: string, from: string, to: string): boolean {
-  if (cause === 'submitted') return ['not_submitted', 'needs_information', 'canceled'].includes(from) && to === 'pending'
+  if (cause === 'submitted')
+    return ['not_submitted', 'needs_information', 'canceled'].includes(from) && to === 'pending'
   if (cause === 'simulated') return to !== 'not_submitted'
   if (from === 'approved') return ['manual_review', 'locked'].includes(to)
   return REPORTABLE.includes(from) && OUTCOMES.includes(to)
@@ -36,80 +38,94 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('replay' as const) }),
 )
 
-t.test('only listed changes happen, whatever comes in whatever order, and history tells each of them', async t => {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
-  t.teardown(close)
-  const [db] = connections as [SqlClient]
-  const sealer = createSealer([{ id: 'k', secret: randomBytes(32) }])
-  const events = eventStore('sqlite')
-  const kyc = kycRecords('sqlite', sealer, events)
-  const clock = manualClock()
-  let says: { status: Report['status'] | 'outage'; version: number | null } = { status: 'pending', version: null }
-  const provider = {
-    name: 'test',
-    async submit(): Promise<Report> {
-      if (says.status === 'outage') throw new Error('down')
-      return reportOf(says.status, says.version)
-    },
-  }
-  const handler = submitJob({ db, clock, kyc, provider, count: () => {} })
-  const jobs = jobQueue({ db, dialect: 'sqlite', clock, handlers: { [SUBMIT_JOB]: handler }, report: () => {} })
-  const inTransaction = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> => db.transaction(work)
-  let accounts = 0
+t.test(
+  'only listed changes happen, whatever comes in whatever order, and history tells each of them',
+  async t => {
+    const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+    t.teardown(close)
+    const [db] = connections as [SqlClient]
+    const sealer = createSealer([{ id: 'k', secret: randomBytes(32) }])
+    const events = eventStore('sqlite')
+    const kyc = kycRecords('sqlite', sealer, events)
+    const clock = manualClock()
+    let says: { status: Report['status'] | 'outage'; version: number | null } = {
+      status: 'pending',
+      version: null,
+    }
+    const provider = {
+      name: 'test',
+      async submit(): Promise<Report> {
+        if (says.status === 'outage') throw new Error('down')
+        return reportOf(says.status, says.version)
+      },
+    }
+    const handler = submitJob({ db, clock, kyc, provider, count: () => {} })
+    const jobs = jobQueue({
+      db,
+      dialect: 'sqlite',
+      clock,
+      handlers: { [SUBMIT_JOB]: handler },
+      report: () => {},
+    })
+    const inTransaction = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> => db.transaction(work)
+    let accounts = 0
 
-  await holds(
-    t,
-    fc.asyncProperty(fc.array(step, { maxLength: 14 }), async steps => {
-      const account = `acc_${++accounts}`
-      const text = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
+    await holds(
+      t,
+      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async steps => {
+        const account = `acc_${++accounts}`
+        const text = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
         values ($1, $2, $1, 'not_submitted', 0)`
-      await rows(db, text, [`usr_${accounts}`, account])
-      const now = (): number => clock.now()
-      let last: { id: string; report: Report } | undefined
-      let highest: number | null = null
-      let known: string | undefined
-      for (const each of steps) {
-        clock.advance(700_000)
-        const before = await kyc.read(db, account)
-        if (before.id !== known) highest = null
-        known = before.id
-        let cause = 'reported'
-        if (each.kind === 'submit') {
-          cause = 'submitted'
-          await inTransaction(async tx => {
-            const application = { ...sampleApplication, firstName: each.name }
-            const result = await kyc.submit(tx, account, application, now())
-            if (result.outcome === 'submitted') await jobs.add(tx, SUBMIT_JOB, result.id, now())
-          })
-        } else if (each.kind === 'decide') {
-          cause = 'simulated'
-          const decision = { status: each.to, reason: null, cause }
-          await inTransaction(tx => kyc.decide(tx, account, decision, now()))
-        } else if (each.kind === 'provider') {
-          says = { status: each.says, version: each.version }
-          await jobs.runDue(10, new AbortController().signal)
-        } else if (before.id !== undefined) {
-          const report = each.kind === 'report' ? reportOf(each.to, each.version) : last?.report
-          const id = each.kind === 'report' ? before.id : last?.id
-          if (report === undefined || id === undefined) continue
-          last = { id, report }
-          const outcome = await inTransaction(tx => kyc.report(tx, id, report, now()))
-          if (id !== before.id && outcome !== 'unknown') throw new Error('a report of an older application counted')
-          const stale = highest !== null && (report.version === null || report.version <= highest)
-          if (stale && outcome === 'applied') throw new Error('an older report won')
-          if (outcome === 'applied') highest = report.version
+        await rows(db, text, [`usr_${accounts}`, account])
+        const now = (): number => clock.now()
+        let last: { id: string; report: Report } | undefined
+        let highest: number | null = null
+        let known: string | undefined
+        for (const each of steps) {
+          clock.advance(700_000)
+          const before = await kyc.read(db, account)
+          if (before.id !== known) highest = null
+          known = before.id
+          let cause = 'reported'
+          if (each.kind === 'submit') {
+            cause = 'submitted'
+            await inTransaction(async tx => {
+              const application = { ...sampleApplication, firstName: each.name }
+              const result = await kyc.submit(tx, account, application, now())
+              if (result.outcome === 'submitted') await jobs.add(tx, SUBMIT_JOB, result.id, now())
+            })
+          } else if (each.kind === 'decide') {
+            cause = 'simulated'
+            const decision = { status: each.to, reason: null, cause }
+            await inTransaction(tx => kyc.decide(tx, account, decision, now()))
+          } else if (each.kind === 'provider') {
+            says = { status: each.says, version: each.version }
+            await jobs.runDue(10, new AbortController().signal)
+          } else if (before.id !== undefined) {
+            const report = each.kind === 'report' ? reportOf(each.to, each.version) : last?.report
+            const id = each.kind === 'report' ? before.id : last?.id
+            if (report === undefined || id === undefined) continue
+            last = { id, report }
+            const outcome = await inTransaction(tx => kyc.report(tx, id, report, now()))
+            if (id !== before.id && outcome !== 'unknown')
+              throw new Error('a report of an older application counted')
+            const stale = highest !== null && (report.version === null || report.version <= highest)
+            if (stale && outcome === 'applied') throw new Error('an older report won')
+            if (outcome === 'applied') highest = report.version
+          }
+          if (each.kind === 'provider') highest = await storedVersion(db, account)
+          const after = await kyc.read(db, account)
+          if (after.status !== before.status && !allowed(cause, before.status, after.status))
+            throw new Error(`${cause}: ${before.status} -> ${after.status}`)
+          if (each.kind === 'decide' && after.status !== each.to)
+            throw new Error('the operator was not obeyed')
         }
-        if (each.kind === 'provider') highest = await storedVersion(db, account)
-        const after = await kyc.read(db, account)
-        if (after.status !== before.status && !allowed(cause, before.status, after.status))
-          throw new Error(`${cause}: ${before.status} -> ${after.status}`)
-        if (each.kind === 'decide' && after.status !== each.to) throw new Error('the operator was not obeyed')
-      }
-      await checkHistory(db, account)
-    }),
-    { numRuns: 150 },
-  )
-})
+        await checkHistory(db, account)
+      }),
+      { numRuns: 150 },
+    )
+  },
+)
 
 function reportOf(status: Report['status'], version: number | null): Report {
   return { version, status, reason: null, completionLink: null, externalVerificationLink: null }

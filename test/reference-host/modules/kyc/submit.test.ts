@@ -163,9 +163,16 @@ t.test('describes its fields and values, made from what checks them', async t =>
   const values = (await partner.call('/kyc/values')).body.data
   t.same((await partner.call('/kyc/schema')).body.data, values)
   const required = (data: typeof values): string[] =>
-    (data['fields'] as { name: string; required: boolean }[]).filter(each => each.required).map(each => each.name)
-  t.same(required(values).filter(name => !required(user).includes(name)), ['nationalId'])
+    (data['fields'] as { name: string; required: boolean }[])
+      .filter(each => each.required)
+      .map(each => each.name)
+  t.same(
+    required(values).filter(name => !required(user).includes(name)),
+    ['nationalId'],
+  )
   t.match(required(user), ['firstName', 'lastName', 'birthDate', 'countryOfIssue', 'email', 'address.line1'])
-  t.match(values, { accountPurpose: ['everyday spend', 'subscriptions', 'business expenses', 'testing', 'other'] })
+  t.match(values, {
+    accountPurpose: ['everyday spend', 'subscriptions', 'business expenses', 'testing', 'other'],
+  })
   t.ok((values['annualSalary'] as string[]).includes('50k–99k'))
 })

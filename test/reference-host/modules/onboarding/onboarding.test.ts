@@ -53,7 +53,12 @@ t.test('changed texts must be accepted again', async t => {
   }
   const DATA_DIR = join(folder, 'data')
   let token = ''
-  for (const [text, accept] of [['One.', true], ['Two.', false], ['One.', true], ['', true]] as const) {
+  for (const [text, accept] of [
+    ['One.', true],
+    ['Two.', false],
+    ['One.', true],
+    ['', true],
+  ] as const) {
     write(text)
     const running = await startTestHost({ PRODUCT_FILE, DATA_DIR })
     if (token === '' || process.env['TEST_HOST_STORES']) {
@@ -91,7 +96,10 @@ t.test('skips the optional steps, and names what does the others', async t => {
   const one = await kycUser(host)
   const skip = (step: string): Promise<Answer> => one.call(`/onboarding/${step}`, {})
   const both = await Promise.all([skip('funding'), skip('card'), skip('card')])
-  t.same(both.map(({ status }) => status), [200, 200, 200])
+  t.same(
+    both.map(({ status }) => status),
+    [200, 200, 200],
+  )
   t.match((await one.call('/onboarding')).body.data, {
     steps: [{}, {}, {}, { step: 'funding', status: 'skipped' }, { step: 'card', status: 'skipped' }],
     next: 'kyc',

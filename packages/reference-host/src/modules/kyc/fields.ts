@@ -9,12 +9,18 @@ import { OCCUPATIONS, PURPOSES, salaries, volumes } from './vocabulary.ts'
 
 const described = <T extends object>(schema: T, description: string): T => ({ ...schema, description })
 const country = (description: string) => Type.String({ pattern: '^[A-Za-z]{2}$', description })
-const NationalId = Type.String({ pattern: '^[0-9A-Za-z-]{1,40}$', description: 'Number of an identity document' })
+const NationalId = Type.String({
+  pattern: '^[0-9A-Za-z-]{1,40}$',
+  description: 'Number of an identity document',
+})
 
 const common = {
   firstName: described(nameText(1, 50), 'First name'),
   lastName: described(nameText(1, 50), 'Last name'),
-  birthDate: Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', description: 'YYYY-MM-DD; 18 to 120 years ago' }),
+  birthDate: Type.String({
+    pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+    description: 'YYYY-MM-DD; 18 to 120 years ago',
+  }),
   countryOfIssue: country('Country of the identity document, two letters (ISO 3166-1)'),
   email: Type.String({
     pattern: '^[^\\s@\\u0000-\\u001f]{1,64}@[A-Za-z0-9.-]{1,189}$',
@@ -29,7 +35,10 @@ const common = {
     postalCode: nameText(1, 15),
     countryCode: country('Two letters (ISO 3166-1)'),
   }),
-  occupation: Type.Enum(OCCUPATIONS.map(({ code }) => code), { description: 'A code of `occupations`' }),
+  occupation: Type.Enum(
+    OCCUPATIONS.map(({ code }) => code),
+    { description: 'A code of `occupations`' },
+  ),
   annualSalary: Type.Enum([...salaries.taken], { description: 'US dollars a year' }),
   accountPurpose: Type.Enum([...PURPOSES], { description: 'What the account is for' }),
   expectedMonthlyVolume: Type.Enum([...volumes.taken], { description: 'US dollars a month' }),

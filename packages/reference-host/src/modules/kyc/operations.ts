@@ -95,9 +95,7 @@ function status(surface: Surface, services: ModuleServices): Operation {
 
 const Decision = Type.Object(
   {
-    status: Type.Enum([
-      ...new Set(DECIDED_STATUSES.flatMap(each => [spelledFor('user', each), each])),
-    ]),
+    status: Type.Enum([...new Set(DECIDED_STATUSES.flatMap(each => [spelledFor('user', each), each]))]),
     reason: Type.Optional(nameText(1, 200)),
   },
   component('KycDecision', 'What the check comes to'),

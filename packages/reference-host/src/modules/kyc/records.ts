@@ -137,7 +137,10 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const fields = withoutNationalId(row)
       const cause: KycCause = 'reported'
       if (!isNewer(version, row['version']) || !mayMove(cause, from, to)) {
-        await rows(tx, 'update gw_kyc_applications set fields = $2 where account_id = $1', [accountId, fields])
+        await rows(tx, 'update gw_kyc_applications set fields = $2 where account_id = $1', [
+          accountId,
+          fields,
+        ])
         return 'ignored'
       }
       const links = [report.completionLink, report.externalVerificationLink].map(each =>

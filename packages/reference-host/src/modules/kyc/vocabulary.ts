@@ -45,7 +45,9 @@ interface Vocabulary {
 function vocabulary(all: readonly Words[]): Vocabulary {
   const codes = new Map(
     all.flatMap(words =>
-      words.flatMap(word => [word, word.replaceAll('–', '-'), word.replaceAll('-', '–')].map(each => [each, words[0]] as const)),
+      words.flatMap(word =>
+        [word, word.replaceAll('–', '-'), word.replaceAll('-', '–')].map(each => [each, words[0]] as const),
+      ),
     ),
   )
   return {

@@ -21,9 +21,7 @@ const WireLink = Type.Object(
 )
 const members = (surface: Surface) => {
   const link = (description: string): Type.TSchema =>
-    surface === 'partner'
-      ? textOrNull(description)
-      : Type.Union([WireLink, Type.Null()], { description })
+    surface === 'partner' ? textOrNull(description) : Type.Union([WireLink, Type.Null()], { description })
   return {
     id: textOrNull('Names the application'),
     status: Type.Enum(KYC_STATUSES.map(status => spelledFor(surface, status))),
@@ -31,7 +29,9 @@ const members = (surface: Surface) => {
     completionLink: link('Where the person completes the application'),
     externalVerificationLink: link('Where the person proves who they are'),
     isActive: Type.Boolean({ description: 'Whether the identity is approved' }),
-    isTermsOfServiceAccepted: Type.Boolean({ description: 'Whether the agreements are accepted as they read now' }),
+    isTermsOfServiceAccepted: Type.Boolean({
+      description: 'Whether the agreements are accepted as they read now',
+    }),
   }
 }
 

@@ -81,10 +81,7 @@ async function skip(db: SqlQueries, accountId: string, step: Step): Promise<void
   await rows(db, text, [accountId, `${step} `, `%${step}%`])
 }
 
-async function read(
-  { db, acceptances }: ModuleServices,
-  accountId: string,
-): Promise<Verdict<Success>> {
+async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Verdict<Success>> {
   const [row = {}] = await rows(db, FACTS, [accountId, ledgerAccounts.user(accountId)])
   const skipped = toText(row['skipped_steps'])
   const done: Readonly<Record<Step, boolean>> = {

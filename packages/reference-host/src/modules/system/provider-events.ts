@@ -13,7 +13,9 @@ export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 /** Takes one type of event. */
 export interface EventType {
   /** The first thing that is wrong with `data`. */
-  readonly fault: (data: unknown) => { readonly path: readonly string[]; readonly message: string } | undefined
+  readonly fault: (
+    data: unknown,
+  ) => { readonly path: readonly string[]; readonly message: string } | undefined
   /** Applies it in the transaction that remembers its message. */
   apply(tx: SqlQueries, provider: string, data: never, now: EpochMs): Promise<EventOutcome>
 }
