@@ -10,6 +10,8 @@ import { aliasCommands } from './commands/aliases.ts'
 import { auditCommands } from './commands/audit.ts'
 import { credentialCommands } from './commands/credentials.ts'
 import { hostCommands } from './commands/host.ts'
+import { jobCommands } from './commands/jobs.ts'
+import { kycCommands } from './commands/kyc.ts'
 import { ledgerCommands } from './commands/ledger.ts'
 import { partnerKeyCommands } from './commands/partner-keys.ts'
 import { payinCommands } from './commands/payins.ts'
@@ -20,6 +22,8 @@ const COMMANDS: readonly Command[] = [
   ...auditCommands,
   ...ledgerCommands,
   ...payinCommands,
+  ...kycCommands,
+  ...jobCommands,
   ...aliasCommands,
   ...hostCommands,
 ]

@@ -68,10 +68,8 @@ t.test('20 copies of a message at once are applied once', async t => {
   const one = await applicant('Copies')
   const body = event(one.id, 'needs_verification')
   const answers = await Promise.all(Array.from({ length: 20 }, () => send(body, { id: 'msg_20' })))
-  t.same(answers.map(({ body: { data } }) => data['applied']).toSorted(), [
-    ...Array.from({ length: 19 }, () => false),
-    true,
-  ])
+  t.equal(answers.filter(({ body: { data } }) => data['applied'] === true).length, 1)
+  t.equal(answers.filter(({ body: { data } }) => data['applied'] === false).length, 19)
 })
 
 t.test('the higher version wins, whichever came first', async t => {
@@ -133,7 +131,7 @@ t.test('a proven message that cannot be read is 400, an unknown object 404 for e
     [{ type: 'kyc.report', data: { id: one.id, ...report('approved', null), status: 'yes' } }, 'data.status'],
     [{ type: 'constructor.x', data: {} }, 'type'],
   ] as const)
-    t.match(await send(body), { status: 400, body: { error: 'invalid_request' } }, `${field}`)
+    t.match(await send(body), { status: 400, body: { error: 'invalid_request' } }, field)
   for (let round = 0; round < 2; round += 1)
     t.match(await send(event('kyc_unknown', 'approved'), { id: 'msg_404' }), { status: 404 })
   t.match(await send(event(one.id, 'approved'), { name: 'other' }), { status: 404 }, 'not its provider')

@@ -52,8 +52,14 @@ const JOBS = 'run jobs'
 
 /** What is killed. Each gives what is done, also again after a death. */
 const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Act>>> = {
-  'a submission that is decided at once': async ({ one }) => () => one.submit(kycBody('Approved')),
-  'a submission that stays pending': async ({ one }) => () => one.submit(kycBody('Smith')),
+  'a submission that is decided at once':
+    async ({ one }) =>
+    () =>
+      one.submit(kycBody('Approved')),
+  'a submission that stays pending':
+    async ({ one }) =>
+    () =>
+      one.submit(kycBody('Smith')),
   async 'a later round of the job'({ host, clock, one }) {
     await one.submit(kycBody('Smith'))
     return () => {
@@ -84,55 +90,72 @@ t.setTimeout(900_000)
 t.jobs = 2
 
 for (const store of ['postgres', 'sqlite'] as const) {
-  void t.test(`a killed host loses no application and submits it once, on ${store}`, { buffered: true }, async t => {
-    const place = await freshPlace(store)
-    t.teardown(() => place.close())
-    const clock = manualClock()
-    const env = { PORT: '0', RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}`, ...place.env }
-    const host = await startKillableHost(env, clock)
-    t.teardown(() => host.kill())
-    let people = 0
-    for (const [name, step] of Object.entries(STEPS)) {
-      let deaths = 0
-      const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
-        const title = `${name}: killed ${at.moment} statement ${at.at}`
-        const one = await kycUser(host, clock.now())
-        people += 1
-        const act = await step({ host, clock, one })
-        const { died, statements } = await host.killing(at, act)
-        if (died) {
-          deaths += 1
-          await host.restart()
-        }
-        const again = await answered(act)
-        if (again) t.ok([200, 400].includes(again.status), `${title}: ${again.status}`)
-        for (let round = 0; round < 3; round += 1) {
-          clock.advance(700_000)
-          await host.chore(JOBS)
-        }
-        t.equal(await one.status(), 'approved', title)
-        return died ? undefined : statements
+  void t.test(
+    `a killed host loses no application and submits it once, on ${store}`,
+    { buffered: true },
+    async t => {
+      const place = await freshPlace(store)
+      t.teardown(() => place.close())
+      const clock = manualClock()
+      const env = {
+        PORT: '0',
+        RATE_LIMITS: 'off',
+        PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}`,
+        ...place.env,
       }
-      let lived: readonly string[] | undefined
-      for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
-      await kill({ moment: 'after', at: lived.length })
-      if (store === 'postgres')
-        for (const at of lived.keys()) await kill({ moment: 'during', at: at + 1 })
-      t.ok(deaths >= 5, lived.join('; '))
-      t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
-    }
-    await host.kill()
-    const db = place.open()
-    const ids = (await rows(db, 'select id from gw_kyc_applications order by id')).map(row => row['id'])
-    t.equal(ids.length, people, 'every person has an application')
-    const submitted = await rows(db, 'select id from gw_sandbox_provider_calls order by id')
-    t.same(submitted.map(row => row['id']), ids, 'the provider has each application once, and no other')
-    const history = await rows(db, 'select from_status, to_status, count(*) as n from gw_events group by 1, 2')
-    t.same(
-      history.map(row => `${String(row['from_status'])} ${String(row['to_status'])} ${String(row['n'])}`).toSorted(),
-      [`not_submitted pending ${people}`, `pending approved ${people}`],
-      'each was submitted once and decided once',
-    )
-    t.same(await rows(db, 'select * from gw_jobs'), [], 'no job is left')
-  })
+      const host = await startKillableHost(env, clock)
+      t.teardown(() => host.kill())
+      let people = 0
+      for (const [name, step] of Object.entries(STEPS)) {
+        let deaths = 0
+        const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
+          const title = `${name}: killed ${at.moment} statement ${at.at}`
+          const one = await kycUser(host, clock.now())
+          people += 1
+          const act = await step({ host, clock, one })
+          const { died, statements } = await host.killing(at, act)
+          if (died) {
+            deaths += 1
+            await host.restart()
+          }
+          const again = await answered(act)
+          if (again) t.ok([200, 400].includes(again.status), `${title}: ${again.status}`)
+          for (let round = 0; round < 3; round += 1) {
+            clock.advance(700_000)
+            await host.chore(JOBS)
+          }
+          t.equal(await one.status(), 'approved', title)
+          return died ? undefined : statements
+        }
+        let lived: readonly string[] | undefined
+        for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
+        await kill({ moment: 'after', at: lived.length })
+        if (store === 'postgres') for (const at of lived.keys()) await kill({ moment: 'during', at: at + 1 })
+        t.ok(deaths >= 5, lived.join('; '))
+        t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
+      }
+      await host.kill()
+      const db = place.open()
+      const ids = (await rows(db, 'select id from gw_kyc_applications order by id')).map(row => row['id'])
+      t.equal(ids.length, people, 'every person has an application')
+      const submitted = await rows(db, 'select id from gw_sandbox_provider_calls order by id')
+      t.same(
+        submitted.map(row => row['id']),
+        ids,
+        'the provider has each application once, and no other',
+      )
+      const history = await rows(
+        db,
+        'select from_status, to_status, count(*) as n from gw_events group by 1, 2',
+      )
+      t.same(
+        history
+          .map(row => `${String(row['from_status'])} ${String(row['to_status'])} ${String(row['n'])}`)
+          .toSorted(),
+        [`not_submitted pending ${people}`, `pending approved ${people}`],
+        'each was submitted once and decided once',
+      )
+      t.same(await rows(db, 'select * from gw_jobs'), [], 'no job is left')
+    },
+  )
 }

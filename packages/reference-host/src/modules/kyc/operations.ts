@@ -49,7 +49,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
     ...{ id: 'kyc.submit', title: 'Apply for the check of the identity', surface, method: 'POST' },
     paths: [surface === 'user' ? '/user/v1/kyc' : '/partner/v1/kyc/applications'],
     ...{ credential: 'session', scopes: ['kyc.write'], body: KycBody[surface], answer: KycAnswer[surface] },
-    example: { body: examples.application, answer: examples.answer[surface] as never },
+    example: { body: examples.application, answer: examples.answer[surface] },
     ...(surface === 'partner' ? { refuses: [409] } : {}),
     async handle({ caller, body }) {
       const { accountId } = caller.session
@@ -82,7 +82,7 @@ function status(surface: Surface, services: ModuleServices): Operation {
     ...{ id: 'kyc.status', title: 'Read how far the identity check is', surface, method: 'GET' },
     paths: [`/${surface}/v1/kyc/status`],
     ...{ credential: 'session', scopes: ['kyc.read'], answer: KycAnswer[surface] },
-    example: { answer: examples.answer[surface] as never },
+    example: { answer: examples.answer[surface] },
     ...(surface === 'user' ? { refuses: [404] } : {}),
     async handle({ caller }) {
       const { accountId } = caller.session
@@ -108,7 +108,7 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
     ...{ id: 'kyc.simulate', title: 'Decide the identity check (sandbox only)', surface, method: 'POST' },
     paths: [`/${surface}/v1/sandbox/kyc`],
     ...{ credential: 'session', scopes: ['kyc.write'], body: Decision, answer: KycAnswer[surface] },
-    example: { body: { status: 'approved' }, answer: examples.answer[surface] as never },
+    example: { body: { status: 'approved' }, answer: examples.answer[surface] },
     async handle({ caller, body }) {
       const { accountId } = caller.session
       const decision = {
