@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@gatewright/kernel'
-import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
+import { readConfig, startHost, type Decision, type Providers } from '@gatewright/reference-host'
 import { Conformance } from './conformance.ts'
 import { tellHostStarts } from './host-starts.ts'
 import { hostStoresEnv } from './host-stores.ts'
@@ -65,7 +65,11 @@ const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.0/8' }
 const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
 
 /** Starts a host in this process, on the stores that `TEST_HOST_STORES` names. `env` adds to the configuration; `clock` replaces the wall clock. */
-export async function startTestHost(env: Record<string, string> = {}, clock?: Clock): Promise<TestHost> {
+export async function startTestHost(
+  env: Record<string, string> = {},
+  clock?: Clock,
+  providers?: Providers,
+): Promise<TestHost> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-host-'))
   const stores = await hostStoresEnv()
   const config = readConfig({
@@ -86,6 +90,7 @@ export async function startTestHost(env: Record<string, string> = {}, clock?: Cl
     },
     report: error => failures.push(error),
     ...(clock ? { clock } : {}),
+    ...(providers ? { providers } : {}),
   })
   tellHostStarts()
   const conformance = new Conformance(host.url)

@@ -35,15 +35,18 @@ async function setUp(t: { teardown(end: () => void): void }) {
   })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   let prepares = 0
+  let closed = true
   const route = api.transactional(
     rule,
-    async ({ json }, { tx, effectId, reserve, prepared }): Promise<HandlerAnswer> => {
+    async ({ json }, { tx, effectId, reserve, prepared, abandon }): Promise<HandlerAnswer> => {
       const body = json()
       if (!body.ok) return body
       const { amountCents, ending } = body.value
       const held = await reserve({ amountCents: amountCents as number, currency: 'USD' })
       if (!held.ok) return held
       await tx.query('insert into payments (id, cents) values ($1, $2)', [effectId, Number(amountCents)])
+      if (ending === 'abandon' && closed)
+        abandon({ ok: false, code: 'invalid_state', status: 409, message: 'not yet' })
       if (ending === 'throw') throw new Error('broken')
       if (ending === 'refuse') return { ok: false, code: 'declined', status: 422, message: 'declined' }
       if (ending === 'conflict')
@@ -72,6 +75,9 @@ async function setUp(t: { teardown(end: () => void): void }) {
   }
   return {
     ...{ api, guard, route, pay, paid, decisions, clock, prepares: () => prepares },
+    open: () => {
+      closed = false
+    },
     narrow: (cents: number) => {
       perPayment = cents
       clock.advance(2000)
@@ -118,6 +124,25 @@ t.test('a kept refusal is given again as it was', async t => {
   const again = await pay({ amountCents: 1, ending: 'conflict' }, 'payment-0003')
   t.same([again.status, again.body], [first.status, first.body])
   t.equal(again.headers.get('idempotency-replayed'), 'true')
+})
+
+t.test('an abandoned run stores nothing, not even a 409, and the same key runs afterwards', async t => {
+  const { pay, paid, open, decisions } = await setUp(t)
+  const body = { amountCents: 6, ending: 'abandon' }
+  for (let round = 0; round < 2; round++) {
+    const refused = await pay(body, 'payment-0004')
+    t.match(refused, { status: 409, body: { error: 'invalid_state', message: 'not yet' } })
+    t.equal(refused.headers.get('idempotency-replayed'), null)
+    t.equal(refused.headers.get('idempotency-expires'), null)
+  }
+  t.equal(await paid(), 0)
+  open()
+  t.match(await pay(body, 'payment-0004'), { status: 201 }, 'the amount was not held either')
+  t.equal(await paid(), 6)
+  t.match(
+    decisions.map(({ status, code }) => [status, code]),
+    [[409, 'invalid_state'], [409, 'invalid_state'], [201]],
+  )
 })
 
 t.test('caps bind under simultaneous payments, and a replay passes the limits of whoever asks', async t => {

@@ -45,7 +45,7 @@ interface RequestTo {
 /** Body members that are ids of an account's records. */
 const idMembers = ({ requestBody }: Operation): string[] =>
   Object.keys(requestBody?.content['application/json'].schema.properties ?? {}).filter(
-    name => name.endsWith('Id') && name !== 'chainId',
+    name => name.endsWith('Id') && !['chainId', 'nationalId'].includes(name),
   )
 
 /**
@@ -101,6 +101,7 @@ async function createUserRecords(): Promise<AccountRecords> {
   const ids = {
     ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
     sessions: session.body['sessionId'] as string,
+    onboarding: 'step-of-another',
     ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
     subscriptionId: idOf(bought, 'subscription'),
     notifications: notification?.id as string,

@@ -1,7 +1,15 @@
 import t from 'tap'
 import { gatewright as runGatewright } from '../harness/gatewright.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
-import { newWallet, request, signedBootstrap, spawnHost, statementOf, templateA } from '../harness/host.ts'
+import {
+  newWallet,
+  request,
+  signedBootstrap,
+  spawnHost,
+  startTestHost,
+  statementOf,
+  templateA,
+} from '../harness/host.ts'
 
 const stores = await hostStoresEnv('postgres')
 const env = {
@@ -57,6 +65,27 @@ t.test('has no play money and no default plans', async t => {
     headers: { ...https, authorization: `Bearer ${String(sessionToken)}` },
   })
   t.match(plans, { status: 200, body: { data: { plans: [] } } })
+})
+
+t.test('submits identity checks only to a provider that was given, and simulates none', async t => {
+  const served = async (url: string): Promise<string[]> => {
+    const { body } = await request(url, '/openapi.json')
+    return Object.entries(body['paths'] as Record<string, object>)
+      .flatMap(([path, item]) => Object.keys(item).map(method => `${method} ${path}`))
+      .filter(each => /^(?:get|post) \/(?:user|partner)\/.*kyc/.test(each))
+      .toSorted()
+  }
+  const reads = ['/partner/v1/kyc/schema', '/partner/v1/kyc/status', '/partner/v1/kyc/values']
+  const without = [...reads, '/user/v1/kyc/status', '/user/v1/kyc/values'].map(path => `get ${path}`)
+  t.same(await served(host.url), without)
+  const answer = await request(host.url, '/user/v1/kyc', { body: {}, headers: https })
+  t.match(answer, { status: 404, body: { error: 'not_found' } })
+  const never = async (): Promise<never> => {
+    throw new Error('not used')
+  }
+  const plugged = await startTestHost(env, undefined, { kyc: { name: 'checks', submit: never } })
+  t.teardown(() => plugged.close())
+  t.same(await served(plugged.url), [...without, 'post /partner/v1/kyc/applications', 'post /user/v1/kyc'])
 })
 
 t.test('accepts a partner key only after the operator validated it', async t => {

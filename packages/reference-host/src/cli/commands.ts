@@ -6,6 +6,7 @@ import { credentialCommands } from './commands/credentials.ts'
 import { dataKeyCommands } from './commands/data-keys.ts'
 import { hostCommands, startCommand } from './commands/host.ts'
 import { jobCommands } from './commands/jobs.ts'
+import { kycCommands } from './commands/kyc.ts'
 import { ledgerCommands } from './commands/ledger.ts'
 import { partnerKeyCommands } from './commands/partner-keys.ts'
 import { payinCommands } from './commands/payins.ts'
@@ -22,6 +23,7 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...auditCommands,
   ...ledgerCommands,
   ...payinCommands,
+  ...kycCommands,
   ...jobCommands,
   ...dataKeyCommands,
   ...aliasCommands,

@@ -1,8 +1,11 @@
 import type { Observe } from '@gatewright/http'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
+import { providerMessages } from '../http/provider-messages.ts'
+import { kycReportEvent } from '../modules/kyc/event.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
+import type { ProviderEventServices } from '../modules/system/provider-events.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
@@ -12,7 +15,7 @@ export function appServices(
   container: Container,
   observe: Observe,
   draining: () => boolean,
-): MountServices & ModuleServices & Omit<SystemServices, 'description'> {
+): MountServices & ModuleServices & Omit<SystemServices, 'description'> & ProviderEventServices {
   const {
     serviceName,
     directUserKey,
@@ -48,6 +51,9 @@ export function appServices(
     jobs: container.get(token.JOBS),
     acceptances: container.get(token.ACCEPTANCES),
     gates: container.get(token.GATES),
+    kyc: container.get(token.KYC),
+    providers: container.get(token.PROVIDERS),
+    ...inboundServices(container),
     lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
     ...{ db: sql, dialect, product, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, draining, metrics, serviceName, directUserKey, requireHttps },
@@ -63,4 +69,22 @@ export function appServices(
 /** Whether the operator has validated a partner key, which a live host requires. */
 function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean> {
   return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
+}
+
+/** What takes messages of providers. */
+function inboundServices(
+  container: Container,
+): Pick<MountServices, 'providerMessages'> & Pick<ProviderEventServices, 'eventTypes' | 'countEvent'> {
+  const providers = container.get(token.PROVIDERS)
+  const verifiers = Object.values(providers).flatMap(({ name, verify }) =>
+    verify ? [[name, verify] as const] : [],
+  )
+  return {
+    providerMessages: providerMessages({
+      ...{ secrets: container.get(token.CONFIG).webhookSecrets, verifiers: new Map(verifiers) },
+      ...{ clock: container.get(token.CLOCK), failures: container.get(token.LIMITS).failedKeys },
+    }),
+    eventTypes: { 'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc) },
+    countEvent: (type, outcome) => container.get(token.METRICS).providerEvent(type, outcome),
+  }
 }

@@ -18,6 +18,7 @@ import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
 import { operations } from './operations.ts'
+import type { Providers } from './providers.ts'
 import * as token from './registrations.ts'
 import { firstPartnerKey } from './sandbox.ts'
 
@@ -44,12 +45,15 @@ export interface StartOptions {
   readonly report: (error: unknown) => void
   /** Default: the system clock. */
   readonly clock?: Clock
+  /** Default: in a sandbox the built-in ones, on live none. Operations that need an absent provider are not served. */
+  readonly providers?: Providers
 }
 
 const OPTIONS: OptionNames<StartOptions> = {
   observe: true,
   report: true,
   clock: true,
+  providers: true,
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
@@ -120,7 +124,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
 async function createHostContainer(
   config: Config,
   stores: OpenStores,
-  { clock, report }: StartOptions,
+  { clock, report, providers }: StartOptions,
 ): Promise<Container> {
   const container = createContainer()
   container.bind(token.CONFIG, () => config)
@@ -128,6 +132,7 @@ async function createHostContainer(
   container.bind(token.SECRETS, () => stores.secrets)
   if (clock) container.bind(token.CLOCK, () => clock)
   container.bind(token.REPORT, () => report)
+  if (providers) container.bind(token.GIVEN_PROVIDERS, () => providers)
   const recovery = await fastestRecover()
   container.bind(token.RECOVERY, () => recovery)
   container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))

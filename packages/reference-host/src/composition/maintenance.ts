@@ -4,6 +4,7 @@ import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
 import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
+import { collectMessages } from '../modules/system/provider-events.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
@@ -49,6 +50,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     () => idempotency(sql).collect(LIMIT, clock.now()),
     () => spend(sql).collect(LIMIT, clock.now()),
     () => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, LIMIT),
+    () => collectMessages(sql, LIMIT, clock.now()),
     () => issuer.maintain(),
   ]
   return [

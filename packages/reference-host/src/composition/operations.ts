@@ -1,5 +1,6 @@
 import { checkTable } from '../http/operation-table.ts'
 import type { Operation } from '../http/operation.ts'
+import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { readBalances } from '../modules/balances/read.ts'
 import { listCards } from '../modules/cards/list.ts'
@@ -9,6 +10,8 @@ import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
 import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
+import { kycOperations } from '../modules/kyc/operations.ts'
+import { onboardingOperations } from '../modules/onboarding/operations.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import { notificationOperations } from '../modules/notifications/operations.ts'
 import { referralOperations } from '../modules/referrals/operations.ts'
@@ -22,6 +25,7 @@ import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
 import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
 import { readSupport } from '../modules/support/read.ts'
 import { cacheDocument } from '../modules/system/cached-document.ts'
+import { providerEvents, type ProviderEventServices } from '../modules/system/provider-events.ts'
 import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
 import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
@@ -32,7 +36,7 @@ import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
  * description are derived from it.
  */
 export function operations(
-  services: ModuleServices & Omit<SystemServices, 'description'>,
+  services: ModuleServices & Omit<SystemServices, 'description'> & ProviderEventServices,
   host: DescribedHost,
 ): readonly Operation[] {
   const table: readonly Operation[] = [
@@ -59,6 +63,10 @@ export function operations(
     ...referralOperations(services),
     ...notificationOperations(services),
     listSpotlight(services),
+    ...kycOperations(services),
+    ...agreementOperations(services),
+    ...onboardingOperations(services),
+    providerEvents(services),
     ...systemOperations({ ...services, description: () => description }),
   ]
   checkTable(table)

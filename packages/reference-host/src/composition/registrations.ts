@@ -21,6 +21,8 @@ import { agreementAcceptances, type AgreementAcceptances } from '../modules/agre
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
+import { submitJob, SUBMIT_JOB } from '../modules/kyc/job.ts'
+import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
 import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
@@ -36,6 +38,7 @@ import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
+import { hostProviders, type Providers } from './providers.ts'
 
 /** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {
@@ -63,7 +66,27 @@ export const GATES: ServiceKey<Gates> = defineService('gates', get =>
 /** Calls to providers, by the kind of their job. */
 export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
   'job handlers',
-  () => ({}),
+  get => {
+    const { kyc: provider } = get(PROVIDERS)
+    const db = get(BACKEND).sql
+    const count = (outcome: string): void => get(METRICS).providerEvent('kyc.report', outcome)
+    return {
+      ...(provider
+        ? { [SUBMIT_JOB]: submitJob({ db, clock: get(CLOCK), kyc: get(KYC), provider, count }) }
+        : {}),
+    }
+  },
+)
+/** Providers that were given to this host. */
+export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))
+export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =>
+  hostProviders(get(GIVEN_PROVIDERS), {
+    ...{ config: get(CONFIG), backend: get(BACKEND), clock: get(CLOCK) },
+    count: (port, outcome) => get(METRICS).providerCall(port, outcome),
+  }),
+)
+export const KYC: ServiceKey<KycRecords> = defineService('identity checks', get =>
+  kycRecords(get(BACKEND).dialect, get(SEALER), get(EVENTS)),
 )
 /** Where failures of work beside requests go. */
 export const REPORT: ServiceKey<(error: unknown) => void> = defineService('report', () => error => {

@@ -6,6 +6,7 @@ import { allScopes } from '../product/scopes.ts'
 import { hostCredentials, type CredentialServices } from './credentials.ts'
 import type { Gates } from './gates.ts'
 import type { Operation } from './operation.ts'
+import type { ProviderMessages } from './provider-messages.ts'
 import { renderer, type RenderServices } from './render.ts'
 
 /** What the host's gate needs. */
@@ -14,6 +15,7 @@ export interface MountServices extends CredentialServices, RenderServices {
   /** For writes without an idempotency key. */
   readonly db: SqlClient
   readonly gates: Gates
+  readonly providerMessages: ProviderMessages
   /** Spend counters inside the transaction of a financial write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   readonly observe: Observe

@@ -6,6 +6,7 @@ import { bodySchema } from './body.ts'
 import { httpsRequired, type HostCredentials } from './credentials.ts'
 import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
+import { signedMiddleware } from './mount-signed.ts'
 import { writeMiddleware } from './mount-write.ts'
 import type { CallerByCredential, Operation, PlainOperation } from './operation.ts'
 import { targetDenial } from './request-target.ts'
@@ -41,6 +42,8 @@ function createMiddleware(
   const { id, credential } = operation
   const rule = ruleOf(operation)
   if ('write' in operation) return writeMiddleware(api, koa, operation, { rule, options, services })
+  if (credential === 'provider')
+    return signedMiddleware(api, koa, operation, { admit: options.admit }, services)
   if (credential === 'none') {
     const route = api.open(id, options)
     return koa.handle(route, call => handlePlain(operation, call, undefined))
@@ -55,7 +58,7 @@ function createMiddleware(
  */
 const GATE_CREDENTIALS: Readonly<
   Record<
-    Exclude<keyof CallerByCredential, 'none'>,
+    Exclude<keyof CallerByCredential, 'none' | 'provider'>,
     readonly [keyof HostCredentials, ...(keyof HostCredentials)[]]
   >
 > = {
@@ -92,12 +95,13 @@ async function admit(
   { limits, requireHttps }: MountServices,
 ): Promise<Verdict<readonly HeaderField[], Refusal>> {
   const { id, limit, surface } = operation
-  if (requireHttps && !facts.secure && surface !== 'public') return httpsRequired
+  if (requireHttps && !facts.secure && (surface !== 'public' || operation.credential === 'provider'))
+    return httpsRequired
   let limited: Verdict<readonly HeaderField[]> = allow([])
   if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
   else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
   // By lineage, so that a rotated key does not get a fresh bucket.
-  else if (limit === 'mint' && caller)
+  else if (limit === 'mint' && caller && !('provider' in caller))
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
   if (!limited.ok) return limited
   const fault = targetDenial(operation, params, facts.query)

@@ -5,6 +5,7 @@ import type { Access, Amount, Spend, SpendHold } from '@gatewright/scope-guard'
 import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox/type'
 import { isKeySession } from './key-session.ts'
+import type { ProviderMessage } from './provider-messages.ts'
 
 /** The caller's type by the credential that an operation requires. Only that credential is read. */
 export interface CallerByCredential {
@@ -14,6 +15,8 @@ export interface CallerByCredential {
   /** The user key when `X-User-Key` was sent, else the session with the operation's scopes. */
   readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
+  /** A provider that signed the request. */
+  readonly provider: ProviderMessage
 }
 type Credential = keyof CallerByCredential
 

@@ -9,12 +9,14 @@ import type { Gates } from '../http/gates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
+import type { KycProvider } from '../providers/kyc.ts'
 import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { CardStore } from './cards/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
+import type { KycRecords } from './kyc/records.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
 import type { PayinStore } from './subscriptions/payins/payin-store.ts'
 import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
@@ -41,6 +43,9 @@ export interface ModuleServices {
   readonly jobs: JobQueue
   readonly acceptances: AgreementAcceptances
   readonly gates: Gates
+  readonly kyc: KycRecords
+  /** Providers that this host has; operations that need an absent one are not served. */
+  readonly providers: { readonly kyc?: KycProvider }
   readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient

@@ -10,6 +10,10 @@ export interface Metrics {
   nextIndex(xpub: string, index: number): void
   /** Counts a transfer to one of the host's addresses that matches no pay-in. */
   unmatched(chainId: number, reason: string): void
+  /** Counts a call to a provider: `answered`, `unavailable` or `malformed`. */
+  providerCall(port: string, outcome: string): void
+  /** Counts what came of a provider's report, by event or by answer. */
+  providerEvent(type: string, outcome: string): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -55,7 +59,21 @@ export function createMetrics(): Metrics {
     labelNames: ['chain', 'reason'],
     registers: [registry],
   })
+  const calls = new Counter({
+    name: 'gatewright_provider_calls_total',
+    help: 'Calls to providers by port and outcome',
+    labelNames: ['port', 'outcome'],
+    registers: [registry],
+  })
+  const events = new Counter({
+    name: 'gatewright_provider_events_total',
+    help: 'Reports of providers by type and outcome: applied, ignored, repeated, unknown',
+    labelNames: ['type', 'outcome'],
+    registers: [registry],
+  })
   return {
+    providerCall: (port, outcome) => calls.inc({ port, outcome }),
+    providerEvent: (type, outcome) => events.inc({ type, outcome }),
     freeAddresses: (chainId, asset, count) => free.set({ chain: String(chainId), asset }, count),
     nextIndex: (xpub, index) => next.set({ xpub }, index),
     unmatched: (chainId, reason) => unmatched.inc({ chain: String(chainId), reason }),

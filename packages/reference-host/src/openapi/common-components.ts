@@ -25,6 +25,10 @@ export function securitySchemes({
     PartnerSessionBearer: bearer('A session of the partner surface.'),
     UserKey: key('X-User-Key', 'A user API key.'),
     PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),
+    ProviderSignature: key(
+      'webhook-signature',
+      'A signature by Standard Webhooks 1.0.0, or in the way of the provider.',
+    ),
   }
 }
 

@@ -106,7 +106,7 @@ function parameters(operation: Operation, components: Components): Json[] {
     const { description, ...schema } = components.schema(given)
     return { name, in: 'query', required: false, description, schema }
   })
-  if (operation.surface === 'public') return query
+  if (operation.surface === 'public') return [...path, ...query]
   const key = 'write' in operation ? KEY_FIELD[operation.idempotency ?? 'required'] : []
   return [...path, ...query, ...fieldsOf(components, ...key, 'OpenResponses', 'OpenResponsesCallId')]
 }
@@ -120,6 +120,7 @@ const KEY_FIELD = {
 /** The security schemes that an operation accepts. */
 function security({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
+  if (credential === 'provider') return ['ProviderSignature']
   if (credential === 'user-key') return ['UserKey']
   if (credential === 'user-key-or-session') return ['UserKey', 'UserSessionBearer']
   if (credential === 'partner-key') return ['PartnerKey']

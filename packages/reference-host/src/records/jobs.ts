@@ -18,8 +18,8 @@ interface Job {
   readonly attempts: number
 }
 
-/** What a call came to: how to commit it, or `again` where nothing is final yet. */
-export type JobOutcome = ((tx: SqlQueries) => Promise<void>) | 'again'
+/** What a call came to: `again` where nothing has changed, or what commits it. That too may say `again`: the job then stays. */
+export type JobOutcome = ((tx: SqlQueries) => Promise<void | 'again'>) | 'again'
 
 /** Makes the call of one job. Faults and `again` bring the job back later. It runs at least once, so the provider must know the id. */
 export type JobHandler = (subjectId: string, signal: AbortSignal) => Promise<JobOutcome>
@@ -62,7 +62,8 @@ const AT_LAST_MS = 600_000
 const ADD = `insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)
   on conflict (kind, subject_id) do update set due_at = excluded.due_at`
 const END = 'delete from gw_jobs where kind = $1 and subject_id = $2 and attempts = $3 returning kind'
-const AGAIN = 'update gw_jobs set due_at = $4 where kind = $1 and subject_id = $2 and attempts = $3'
+const AGAIN = `update gw_jobs set due_at = $4 where kind = $1 and subject_id = $2 and attempts = $3
+  returning kind`
 
 /** Makes the queue of a database. */
 export function jobQueue({ db, dialect, clock, handlers, report }: JobServices): JobQueue {
@@ -85,15 +86,16 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
 
   const run = async (job: Job, signal: AbortSignal): Promise<void> => {
     const { kind, subjectId, attempts } = job
+    const againAt = (): EpochMs => clock.now() + (AGAIN_MS[attempts - 1] ?? AT_LAST_MS)
     try {
       const handler = handlers[kind] as JobHandler
       const outcome = await handler(subjectId, signal)
-      if (outcome !== 'again') return await db.transaction(tx => commit(tx, job, outcome))
+      if (outcome !== 'again')
+        return await db.transaction(tx => commit(tx, job, { outcome, againAt: againAt() }))
     } catch (error) {
       report(error)
     }
-    const dueAt = clock.now() + (AGAIN_MS[attempts - 1] ?? AT_LAST_MS)
-    await rows(db, AGAIN, [kind, subjectId, attempts, dueAt]).catch(report)
+    await rows(db, AGAIN, [kind, subjectId, attempts, againAt()]).catch(report)
   }
 
   return {
@@ -128,15 +130,16 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
   }
 }
 
-/** Commits an outcome together with the end of its job. The row that it is about is locked first, as by whoever adds a job. */
+/** Commits an outcome together with the end of its job, or its next time. The row that it is about is locked first, as by whoever adds a job. */
 async function commit(
   tx: SqlQueries,
   { kind, subjectId, attempts }: Job,
-  outcome: (tx: SqlQueries) => Promise<void>,
+  { outcome, againAt }: { readonly outcome: Exclude<JobOutcome, 'again'>; readonly againAt: EpochMs },
 ): Promise<void> {
-  await outcome(tx)
-  const ended = await rows(tx, END, [kind, subjectId, attempts])
-  if (ended.length === 0)
+  const again = await outcome(tx)
+  const key = [kind, subjectId, attempts]
+  const done = again ? await rows(tx, AGAIN, [...key, againAt]) : await rows(tx, END, key)
+  if (done.length === 0)
     throw new Error(`job ${kind} ${subjectId} was leased by another worker: its outcome counts`)
 }
 

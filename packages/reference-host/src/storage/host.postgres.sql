@@ -270,7 +270,6 @@ create index {prefix}users_referred_by on {prefix}users (referred_by);
 create table {prefix}kyc_applications (
   account_id text collate "C" primary key references {prefix}users (account_id),
   id text collate "C" not null unique,
-  digest text not null,
   fields text,
   version bigint,
   reason text,

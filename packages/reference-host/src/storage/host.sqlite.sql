@@ -271,7 +271,6 @@ create index {prefix}users_referred_by on {prefix}users (referred_by);
 create table {prefix}kyc_applications (
   account_id text primary key references {prefix}users (account_id),
   id text not null unique,
-  digest text not null,
   fields text,
   version integer,
   reason text,

@@ -1,0 +1,38 @@
+import type { Clock } from '@gatewright/kernel'
+import type { Config } from '../config/config.ts'
+import type { KycProvider } from '../providers/kyc.ts'
+import { limitedKyc, type CallOptions } from '../providers/calls.ts'
+import { SANDBOX_PROVIDER, sandboxKyc } from '../providers/sandbox-kyc.ts'
+import type { Backend } from '../storage/backend.ts'
+
+/** Services of others that a host can use. A sandbox has built-in ones for those that are not given; a live host serves nothing that needs an absent one. */
+export interface Providers {
+  readonly kyc?: KycProvider
+}
+
+/** What the built-in providers work with. */
+interface ProviderServices extends CallOptions {
+  readonly config: Config
+  readonly backend: Backend
+  readonly clock: Clock
+}
+
+/** The providers of a host. Throws a `TypeError` for a name that does not fit into a path, and for a given one that has the name of the built-in ones. */
+export function hostProviders(given: Providers, services: ProviderServices): Providers {
+  const { config, backend, clock } = services
+  for (const [port, provider] of Object.entries(given) as [string, KycProvider | undefined][]) {
+    if (provider === undefined) continue
+    if (!/^[a-z0-9-]{1,32}$/.test(provider.name))
+      throw new TypeError(`providers.${port}.name must be 1 to 32 of a-z, 0-9 and -, got "${provider.name}"`)
+    if (provider.name === SANDBOX_PROVIDER)
+      throw new TypeError(
+        `providers.${port}.name must not be "${SANDBOX_PROVIDER}": that is the built-in one`,
+      )
+  }
+  const builtIn = config.environment === 'sandbox'
+  const origin = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const kyc =
+    given.kyc ??
+    (builtIn ? sandboxKyc({ db: backend.sql, clock, completionUrl: `${origin}/identity/kyc` }) : undefined)
+  return kyc ? { kyc: limitedKyc(kyc, services) } : {}
+}

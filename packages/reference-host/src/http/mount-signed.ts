@@ -1,0 +1,29 @@
+import type { HandlerAnswer } from '@gatewright/http'
+import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
+import { compileSchema } from '../schemas/check.ts'
+import { deny } from './codes.ts'
+import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import type { HostGate, MountServices } from './host-gate.ts'
+import type { PlainOperation } from './operation.ts'
+
+/** Mounts an operation for signed messages of providers. The signature is over the body, so it is checked after the body was read and before it is understood. */
+export function signedMiddleware(
+  api: HostGate,
+  koa: KoaGate,
+  operation: PlainOperation,
+  admit: object,
+  { providerMessages }: MountServices,
+): KoaMiddleware {
+  const bodyFault = operation.body && compileSchema(operation.body)
+  return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerAnswer> => {
+    const { facts, params, body } = call
+    const proven = await providerMessages(facts, params['name'] ?? '', body)
+    if (!proven.ok) return proven
+    const json = call.json()
+    if (!json.ok) return json
+    const fault = bodyFault?.(json.value)
+    if (fault) return deny('invalid_request', fault.message, { field: fault.path.join('.') || 'body' })
+    const checked = { ...call, input: { ...call.input, body: json.value } } as unknown as GateCall
+    return toHandlerAnswer(await operation.handle(callOf(checked, proven.value)))
+  })
+}

@@ -1,0 +1,81 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { allow, type Clock, type Verdict } from '@gatewright/kernel'
+import type { FailureLimit } from '@gatewright/scope-guard'
+import type { CanonicalFacts } from '@gatewright/http'
+import type { MessageVerifier } from '../providers/messages.ts'
+import { deny } from './codes.ts'
+
+/** A proven message of a provider. */
+export interface ProviderMessage {
+  readonly provider: string
+  /** The same when the message is sent again. */
+  readonly messageId: string
+}
+
+/** Proves messages of providers. Denials: one `unauthorized` for every cause; `rate_limited` for an address with too many failures. */
+export type ProviderMessages = (
+  facts: CanonicalFacts,
+  provider: string,
+  body: Uint8Array,
+) => Promise<Verdict<ProviderMessage>>
+
+/** What proves messages. */
+export interface ProviderMessageServices {
+  /** Secrets of Standard Webhooks, by the provider's name. */
+  readonly secrets: readonly { readonly provider: string; readonly secret: Uint8Array }[]
+  /** Plugged providers that prove messages in their own way. */
+  readonly verifiers: ReadonlyMap<string, MessageVerifier>
+  readonly clock: Clock
+  readonly failures: FailureLimit
+}
+
+const refused = deny('unauthorized', 'not a recent message signed by this provider')
+
+/** Creates the check of provider messages. */
+export function providerMessages({
+  secrets,
+  verifiers,
+  clock,
+  failures,
+}: ProviderMessageServices): ProviderMessages {
+  return async (facts, provider, body) => {
+    const verify =
+      verifiers.get(provider) ??
+      standardWebhooks(
+        secrets.filter(each => each.provider === provider).map(({ secret }) => secret),
+        clock,
+      )
+    const header = (name: string): string | undefined => facts.header(name)
+    const checked = await failures.admit(facts.address, async () => verify({ header, body }))
+    if (typeof checked === 'object') return checked
+    if (checked !== undefined && MESSAGE_ID.test(checked)) return allow({ provider, messageId: checked })
+    await failures.charge(facts.address)
+    return refused
+  }
+}
+
+const MESSAGE_ID = /^[!-~]{1,120}$/
+/** How far a timestamp may be from our clock (Standard Webhooks 1.0.0). */
+const TOLERANCE_MS = 300_000
+
+/** Checks a message by Standard Webhooks 1.0.0. Two secrets are good at once while one replaces the other. */
+export function standardWebhooks(secrets: readonly Uint8Array[], clock: Clock): MessageVerifier {
+  return async ({ header, body }) => {
+    const [id, timestamp = '', given] = ['id', 'timestamp', 'signature'].map(name =>
+      header(`webhook-${name}`),
+    )
+    if (id === undefined || given === undefined || !MESSAGE_ID.test(id)) return undefined
+    if (!/^\d{1,12}$/.test(timestamp)) return undefined
+    if (Math.abs(clock.now() - Number(timestamp) * 1000) > TOLERANCE_MS) return undefined
+    const signatures = given.split(' ').filter(each => each.startsWith('v1,'))
+    const good = secrets.some(secret => {
+      const mac = createHmac('sha256', secret).update(`${id}.${timestamp}.`).update(body).digest()
+      return signatures.some(each => equal(Buffer.from(each.slice(3), 'base64'), mac))
+    })
+    return good ? id : undefined
+  }
+}
+
+function equal(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && timingSafeEqual(one, other)
+}

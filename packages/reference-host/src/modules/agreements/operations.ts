@@ -1,0 +1,85 @@
+import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { component, instantOrNull, text } from '../../schemas/fields.ts'
+import * as examples from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+
+const AgreementSchema = Type.Object(
+  {
+    id: text('Names the agreement'),
+    text: text('What is accepted'),
+    links: Type.Array(Type.Object({ label: Type.String(), url: Type.String() })),
+  },
+  component('Agreement', 'A text that people accept before they may move money'),
+)
+const Answer = Type.Object(
+  {
+    agreements: Type.Array(AgreementSchema),
+    accepted: Type.Boolean({ description: 'Whether all of them are accepted as they read now' }),
+    acceptedAt: instantOrNull('When they were first accepted'),
+  },
+  component('AgreementList', 'What is to be accepted, and whether it is'),
+)
+const Body = Type.Object(
+  { accepted: Type.Boolean({ description: 'Must be `true`' }) },
+  component('AcceptRequest', 'Accepts all agreements as they read now'),
+)
+const answer = {
+  agreements: [{ id: 'terms', text: 'I accept the terms of service.', links: [] }],
+  ...{ accepted: true, acceptedAt: examples.AT },
+}
+const SURFACES: readonly Surface[] = ['user', 'partner']
+
+/** Reads and accepts the agreements, on both surfaces. Partner sessions need no scope for them. */
+export function agreementOperations(services: ModuleServices): Operation[] {
+  return SURFACES.flatMap(surface => [list(surface, services), accept(surface, services)])
+}
+
+const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
+
+async function read(
+  { db, acceptances, product: { agreements } }: ModuleServices,
+  accountId: string,
+): Promise<Verdict<Success>> {
+  const at = await acceptances.acceptedAt(db, accountId)
+  // Nothing to accept counts as accepted, at no time.
+  const acceptedAt = at ? new Date(at).toISOString() : null
+  const accepted = at !== undefined
+  return allow({
+    data: { agreements: [...agreements], accepted, acceptedAt },
+    summary: accepted ? 'The agreements are accepted.' : 'The agreements are not accepted yet.',
+  })
+}
+
+function list(surface: Surface, services: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'agreements.list', title: 'Read the agreements', surface, method: 'GET' },
+    ...{ paths: [`/${surface}/v1/agreements`], credential: 'session', answer: Answer, example: { answer } },
+    scopes: scopesOf(surface, 'agreements.read'),
+    handle: ({ caller }) => read(services, caller.session.accountId),
+  })
+}
+
+function accept(surface: Surface, services: ModuleServices): Operation {
+  const { db, clock, kyc, acceptances } = services
+  return operation({
+    ...{ id: 'agreements.accept', title: 'Accept the agreements', surface, method: 'POST' },
+    ...{ paths: [`/${surface}/v1/agreements`], credential: 'session', body: Body, answer: Answer },
+    scopes: scopesOf(surface, 'agreements.write'),
+    example: { body: { accepted: true }, answer },
+    ...(surface === 'partner' ? { refuses: [409] } : {}),
+    async handle({ caller: { session }, body }) {
+      if (!body.accepted)
+        return deny('invalid_request', 'accepted must be true: acceptance cannot be withdrawn here', {
+          field: 'accepted',
+        })
+      const { accountId, keyId } = session
+      if (surface === 'partner' && (await kyc.read(db, accountId)).status !== 'approved')
+        return deny('invalid_state', 'kyc required: submit an application and wait until it is approved')
+      await acceptances.accept(db, { accountId, keyId }, clock.now())
+      return read(services, accountId)
+    },
+  })
+}

@@ -1,0 +1,138 @@
+import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import type { KycApplication } from '../../providers/kyc.ts'
+import { component } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import { OCCUPATIONS, PURPOSES, salaries, volumes } from './vocabulary.ts'
+
+const described = <T extends object>(schema: T, description: string): T => ({ ...schema, description })
+const country = (description: string) => Type.String({ pattern: '^[A-Za-z]{2}$', description })
+const NationalId = Type.String({
+  pattern: '^[0-9A-Za-z-]{1,40}$',
+  description: 'Number of an identity document',
+})
+
+const common = {
+  firstName: described(nameText(1, 50), 'First name'),
+  lastName: described(nameText(1, 50), 'Last name'),
+  birthDate: Type.String({
+    pattern: '^\\d{4}-\\d{2}-\\d{2}$',
+    description: 'YYYY-MM-DD; 18 to 120 years ago',
+  }),
+  countryOfIssue: country('Country of the identity document, two letters (ISO 3166-1)'),
+  email: Type.String({
+    pattern: '^[^\\s@\\u0000-\\u001f]{1,64}@[A-Za-z0-9.-]{1,189}$',
+    maxLength: 254,
+    description: 'E-mail address',
+  }),
+  address: Type.Object({
+    line1: nameText(1, 100),
+    line2: Type.Optional(nameText(0, 100)),
+    city: nameText(1, 50),
+    region: nameText(1, 50),
+    postalCode: nameText(1, 15),
+    countryCode: country('Two letters (ISO 3166-1)'),
+  }),
+  occupation: Type.Enum(
+    OCCUPATIONS.map(({ code }) => code),
+    { description: 'A code of `occupations`' },
+  ),
+  annualSalary: Type.Enum([...salaries.taken], { description: 'US dollars a year' }),
+  accountPurpose: Type.Enum([...PURPOSES], { description: 'What the account is for' }),
+  expectedMonthlyVolume: Type.Enum([...volumes.taken], { description: 'US dollars a month' }),
+  phoneCountryCode: Type.Optional(
+    Type.String({ pattern: '^\\d{1,3}$', description: 'With `phoneNumber`: country code, digits only' }),
+  ),
+  phoneNumber: Type.Optional(
+    Type.String({ pattern: '^\\d{4,15}$', description: 'With `phoneCountryCode`: digits only' }),
+  ),
+  referralCode: Type.Optional(described(nameText(0, 40), 'Who recommended this; ignored when unknown')),
+} as const
+
+/** The body of an application by its surface: partners must name an identity document. */
+export const KycBody = {
+  user: Type.Object(
+    { ...common, nationalId: Type.Optional(NationalId) },
+    component('KycRequest', 'Who the person is'),
+  ),
+  partner: Type.Object(
+    { ...common, nationalId: NationalId },
+    component('PartnerKycRequest', 'Who the person is'),
+  ),
+} as const satisfies Record<Surface, Type.TObject>
+
+type Fields = Static<(typeof KycBody)['user']>
+
+/** Reads an application in one vocabulary. Denial: `invalid_request` for a date, an age or a phone that cannot be. */
+export function readApplication(body: Fields, now: EpochMs): Verdict<KycApplication, HostDenial> {
+  if (!isAdult(body.birthDate, now)) {
+    const message = 'birthDate must be a date of 18 to 120 years ago'
+    return deny('invalid_request', message, { field: 'birthDate' })
+  }
+  const { phoneCountryCode, phoneNumber, address } = body
+  if ((phoneCountryCode === undefined) !== (phoneNumber === undefined)) {
+    const field = phoneNumber === undefined ? 'phoneNumber' : 'phoneCountryCode'
+    return deny('invalid_request', 'phoneCountryCode and phoneNumber must be sent together', { field })
+  }
+  const { firstName, lastName, birthDate, email, occupation, accountPurpose } = body
+  const { line1, line2 = null, city, region, postalCode } = address
+  return allow({
+    ...{ firstName, lastName, birthDate, countryOfIssue: body.countryOfIssue.toUpperCase(), email },
+    address: { line1, line2, city, region, postalCode, countryCode: address.countryCode.toUpperCase() },
+    ...{ occupation, annualSalary: salaries.codeOf(body.annualSalary), accountPurpose },
+    expectedMonthlyVolume: volumes.codeOf(body.expectedMonthlyVolume),
+    nationalId: body.nationalId ?? null,
+    phone:
+      phoneNumber === undefined ? null : { countryCode: phoneCountryCode as string, number: phoneNumber },
+  })
+}
+
+/** Whether it is a real date on which somebody of 18 to 120 years was born. */
+function isAdult(date: string, now: EpochMs): boolean {
+  const born = new Date(`${date}T00:00:00Z`)
+  if (Number.isNaN(born.getTime()) || born.toISOString().slice(0, 10) !== date) return false
+  const today = new Date(now).toISOString().slice(5, 10)
+  const age = new Date(now).getUTCFullYear() - born.getUTCFullYear() - (today < date.slice(5) ? 1 : 0)
+  return age >= 18 && age <= 120
+}
+
+/** One field of the form, as `kyc.values` describes it. */
+interface DescribedField {
+  readonly name: string
+  readonly required: boolean
+  readonly type: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly regex?: string
+  readonly enum?: readonly string[]
+  readonly description: string
+}
+interface FieldSchema {
+  readonly type?: string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly enum?: readonly string[]
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, FieldSchema>>
+  readonly required?: readonly string[]
+}
+
+/** Describes the fields of a schema; members of objects have names with dots. */
+export function describeFields(schema: object, prefix = ''): DescribedField[] {
+  const { properties = {}, required = [] } = schema as FieldSchema
+  return Object.entries(properties).flatMap(([name, field]) => {
+    if (field.properties) return describeFields(field, `${prefix}${name}.`)
+    const { minLength, maxLength, pattern, description = '' } = field
+    return {
+      ...{ name: prefix + name, required: required.includes(name), type: field.type ?? 'string' },
+      ...(minLength === undefined ? {} : { minLength }),
+      ...(maxLength === undefined ? {} : { maxLength }),
+      ...(pattern === undefined ? {} : { regex: pattern }),
+      ...(field.enum ? { enum: field.enum } : {}),
+      description,
+    }
+  })
+}

@@ -1,0 +1,30 @@
+import type { Clock } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { KycProvider } from '../../providers/kyc.ts'
+import type { JobHandler } from '../../records/jobs.ts'
+import type { KycRecords, ReportOutcome } from './records.ts'
+
+/** The kind of the job that submits an application to the provider, by the application's id. */
+export const SUBMIT_JOB = 'kyc.submit'
+
+/** What the job works with. */
+interface KycJobServices {
+  readonly db: SqlClient
+  readonly clock: Clock
+  readonly kyc: KycRecords
+  readonly provider: KycProvider
+  readonly count: (outcome: ReportOutcome) => void
+}
+
+/** Submits an application, and asks again until the provider has said more than `pending`. What is decided by then needs no call. */
+export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): JobHandler {
+  return async (id, signal) => {
+    const application = await kyc.waiting(db, id)
+    if (!application) return tx => kyc.dropNationalId(tx, id)
+    const report = await provider.submit(id, application, signal)
+    return async tx => {
+      count(await kyc.report(tx, id, report, clock.now()))
+      return report.status === 'pending' ? 'again' : undefined
+    }
+  }
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { component } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import { invalidState } from '../invalid-state.ts'
+import type { ModuleServices } from '../services.ts'
+import * as examples from './examples.ts'
+import { KycBody, readApplication } from './fields.ts'
+import { SUBMIT_JOB } from './job.ts'
+import { DECIDED_STATUSES } from './states.ts'
+import { kycValues } from './values.ts'
+import { KycAnswer, kycData, spelledFor, statusOf } from './wire.ts'
+
+/** For how long a submission waits for the provider. */
+const WAIT_MS = 2000
+const SURFACES: readonly Surface[] = ['user', 'partner']
+
+/** Identity checks on both surfaces. Without a provider nothing can be submitted, and only a sandbox simulates. */
+export function kycOperations(services: ModuleServices): Operation[] {
+  return SURFACES.flatMap(surface => [
+    kycValues(surface),
+    ...(services.providers.kyc ? [submit(surface, services)] : []),
+    status(surface, services),
+    ...(services.environment === 'sandbox' ? [simulate(surface, services)] : []),
+  ])
+}
+
+async function answerOf(
+  surface: Surface,
+  { db, kyc, acceptances }: ModuleServices,
+  accountId: string,
+): Promise<Verdict<Success>> {
+  const [state, acceptedAt] = [await kyc.read(db, accountId), await acceptances.acceptedAt(db, accountId)]
+  const next = state.status === 'approved' ? { next: `POST /${surface}/v1/agreements` } : {}
+  return allow({
+    data: kycData(surface, state, acceptedAt !== undefined),
+    summary: `The identity check is ${spelledFor(surface, state.status)}.`,
+    ...(acceptedAt === undefined ? next : {}),
+  })
+}
+
+/** Commits the application with the job that submits it, then waits a moment for what comes of it. */
+function submit(surface: Surface, services: ModuleServices): Operation {
+  const { db, clock, kyc, jobs } = services
+  return operation({
+    ...{ id: 'kyc.submit', title: 'Apply for the check of the identity', surface, method: 'POST' },
+    paths: [surface === 'user' ? '/user/v1/kyc' : '/partner/v1/kyc/applications'],
+    ...{ credential: 'session', scopes: ['kyc.write'], body: KycBody[surface], answer: KycAnswer[surface] },
+    example: { body: examples.application, answer: examples.answer[surface] },
+    ...(surface === 'partner' ? { refuses: [409] } : {}),
+    async handle({ caller, body }) {
+      const { accountId } = caller.session
+      const now = clock.now()
+      const application = readApplication(body as never, now)
+      if (!application.ok) return application
+      const submitted = await db.transaction(async tx => {
+        const result = await kyc.submit(tx, accountId, application.value, now)
+        if (result.outcome === 'submitted') await jobs.add(tx, SUBMIT_JOB, result.id, now)
+        return result
+      })
+      if (submitted.outcome === 'refused') {
+        const status = spelledFor(surface, submitted.status)
+        return invalidState(surface, `an application that is ${status} cannot be submitted`, 'status')
+      }
+      if (submitted.outcome === 'submitted') {
+        const waited = new AbortController()
+        const most = sleep(WAIT_MS, undefined, { signal: waited.signal }).catch(() => {})
+        await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), most])
+        waited.abort()
+      }
+      return answerOf(surface, services, accountId)
+    },
+  })
+}
+
+function status(surface: Surface, services: ModuleServices): Operation {
+  const { db, kyc } = services
+  return operation({
+    ...{ id: 'kyc.status', title: 'Read how far the identity check is', surface, method: 'GET' },
+    paths: [`/${surface}/v1/kyc/status`],
+    ...{ credential: 'session', scopes: ['kyc.read'], answer: KycAnswer[surface] },
+    example: { answer: examples.answer[surface] },
+    ...(surface === 'user' ? { refuses: [404] } : {}),
+    async handle({ caller }) {
+      const { accountId } = caller.session
+      if (surface === 'user' && (await kyc.read(db, accountId)).status === 'not_submitted')
+        return deny('not_found', 'no application was submitted: POST /user/v1/kyc')
+      return answerOf(surface, services, accountId)
+    },
+  })
+}
+
+const Decision = Type.Object(
+  {
+    status: Type.Enum([...new Set(DECIDED_STATUSES.flatMap(each => [spelledFor('user', each), each]))]),
+    reason: Type.Optional(nameText(1, 200)),
+  },
+  component('KycDecision', 'What the check comes to'),
+)
+
+/** The operator's decision by request. */
+function simulate(surface: Surface, services: ModuleServices): Operation {
+  const { db, clock, kyc } = services
+  return operation({
+    ...{ id: 'kyc.simulate', title: 'Decide the identity check (sandbox only)', surface, method: 'POST' },
+    paths: [`/${surface}/v1/sandbox/kyc`],
+    ...{ credential: 'session', scopes: ['kyc.write'], body: Decision, answer: KycAnswer[surface] },
+    example: { body: { status: 'approved' }, answer: examples.answer[surface] },
+    async handle({ caller, body }) {
+      const { accountId } = caller.session
+      const decision = {
+        ...{ status: statusOf(body.status) ?? 'pending', reason: body.reason ?? null, cause: 'simulated' },
+      }
+      await db.transaction(tx => kyc.decide(tx, accountId, decision, clock.now()))
+      return answerOf(surface, services, accountId)
+    },
+  })
+}

@@ -1,0 +1,190 @@
+import { createHash } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import {
+  rows,
+  toInteger,
+  toText,
+  type SqlDialect,
+  type SqlQueries,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
+import type { KycApplication, KycReport, Link } from '../../providers/kyc.ts'
+import type { EventStore } from '../../records/events.ts'
+import { newId } from '../../records/owned-rows.ts'
+import type { Sealer } from '../../records/sealed.ts'
+import { mayMove, type KycCause, type KycStatus } from './states.ts'
+
+/** The application of an account, without what the person has told. */
+export interface KycState {
+  readonly status: KycStatus
+  /** Undefined while nothing was submitted or decided. */
+  readonly id: string | undefined
+  readonly reason: string | null
+  readonly completionLink: Link | null
+  readonly externalVerificationLink: Link | null
+}
+
+/** What came of a submission: `submitted`, `repeated` for the same fields while they are pending, or `refused` by the state. */
+export type SubmitOutcome =
+  | { readonly outcome: 'submitted' | 'repeated'; readonly id: string }
+  | { readonly outcome: 'refused'; readonly status: KycStatus }
+
+/** What came of a report: `ignored` when it is older than what is known, or not allowed in the state. */
+export type ReportOutcome = 'applied' | 'ignored' | 'unknown'
+
+/** Identity checks: one application per account, its status in `gw_users`. Whoever changes it locks the user's row first. */
+export interface KycRecords {
+  read(db: SqlQueries, accountId: string): Promise<KycState>
+  submit(tx: SqlQueries, accountId: string, application: KycApplication, now: EpochMs): Promise<SubmitOutcome>
+  /** What the provider must get; undefined when nobody waits for its answer any more. */
+  waiting(db: SqlQueries, id: string): Promise<KycApplication | undefined>
+  /** Applies what the provider says, if it is newer and allowed. It drops `nationalId`. */
+  report(tx: SqlQueries, id: string, report: KycReport, now: EpochMs): Promise<ReportOutcome>
+  /** Drops `nationalId`, where no provider needs it any more. */
+  dropNationalId(tx: SqlQueries, id: string): Promise<void>
+  /** The operator's decision, which wins over every report. `cause` is for the history. */
+  decide(
+    tx: SqlQueries,
+    accountId: string,
+    decision: { readonly status: KycStatus; readonly reason: string | null; readonly cause: string },
+    now: EpochMs,
+  ): Promise<void>
+}
+
+/** What is sealed: the application, and a digest that tells the same fields apart after `nationalId` was dropped. */
+interface Sealed {
+  readonly digest: string
+  readonly application: KycApplication
+}
+
+const PURPOSE = 'kyc application'
+const READ = `select u.account_id, u.kyc_status, a.id, a.fields, a.version, a.reason, a.completion_link, a.verification_link
+  from gw_users u left join gw_kyc_applications a on a.account_id = u.account_id`
+const SUBMIT = `insert into gw_kyc_applications (account_id, id, fields, submitted_at) values ($1, $2, $3, $4)
+  on conflict (account_id) do update set id = excluded.id, fields = excluded.fields, version = null, reason = null,
+    completion_link = null, verification_link = null, submitted_at = excluded.submitted_at`
+const REPORT = `update gw_kyc_applications
+  set fields = $2, version = $3, reason = $4, completion_link = $5, verification_link = $6 where account_id = $1`
+
+/** Identity checks in SQL. */
+export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventStore): KycRecords {
+  const forUpdate = dialect === 'postgres' ? ' for update' : ''
+  const readRow = async (db: SqlQueries, accountId: string): Promise<SqlRow | undefined> =>
+    (await rows(db, `${READ} where u.account_id = $1`, [accountId]))[0]
+  /** Locks the user, then reads: a row read before could be an older one. */
+  const lock = async (tx: SqlQueries, accountId: string): Promise<SqlRow | undefined> => {
+    await rows(tx, `select 1 from gw_users where account_id = $1${forUpdate}`, [accountId])
+    return readRow(tx, accountId)
+  }
+  const accountOf = async (db: SqlQueries, id: string): Promise<string | undefined> => {
+    const [row] = await rows(db, 'select account_id from gw_kyc_applications where id = $1', [id])
+    return row && toText(row['account_id'])
+  }
+  const open = (row: SqlRow): Sealed | undefined =>
+    row['fields'] === null
+      ? undefined
+      : (JSON.parse(sealer.open(PURPOSE, toText(row['account_id']), toText(row['fields']))) as Sealed)
+  const seal = (accountId: string, content: Sealed): string =>
+    sealer.seal(PURPOSE, accountId, JSON.stringify(content))
+  const withoutNationalId = (row: SqlRow): string | null => {
+    const content = open(row)
+    if (!content) return null
+    if (content.application.nationalId === null) return toText(row['fields'])
+    const application = { ...content.application, nationalId: null }
+    return seal(toText(row['account_id']), { ...content, application })
+  }
+  const move = async (
+    tx: SqlQueries,
+    change: { accountId: string; id: string; from: KycStatus; to: KycStatus; cause: string },
+    now: EpochMs,
+  ): Promise<void> => {
+    const { accountId, id, from, to, cause } = change
+    if (from === to) return
+    await rows(tx, 'update gw_users set kyc_status = $2 where account_id = $1', [accountId, to])
+    await events.record(tx, { accountId, subject: { kind: 'kyc', id }, from, to, cause }, now)
+  }
+
+  return {
+    async read(db, accountId) {
+      return stateOf((await readRow(db, accountId)) as SqlRow)
+    },
+    async submit(tx, accountId, application, now) {
+      const row = (await lock(tx, accountId)) as SqlRow
+      const { status: from, id: known } = stateOf(row)
+      const digest = digestOf(application)
+      if (!mayMove('submitted', from, 'pending')) {
+        const same = from === 'pending' && known !== undefined && open(row)?.digest === digest
+        return same ? { outcome: 'repeated', id: known } : { outcome: 'refused', status: from }
+      }
+      // A new id: to the provider the old one is the application that it has answered.
+      const id = newId('kyc')
+      await rows(tx, SUBMIT, [accountId, id, seal(accountId, { digest, application }), now])
+      await move(tx, { accountId, id, from, to: 'pending', cause: 'submitted' }, now)
+      return { outcome: 'submitted', id }
+    },
+    async waiting(db, id) {
+      const accountId = await accountOf(db, id)
+      const row = accountId === undefined ? undefined : await readRow(db, accountId)
+      return row && row['id'] === id && row['kyc_status'] === 'pending' ? open(row)?.application : undefined
+    },
+    async report(tx, id, report, now) {
+      const accountId = await accountOf(tx, id)
+      const row = accountId === undefined ? undefined : await lock(tx, accountId)
+      // Submitted anew between the two reads.
+      if (accountId === undefined || row?.['id'] !== id) return 'unknown'
+      const { status: from } = stateOf(row)
+      const { status: to, version, reason } = report
+      const fields = withoutNationalId(row)
+      const cause: KycCause = 'reported'
+      if (!isNewer(version, row['version']) || !mayMove(cause, from, to)) {
+        await rows(tx, 'update gw_kyc_applications set fields = $2 where account_id = $1', [
+          accountId,
+          fields,
+        ])
+        return 'ignored'
+      }
+      const links = [report.completionLink, report.externalVerificationLink].map(each =>
+        each === null ? null : JSON.stringify(each),
+      )
+      await rows(tx, REPORT, [accountId, fields, version, reason, ...links])
+      await move(tx, { accountId, id, from, to, cause }, now)
+      return 'applied'
+    },
+    async dropNationalId(tx, id) {
+      const accountId = await accountOf(tx, id)
+      const row = accountId === undefined ? undefined : await lock(tx, accountId)
+      if (row?.['id'] !== id) return
+      const text = 'update gw_kyc_applications set fields = $2 where id = $1'
+      await rows(tx, text, [id, withoutNationalId(row)])
+    },
+    async decide(tx, accountId, { status: to, reason, cause }, now) {
+      const { status: from, id: known } = stateOf((await lock(tx, accountId)) as SqlRow)
+      const id = known ?? newId('kyc')
+      const text = `insert into gw_kyc_applications (account_id, id, reason, submitted_at) values ($1, $2, $3, $4)
+        on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
+      await rows(tx, text, [accountId, id, reason, now])
+      await move(tx, { accountId, id, from, to, cause }, now)
+    },
+  }
+}
+
+/** A report without a version comes from a provider that counts none, or answers what an event has overtaken. */
+function isNewer(version: number | null, known: unknown): boolean {
+  if (known === null) return true
+  return version !== null && version > toInteger(known)
+}
+
+function digestOf(application: KycApplication): string {
+  return createHash('sha256').update(JSON.stringify(application)).digest('base64url')
+}
+
+function stateOf(row: SqlRow): KycState {
+  const link = (value: unknown): Link | null => (value === null ? null : (JSON.parse(toText(value)) as Link))
+  return {
+    status: toText(row['kyc_status']) as KycStatus,
+    id: row['id'] === null ? undefined : toText(row['id']),
+    reason: row['reason'] === null ? null : toText(row['reason']),
+    completionLink: link(row['completion_link']),
+    externalVerificationLink: link(row['verification_link']),
+  }
+}

@@ -1,0 +1,51 @@
+import { allow, type Surface } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, text } from '../../schemas/fields.ts'
+import { describeFields, KycBody } from './fields.ts'
+import { OCCUPATIONS, PURPOSES, salaries, volumes } from './vocabulary.ts'
+
+const KycField = Type.Object(
+  {
+    name: text('Name in the body; members of objects with a dot'),
+    required: Type.Boolean(),
+    type: text('JSON type'),
+    minLength: Type.Optional(Type.Integer()),
+    maxLength: Type.Optional(Type.Integer()),
+    regex: Type.Optional(text('What the text must match')),
+    enum: Type.Optional(Type.Array(Type.String())),
+    description: text('What it is'),
+  },
+  component('KycField', 'A field of the application'),
+)
+const Answer = Type.Object(
+  {
+    fields: Type.Array(KycField),
+    occupations: Type.Array(Type.Object({ code: Type.String(), label: Type.String() })),
+    annualSalary: Type.Array(Type.String()),
+    expectedMonthlyVolume: Type.Array(Type.String()),
+    accountPurpose: Type.Array(Type.String()),
+  },
+  component('KycValues', 'What an application must say, and the values that it may have'),
+)
+
+/** `GET /user/v1/kyc/values`, `/partner/v1/kyc/values`: the form, made from the schema that checks it. */
+export function kycValues(surface: Surface): Operation {
+  const values = {
+    fields: describeFields(KycBody[surface]),
+    occupations: [...OCCUPATIONS],
+    annualSalary: [...salaries.shown],
+    expectedMonthlyVolume: [...volumes.shown],
+    accountPurpose: [...PURPOSES],
+  }
+  return operation({
+    ...{ id: 'kyc.values', title: 'List the fields and values of an application', surface, method: 'GET' },
+    paths:
+      surface === 'user' ? ['/user/v1/kyc/values'] : ['/partner/v1/kyc/values', '/partner/v1/kyc/schema'],
+    ...{ credential: 'session', scopes: ['kyc.read'], answer: Answer },
+    example: {
+      answer: { ...values, fields: values.fields.slice(0, 2).map(field => ({ ...field, enum: [] })) },
+    },
+    handle: async () => allow({ data: { ...values }, summary: `${values.fields.length} fields.` }),
+  })
+}

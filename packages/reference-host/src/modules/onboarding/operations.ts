@@ -1,0 +1,103 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { component, text } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+
+/** The steps in their order, each with the operation that does it. The last two can be skipped. */
+const STEPS = [
+  ['wallet', 'auth.bootstrap'],
+  ['kyc', 'kyc.submit'],
+  ['agreements', 'agreements.accept'],
+  ['funding', 'deposits.create'],
+  ['card', 'cards.create'],
+] as const
+type Step = (typeof STEPS)[number][0]
+const OPTIONAL: readonly Step[] = ['funding', 'card']
+
+const StepSchema = Type.Object(
+  {
+    step: text('Names the step'),
+    status: Type.Enum(['done', 'open', 'skipped']),
+    operation: text('What does the step'),
+  },
+  component('OnboardingStep', 'A step of the way in'),
+)
+const Answer = Type.Object(
+  {
+    steps: Type.Array(StepSchema),
+    next: Type.Union([Type.String(), Type.Null()], { description: 'The first open step' }),
+  },
+  component('Onboarding', 'The steps of the way in, and which is next'),
+)
+const example = {
+  answer: {
+    steps: [
+      { step: 'wallet', status: 'done' as const, operation: 'auth.bootstrap' },
+      { step: 'kyc', status: 'open' as const, operation: 'kyc.submit' },
+    ],
+    next: 'kyc',
+  },
+}
+const FACTS = `select u.kyc_status, u.skipped_steps,
+    (select count(*) from gw_cards c where c.account_id = u.account_id) as cards,
+    (select count(*) from gw_ledger_accounts l where l.id = $2) as funded
+  from gw_users u where u.account_id = $1`
+
+/** `GET /user/v1/onboarding` derives the steps from what the account has done; `POST /user/v1/onboarding/{step}` skips an optional one. */
+export function onboardingOperations(services: ModuleServices): Operation[] {
+  const { db } = services
+  const shared = { surface: 'user', credential: 'session', answer: Answer, example } as const
+  return [
+    operation({
+      ...{ id: 'onboarding.read', title: 'Read the steps of the way in', method: 'GET', ...shared },
+      ...{ paths: ['/user/v1/onboarding'], scopes: ['onboarding.read'] },
+      handle: ({ caller }) => read(services, caller.session.accountId),
+    }),
+    operation({
+      ...{ id: 'onboarding.skip', title: 'Skip an optional step', method: 'POST', ...shared },
+      ...{ paths: ['/user/v1/onboarding/{step}'], scopes: ['onboarding.write'] },
+      async handle({ caller, params }) {
+        const { accountId } = caller.session
+        const found = STEPS.find(([step]) => step === params['step'])
+        if (!found) return deny('not_found', 'no such step')
+        const [step, does] = found
+        if (!OPTIONAL.includes(step))
+          return deny('invalid_request', `step ${step} cannot be skipped: ${does} does it`, { field: 'step' })
+        await skip(db, accountId, step)
+        return read(services, accountId)
+      },
+    }),
+  ]
+}
+
+/** In one statement, so that two skips at once do not lose one. */
+async function skip(db: SqlQueries, accountId: string, step: Step): Promise<void> {
+  const text = `update gw_users set skipped_steps = skipped_steps || $2
+    where account_id = $1 and skipped_steps not like $3`
+  await rows(db, text, [accountId, `${step} `, `%${step}%`])
+}
+
+async function read({ db, acceptances }: ModuleServices, accountId: string): Promise<Verdict<Success>> {
+  const [row = {}] = await rows(db, FACTS, [accountId, ledgerAccounts.user(accountId)])
+  const skipped = toText(row['skipped_steps'])
+  const done: Readonly<Record<Step, boolean>> = {
+    wallet: true,
+    kyc: row['kyc_status'] === 'approved',
+    agreements: (await acceptances.acceptedAt(db, accountId)) !== undefined,
+    funding: Number(row['funded']) > 0,
+    card: Number(row['cards']) > 0,
+  }
+  const steps = STEPS.map(([step, does]) => {
+    const open = skipped.includes(step) ? 'skipped' : 'open'
+    return { step, status: done[step] ? 'done' : open, operation: does }
+  })
+  const next = steps.find(({ status }) => status === 'open')?.step ?? null
+  return allow({
+    data: { steps, next },
+    summary: next === null ? 'Nothing is left to do.' : `The next step is ${next}.`,
+  })
+}

@@ -1,0 +1,96 @@
+import { allow, type EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, text } from '../../schemas/fields.ts'
+import type { Clock } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+
+/** What came of an event: `unknown` when its object is not ours, `ignored` when it is older than what is known or not allowed. */
+export type EventOutcome = 'applied' | 'ignored' | 'unknown'
+
+/** Takes one type of event. */
+export interface EventType {
+  /** The first thing that is wrong with `data`. */
+  readonly fault: (
+    data: unknown,
+  ) => { readonly path: readonly string[]; readonly message: string } | undefined
+  /** Applies it in the transaction that remembers its message. */
+  apply(tx: SqlQueries, provider: string, data: never, now: EpochMs): Promise<EventOutcome>
+}
+
+/** What the endpoint works with. */
+export interface ProviderEventServices {
+  readonly db: SqlClient
+  readonly clock: Clock
+  readonly eventTypes: Readonly<Record<string, EventType>>
+  readonly countEvent: (type: string, outcome: EventOutcome | 'repeated') => void
+}
+
+const Body = Type.Object(
+  {
+    type: Type.String({ pattern: '^[a-z_]+\\.[a-z_]+$', description: 'What happened, such as `kyc.report`' }),
+    data: Type.Record(Type.String(), Type.Unknown()),
+  },
+  component('ProviderEvent', 'An event of a provider'),
+)
+const Applied = Type.Object({
+  applied: Type.Boolean({ description: 'False for a repeat, and for what is older than what is known' }),
+})
+const Answer = Type.Object(
+  { ok: Type.Boolean(), data: Applied },
+  component('ProviderEventAnswer', 'What came of an event'),
+)
+
+/** For how long a message is told apart from its repeat. Senders repeat for some days. */
+export const MESSAGE_KEPT_MS = 30 * 86_400_000
+
+const REMEMBER = `insert into gw_provider_messages (provider, message_id, received_at) values ($1, $2, $3)
+  on conflict (provider, message_id) do nothing returning message_id`
+
+/** Rolls back what remembers a message of an unknown object, so that its repeat is read anew. */
+class UnknownObject extends Error {}
+
+/** `POST /providers/{name}/events`: applies what a provider reports, once. */
+export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEventServices): Operation {
+  return operation({
+    ...{ id: 'system.providerEvents', title: 'Take an event of a provider', surface: 'public' },
+    ...{ method: 'POST', paths: ['/providers/{name}/events'], credential: 'provider' },
+    ...{ body: Body, answer: Answer, document: true },
+    example: {
+      body: { type: 'kyc.report', data: { id: text('').type } },
+      answer: { ok: true, data: { applied: true } },
+    },
+    async handle({ caller: { provider, messageId }, body: { type, data } }) {
+      const known = Object.hasOwn(eventTypes, type) ? eventTypes[type] : undefined
+      if (!known) return deny('invalid_request', `type ${type} is not known here`, { field: 'type' })
+      const fault = known.fault(data)
+      if (fault)
+        return deny('invalid_request', `data.${fault.message}`, { field: ['data', ...fault.path].join('.') })
+      const now = clock.now()
+      try {
+        const outcome = await db.transaction(async tx => {
+          const first = await rows(tx, REMEMBER, [provider, messageId, now])
+          if (first.length === 0) return 'repeated'
+          const applied = await known.apply(tx, provider, data as never, now)
+          if (applied === 'unknown') throw new UnknownObject()
+          return applied
+        })
+        countEvent(type, outcome)
+        return allow({ document: { ok: true, data: { applied: outcome === 'applied' } }, headers: [] })
+      } catch (error) {
+        if (!(error instanceof UnknownObject)) throw error
+        countEvent(type, 'unknown')
+        return deny('not_found', 'this provider has no such object here')
+      }
+    },
+  })
+}
+
+/** Deletes remembered messages that no sender repeats any more, at most `limit`. */
+export async function collectMessages(db: SqlQueries, limit: number, now: EpochMs): Promise<void> {
+  const text = `delete from gw_provider_messages where (provider, message_id) in
+    (select provider, message_id from gw_provider_messages where received_at < $1 order by received_at limit $2)`
+  await rows(db, text, [now - MESSAGE_KEPT_MS, limit])
+}

@@ -1,0 +1,2 @@
+export { kycProviderContract, sampleApplication } from './providers/kyc-contract.ts'
+export type { KycProviderUnderTest } from './providers/kyc-contract.ts'

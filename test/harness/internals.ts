@@ -1,0 +1,41 @@
+// Parts of the reference host that its package does not export, for the tests of those parts.
+type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') &
+  typeof import('../../packages/reference-host/dist/records/sealed.js') &
+  typeof import('../../packages/reference-host/dist/records/events.js') &
+  typeof import('../../packages/reference-host/dist/storage/migrate.js') &
+  typeof import('../../packages/reference-host/dist/http/app.js') &
+  typeof import('../../packages/reference-host/dist/http/operation.js') &
+  typeof import('../../packages/reference-host/dist/http/limits.js') &
+  typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
+  typeof import('../../packages/reference-host/dist/providers/calls.js') &
+  typeof import('../../packages/reference-host/dist/providers/sandbox-kyc.js') &
+  typeof import('../../packages/reference-host/dist/modules/onboarding/gates.js') &
+  typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
+  typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
+  typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
+  typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
+  typeof import('../../packages/reference-host/dist/modules/system/provider-events.js')
+
+const FILES = [
+  'records/jobs',
+  'records/sealed',
+  'records/events',
+  'storage/migrate',
+  'http/app',
+  'http/operation',
+  'http/limits',
+  'http/provider-messages',
+  'providers/calls',
+  'providers/sandbox-kyc',
+  'modules/onboarding/gates',
+  'modules/agreements/acceptance',
+  'modules/kyc/records',
+  'modules/kyc/states',
+  'modules/kyc/job',
+  'modules/system/provider-events',
+]
+const load = (file: string): Promise<object> =>
+  import(`${process.cwd()}/packages/reference-host/dist/${file}.js`) as Promise<object>
+
+/** What those files export. */
+export const internals: Host = Object.assign({}, ...(await Promise.all(FILES.map(load)))) as Host

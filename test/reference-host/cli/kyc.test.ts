@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { bearer, bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
+import { kycBody } from '../../harness/kyc.ts'
+
+const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-kyc-'))
+t.teardown(() => rmSync(DATA_DIR, { recursive: true, force: true }))
+const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', DATA_DIR })
+
+t.test('an operator lists applications and jobs, retries a job, and decides', async t => {
+  let host: TestHost = await startTestHost({ DATA_DIR })
+  const { token } = await bootstrapUser(host.send)
+  const headers = bearer(token)
+  const submitted = await host.send('/user/v1/kyc', { body: kycBody('Smith'), headers })
+  const { id } = submitted.body.data['application'] as { id: string }
+  await host.close()
+
+  const listed = await gatewright('kyc', 'list')
+  t.match(listed, { code: 0, output: new RegExp(`pending +acc_\\w+ +${id}$`, 'm') })
+  t.notMatch(listed.output, /Smith|SECRET/)
+  const [account = ''] = /acc_\w+/.exec(listed.output) ?? []
+  t.match(await gatewright('jobs', 'list'), { code: 0, output: new RegExp(`kyc\\.submit +${id} +1 `) })
+  t.match(await gatewright('jobs', 'retry', 'kyc.submit', id), { code: 0, output: /is due now/ })
+  t.match(await gatewright('jobs', 'retry', 'kyc.submit', 'none'), {
+    code: 1,
+    output: /no job kyc\.submit none/,
+  })
+
+  t.match(await gatewright('kyc', 'decide', account, 'denied'), { code: 1, output: /needs --yes/ })
+  for (const [args, output] of [
+    [[account, 'not_submitted'], /STATUS must be one of pending, approved/],
+    [['acc_none', 'denied'], /no account acc_none/],
+    [[account, 'denied', '--reason', ''], /--reason must be 1 to 200/],
+  ] as const)
+    t.match(await gatewright('kyc', 'decide', ...args, '--yes'), { code: 1, output })
+  const decided = await gatewright('kyc', 'decide', account, 'denied', '--reason', 'Not you.', '--yes')
+  t.match(decided, { code: 0, output: `${account} is denied.` })
+
+  host = await startTestHost({ DATA_DIR })
+  t.teardown(() => host.close())
+  await host.chore('run jobs')
+  const { body } = await host.send('/user/v1/kyc/status', { headers })
+  const application = { status: 'denied', reason: 'Not you.' }
+  t.match(body.data, { application }, 'the provider does not overrule it')
+})
+
+t.test('says so when there is nothing to list', async t => {
+  const empty = mkdtempSync(join(tmpdir(), 'gatewright-kyc-'))
+  t.teardown(() => rmSync(empty, { recursive: true, force: true }))
+  const env = { PORT: '0', DATA_DIR: empty }
+  t.match(await runGatewright(['kyc', 'list'], env), { code: 0, output: /^No open applications\.$/m })
+  t.match(await runGatewright(['jobs', 'list'], env), { code: 0, output: /^No jobs\.$/m })
+})

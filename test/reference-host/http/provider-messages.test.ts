@@ -1,0 +1,60 @@
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { internals } from '../../harness/internals.ts'
+
+const { providerMessages, standardWebhooks } = internals
+// The example of the specification's own tools, made by another implementation.
+const SECRET = Buffer.from('plJ3nmyCDGBKInavdOK15jsl', 'base64')
+const FIELDS: Readonly<Record<string, string>> = {
+  'webhook-id': 'msg_loFOjxBNrRLzqYUf',
+  'webhook-timestamp': '1731705121',
+  'webhook-signature': 'v1,rAvfW3dJ/X/qxhsaXPOyyCGmRKsaKWcsNccKXlIktD0=',
+}
+const BODY = Buffer.from('{"event_type":"ping","data":{"success":true}}')
+const clock = manualClock(1_731_705_121_000)
+
+t.test('accepts the known answer of Standard Webhooks', async t => {
+  const verify = standardWebhooks([SECRET], clock)
+  t.equal(await verify({ header: name => FIELDS[name], body: BODY }), FIELDS['webhook-id'])
+  t.equal(
+    await verify({ header: name => FIELDS[name], body: Buffer.concat([BODY, Buffer.from(' ')]) }),
+    undefined,
+  )
+})
+
+t.test(
+  'charges each failure to the address, asks for its turn first, and uses a verifier of the provider',
+  async t => {
+    const charged: unknown[] = []
+    const full = { ok: false, code: 'rate_limited', status: 429, message: 'later' } as const
+    let admits = true
+    const check = providerMessages({
+      ...{ secrets: [{ provider: 'signed', secret: SECRET }], clock },
+      verifiers: new Map([['own', async ({ header }) => header('x-own-id')]]),
+      failures: {
+        admit: async (_, run) => (admits ? run() : (full as never)),
+        charge: async address => void charged.push(address),
+      },
+    })
+    const ask = (provider: string, fields: Readonly<Record<string, string>>) =>
+      check({ address: '192.0.2.1', header: (name: string) => fields[name] } as never, provider, BODY)
+    t.match(await ask('signed', FIELDS), {
+      ok: true,
+      value: { provider: 'signed', messageId: 'msg_loFOjxBNrRLzqYUf' },
+    })
+    t.match(await ask('own', { 'x-own-id': 'evt_1' }), {
+      ok: true,
+      value: { provider: 'own', messageId: 'evt_1' },
+    })
+    t.same(charged, [])
+    const refusals = [
+      await ask('own', FIELDS),
+      await ask('own', { 'x-own-id': 'has spaces' }),
+      await ask('nobody', FIELDS),
+    ]
+    for (const refusal of refusals) t.match(refusal, { ok: false, code: 'unauthorized', status: 401 })
+    t.same(charged, ['192.0.2.1', '192.0.2.1', '192.0.2.1'])
+    admits = false
+    t.same(await ask('signed', FIELDS), full)
+  },
+)

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { startTestHost } from '../harness/host.ts'
+import { internals } from '../harness/internals.ts'
+import { WEBHOOK_SECRET } from '../harness/kyc.ts'
+import { runShell, shellLines } from '../harness/pages.ts'
+
+t.test('every line of docs/identity-check.md works as printed', async t => {
+  const host = await startTestHost({ PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` })
+  t.teardown(() => host.close())
+  const lines = shellLines('docs/identity-check.md')
+  const { code, output } = await runShell(lines, { HOST: host.url, WEBHOOK_SECRET })
+  t.equal(code, 0, output.slice(-800))
+  t.match(output, /"status":"pending"[^]*"applied":true[^]*"status":"approved"/)
+})
+
+t.test('docs/identity-check.md has the table of states', t => {
+  const page = readFileSync('docs/identity-check.md', 'utf8')
+  const { KYC_MOVES, KYC_STATUSES } = internals
+  const named = (list: readonly string[]): string => list.map(each => `\`${each}\``).join(', ')
+  for (const [cause, moves] of Object.entries(KYC_MOVES)) {
+    for (const { from, to } of moves) {
+      const all = from.length === KYC_STATUSES.length
+      const cells = all ? ' any | any but `not_submitted` |' : ` ${named(from)} | ${named(to)} |`
+      const row = page.split('\n').find(line => line.startsWith(`| \`${cause}\` |`) && line.endsWith(cells))
+      t.ok(row, `${cause}: ${from.join()} -> ${to.join()}`)
+    }
+  }
+  t.end()
+})

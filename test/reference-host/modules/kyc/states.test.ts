@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { manualClock } from '@gatewright/kernel/testing'
+import { sampleApplication } from '@gatewright/reference-host/testing'
+import fc from 'fast-check'
+import t from 'tap'
+import { holds } from '../../../harness/holds.ts'
+import { internals } from '../../../harness/internals.ts'
+import { openSqlite } from '../../../harness/stores.ts'
+
+const { createSealer, eventStore, jobQueue, kycRecords, migrateHost, submitJob, SUBMIT_JOB, KYC_STATUSES } =
+  internals
+type Status = (typeof KYC_STATUSES)[number]
+type Report = Parameters<ReturnType<typeof kycRecords>['report']>[2]
+
+/** The table of the contract, written out independently of the code. */
+const REPORTABLE = ['pending', 'manual_review', 'needs_information', 'needs_verification']
+const OUTCOMES = [...REPORTABLE, 'approved', 'denied']
+function allowed(cause: string, from: string, to: string): boolean {
+  if (cause === 'submitted')
+    return ['not_submitted', 'needs_information', 'canceled'].includes(from) && to === 'pending'
+  if (cause === 'simulated') return to !== 'not_submitted'
+  if (from === 'approved') return ['manual_review', 'locked'].includes(to)
+  return REPORTABLE.includes(from) && OUTCOMES.includes(to)
+}
+
+const REPORTED = [...OUTCOMES, 'locked'] as Report['status'][]
+const version = fc.option(fc.nat({ max: 6 }))
+const step = fc.oneof(
+  fc.record({ kind: fc.constant('submit' as const), name: fc.constantFrom('Ann', 'Bob') }),
+  fc.record({ kind: fc.constant('report' as const), to: fc.constantFrom(...REPORTED), version }),
+  fc.record({ kind: fc.constant('decide' as const), to: fc.constantFrom(...KYC_STATUSES.slice(1)) }),
+  fc.record({
+    kind: fc.constant('provider' as const),
+    says: fc.constantFrom<(Report['status'] | 'outage')[]>(...REPORTED, 'outage'),
+    version,
+  }),
+  fc.record({ kind: fc.constant('replay' as const) }),
+)
+
+t.test(
+  'only listed changes happen, whatever comes in whatever order, and history tells each of them',
+  async t => {
+    const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+    t.teardown(close)
+    const [db] = connections as [SqlClient]
+    const sealer = createSealer([{ id: 'k', secret: randomBytes(32) }])
+    const events = eventStore('sqlite')
+    const kyc = kycRecords('sqlite', sealer, events)
+    const clock = manualClock()
+    let says: { status: Report['status'] | 'outage'; version: number | null } = {
+      status: 'pending',
+      version: null,
+    }
+    const provider = {
+      name: 'test',
+      async submit(): Promise<Report> {
+        if (says.status === 'outage') throw new Error('down')
+        return reportOf(says.status, says.version)
+      },
+    }
+    const handler = submitJob({ db, clock, kyc, provider, count: () => {} })
+    const jobs = jobQueue({
+      db,
+      dialect: 'sqlite',
+      clock,
+      handlers: { [SUBMIT_JOB]: handler },
+      report: () => {},
+    })
+    const inTransaction = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> => db.transaction(work)
+    let accounts = 0
+
+    await holds(
+      t,
+      fc.asyncProperty(fc.array(step, { maxLength: 14 }), async steps => {
+        const account = `acc_${++accounts}`
+        const text = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
+        values ($1, $2, $1, 'not_submitted', 0)`
+        await rows(db, text, [`usr_${accounts}`, account])
+        const now = (): number => clock.now()
+        let last: { id: string; report: Report } | undefined
+        let highest: number | null = null
+        let known: string | undefined
+        for (const each of steps) {
+          clock.advance(700_000)
+          const before = await kyc.read(db, account)
+          if (before.id !== known) highest = null
+          known = before.id
+          let cause = 'reported'
+          if (each.kind === 'submit') {
+            cause = 'submitted'
+            await inTransaction(async tx => {
+              const application = { ...sampleApplication, firstName: each.name }
+              const result = await kyc.submit(tx, account, application, now())
+              if (result.outcome === 'submitted') await jobs.add(tx, SUBMIT_JOB, result.id, now())
+            })
+          } else if (each.kind === 'decide') {
+            cause = 'simulated'
+            const decision = { status: each.to, reason: null, cause }
+            await inTransaction(tx => kyc.decide(tx, account, decision, now()))
+          } else if (each.kind === 'provider') {
+            says = { status: each.says, version: each.version }
+            await jobs.runDue(10, new AbortController().signal)
+          } else if (before.id !== undefined) {
+            const report = each.kind === 'report' ? reportOf(each.to, each.version) : last?.report
+            const id = each.kind === 'report' ? before.id : last?.id
+            if (report === undefined || id === undefined) continue
+            last = { id, report }
+            const outcome = await inTransaction(tx => kyc.report(tx, id, report, now()))
+            if (id !== before.id && outcome !== 'unknown')
+              throw new Error('a report of an older application counted')
+            const stale = highest !== null && (report.version === null || report.version <= highest)
+            if (stale && outcome === 'applied') throw new Error('an older report won')
+            if (outcome === 'applied') highest = report.version
+          }
+          if (each.kind === 'provider') highest = await storedVersion(db, account)
+          const after = await kyc.read(db, account)
+          if (after.status !== before.status && !allowed(cause, before.status, after.status))
+            throw new Error(`${cause}: ${before.status} -> ${after.status}`)
+          if (each.kind === 'decide' && after.status !== each.to)
+            throw new Error('the operator was not obeyed')
+        }
+        await checkHistory(db, account)
+      }),
+      { numRuns: 150 },
+    )
+  },
+)
+
+function reportOf(status: Report['status'], version: number | null): Report {
+  return { version, status, reason: null, completionLink: null, externalVerificationLink: null }
+}
+
+async function storedVersion(db: SqlClient, account: string): Promise<number | null> {
+  const [row] = await rows(db, 'select version from gw_kyc_applications where account_id = $1', [account])
+  return (row?.['version'] as number | null | undefined) ?? null
+}
+
+/** The events of an account follow each other without a gap, each an allowed change, up to the status that it has. */
+async function checkHistory(db: SqlClient, account: string): Promise<void> {
+  const text = 'select from_status, to_status, cause from gw_events where account_id = $1 order by position'
+  let status: Status = 'not_submitted'
+  for (const { from_status: from, to_status: to, cause } of await rows(db, text, [account])) {
+    if (from !== status || !allowed(String(cause), String(from), String(to)))
+      throw new Error(`history: ${String(cause)} ${String(from)} -> ${String(to)} after ${status}`)
+    status = to as Status
+  }
+  const [user] = await rows(db, 'select kyc_status from gw_users where account_id = $1', [account])
+  if (user?.['kyc_status'] !== status) throw new Error('the last event is not the status')
+}
