@@ -3,8 +3,8 @@ import { fetchGate } from '@gatewright/http/fetch'
 import type { Policy } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import t from 'tap'
-import { policy } from '../scope-guard/policy/arbitrary.ts'
-import { naiveAllows } from '../scope-guard/policy/naive.ts'
+import { policy } from '../scope-guard/policies/arbitrary.ts'
+import { naiveAllows } from '../scope-guard/policies/naive.ts'
 import { created, refused, rule, scopes, setUp, USD10, type Pay } from './spending.ts'
 
 t.test('those who wait for an answer pass their own limits', async t => {
