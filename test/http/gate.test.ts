@@ -32,14 +32,14 @@ t.test('a part of the wrong shape, or in the wrong place, is refused at construc
   t.throws(wrong({ guard, scopes, idempotency: guard }), /idempotency must have the function begin/)
   t.throws(wrong({ aliases: guard }), /aliases must have the function resolve/)
   t.throws(wrong({ idempotency }), /idempotency needs a guard/)
-  t.throws(wrong({ guard }), /scopes must be the catalogue/)
+  t.throws(wrong({ guard }), /scopes must be a catalogue/)
 })
 
 t.test('a wrong option is refused by name, bound and value', async t => {
   t.throws(wrong({ bodyLimitBytes: -1 }), /bodyLimitBytes must be an integer from 0 to 16777216, not -1/)
   t.throws(wrong({ answerLimitBytes: 1.5 }), /answerLimitBytes/)
-  t.throws(wrong({ errors: 'xml' }), /errors must be plain, partner, problem or a function/)
-  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, not string/)
+  t.throws(wrong({ errors: 'xml' }), /errors must be "plain", "partner", "problem" or a function/)
+  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, got string/)
   t.throws(wrong({ exposeHeaders: 1 }), /exposeHeaders/)
   t.throws(wrong({ report: 'console' }), /report must be a function/)
   t.throws(wrong({ trustProxy: ['all'] }), /trustProxy/)
@@ -54,9 +54,9 @@ t.test('an operation that its parts cannot serve is refused at construction', as
   )
   t.throws(() => api.guarded({ operation: 'cards', allOf: [] }), /operation must be "tag\.verb"/)
   const untyped = api as never as { idempotent(rule: object): unknown; guarded(rule: object): unknown }
-  t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs idempotency/)
+  t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs the option idempotency/)
   const open = gate() as never as typeof untyped
-  t.throws(() => open.guarded({ operation: 'cards.list' }), /needs a guard/)
+  t.throws(() => open.guarded({ operation: 'cards.list' }), /needs the option guard/)
 })
 
 t.test('a mistake in a rule is refused at construction, whatever the guard', async t => {
@@ -95,13 +95,13 @@ t.test('a binding without a body choice is refused: nothing is serialised again 
 t.test('a fetch binding must say who the peer is: limits by address would be off without a word', async t => {
   for (const peer of [undefined, null, 'x', 'None', true]) {
     const { message } = caught(() => fetchGate(gate(), { body: 'stream', peer: peer as never }))
-    t.match(message, /^fetchGate: peer must be a function that gives the client's address, or 'none', not /)
+    t.match(message, /^fetchGate: peer must be a function that returns the client's address, or 'none', got /)
     for (const server of ['Hono', 'Deno', 'Bun', 'Next.js', "peer: 'none'"]) t.match(message, server)
   }
   t.doesNotThrow(() => fetchGate(gate(), { body: 'stream', peer: 'none' }))
   t.throws(
     () => fetchGate(gate({ trustProxy: ['10.0.0.0/8'] }), { body: 'stream', peer: 'none' }),
-    /peer is needed with trustProxy/,
+    /peer must be a function with trustProxy/,
   )
 })
 
@@ -111,7 +111,7 @@ t.test('what is not a gate, a route or a handler is refused where it is mounted'
   for (const bind of [expressGate, koaGate, fastifyGate, fetchGate]) {
     for (const thing of [undefined, null, guard, api.open('plans.list'), gate, {}]) {
       const { message } = caught(() => bind(thing as never, { body: 'kept', peer: 'none' } as never))
-      t.match(message, `${bind.name}: the first argument must be a gate, which gate({ ... }) makes, not `)
+      t.match(message, `${bind.name}: the first argument must be a gate made by gate({ ... }), got `)
     }
     t.throws(() => bind(api, undefined as never), {
       message: `${bind.name}: options must be an object, not undefined`,
@@ -127,12 +127,12 @@ t.test('what is not a gate, a route or a handler is refused where it is mounted'
     for (const mount of ['handle', 'guard', 'hooks', 'wrap'].filter(name => name in binding)) {
       t.throws(
         () => binding[mount]?.('plans.list', () => undefined),
-        /a route must be what open, guarded or idempotent/,
+        /a route must be made by open, guarded or idempotent/,
       )
     }
     t.throws(
       () => binding['handle']?.(api.open('plans.list')),
-      /plans\.list: its handler must be a function, not undefined/,
+      /plans\.list: the handler must be a function, got undefined/,
     )
   }
 })
@@ -192,7 +192,7 @@ t.test(
       const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
       const served = handle(api.open('plans.list'), () => given as never)
       t.equal((await served(new Request('http://x/'), undefined)).status, 500)
-      const message = `plans.list: the handler must return { status, headers?, body? } or a denial, not ${kind}`
+      const message = `plans.list: the handler must return { status, headers?, body? } or a denial, got ${kind}`
       t.match(failures, [{ operation: 'plans.list', error: { name: 'TypeError', message } }])
     }
   },

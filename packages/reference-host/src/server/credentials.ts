@@ -1,5 +1,5 @@
-import type { CallerIds, CredentialPart, GuardedRule, RequestFacts } from '@gatewright/http'
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import type { CallerIds, Credential, RequestFacts } from '@gatewright/http'
+import { allow, type Rule, type Surface, type Verdict } from '@gatewright/kernel'
 import type { Access, Guard, GuardFacts } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import type { EntryLimits } from './limits.ts'
@@ -23,11 +23,11 @@ export interface CredentialServices {
 /** The credentials of the host, by the names that operations use. */
 export type HostCredentials = {
   /** A session; where `DIRECT_USER_KEY` is on, also a user key in its place. */
-  readonly session: CredentialPart<Access>
+  readonly session: Credential<Access>
   /** A session, for operations that read a user key by themselves. */
-  readonly 'session-alone': CredentialPart<Access>
-  readonly 'user-key': CredentialPart<ApiKey>
-  readonly 'partner-key': CredentialPart<ApiKey>
+  readonly 'session-alone': Credential<Access>
+  readonly 'user-key': Credential<ApiKey>
+  readonly 'partner-key': Credential<ApiKey>
 }
 
 export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
@@ -36,16 +36,16 @@ export const httpsRequired = deny('https_required', 'this API is served over HTT
 export function hostCredentials(services: CredentialServices): HostCredentials {
   const { guard, requireHttps, directUserKey } = services
   const overHttps =
-    <T>(check: CredentialPart<T>['check']): CredentialPart<T>['check'] =>
+    <T>(check: Credential<T>['check']): Credential<T>['check'] =>
     async (facts, rule) =>
       requireHttps && !facts.secure ? httpsRequired : check(facts, rule)
-  const bySession: CredentialPart<Access>['check'] = async (facts, rule) =>
+  const bySession: Credential<Access>['check'] = async (facts, rule) =>
     directUserKey && rule.surface === 'user'
       ? orDirectKey(services, facts, rule)
       : guard.check(guardFacts(facts), rule)
   const user = byKey(services, 'user')
   const partner = byKey(services, 'partner')
-  const ofSession: Pick<CredentialPart<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
+  const ofSession: Pick<Credential<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,
     idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
@@ -62,12 +62,12 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
 }
 
 /** A key in the field of its surface. */
-function byKey(services: CredentialServices, side: Surface): CredentialPart<ApiKey> {
+function byKey(services: CredentialServices, side: Surface): Credential<ApiKey> {
   const { keyGuard } = services
   const field = `x-${side}-key`
-  const rules = new Map<string, GuardedRule>()
+  const rules = new Map<string, Rule>()
   // A key needs no scope to be exchanged or rotated (contract section 4).
-  const ruleOf = ({ operation }: GuardedRule): GuardedRule => {
+  const ruleOf = ({ operation }: Rule): Rule => {
     const known = rules.get(operation)
     if (known) return known
     const rule = { operation, surface: side, allOf: [] }
@@ -109,7 +109,7 @@ async function provenKey(
 interface KeyRule {
   readonly side: Surface
   readonly by: Guard
-  readonly rule: GuardedRule
+  readonly rule: Rule
 }
 
 /**
@@ -130,9 +130,9 @@ async function usedKey(
 }
 
 function validatedOnly(
-  check: CredentialPart<ApiKey>['check'],
+  check: Credential<ApiKey>['check'],
   { validated }: CredentialServices,
-): CredentialPart<ApiKey>['check'] {
+): Credential<ApiKey>['check'] {
   return async (facts, rule) => {
     const key = await check(facts, rule)
     if (!key.ok || (await validated(key.value.id))) return key
@@ -152,7 +152,7 @@ const guardFacts = (facts: RequestFacts): GuardFacts => ({
 async function orDirectKey(
   services: CredentialServices,
   facts: RequestFacts,
-  rule: GuardedRule,
+  rule: Rule,
 ): Promise<Verdict<Access>> {
   const { guard } = services
   const named = facts.header('x-user-key')

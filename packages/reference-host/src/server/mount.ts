@@ -1,14 +1,13 @@
 import {
   gate,
-  type Entry,
-  type GuardedRule,
+  type AuthenticatedRequest,
   type HandlerAnswer,
   type HeaderField,
   type Observe,
-  type Refusal,
+  type DenialWithHeaders,
 } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type Rule, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
@@ -75,7 +74,7 @@ export function mount(table: readonly Operation[], services: MountServices): Mou
 function mounted(api: HostGate, koa: KoaGate, operation: Operation, services: MountServices): KoaMiddleware {
   const options = {
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation.body) }),
-    admit: (entry: Entry<Callers[keyof Callers]>) => admit(operation, entry, services),
+    admit: (entry: AuthenticatedRequest<Callers[keyof Callers]>) => admit(operation, entry, services),
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
@@ -98,7 +97,7 @@ const NAMES: Readonly<
   'user-key-or-session': ['user-key', 'session-alone'],
 }
 
-function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): GuardedRule<never> {
+function ruleOf({ id, surface, scopes = [], method, ...operation }: Operation): Rule<never> {
   return {
     operation: id,
     allOf: scopes as never[],
@@ -150,9 +149,9 @@ function answerOf(verdict: Verdict<Success | Document>): HandlerAnswer {
 /** The limits beside those of the guard, then path and query. */
 async function admit(
   operation: Operation,
-  { facts, params, caller }: Entry<Callers[keyof Callers]>,
+  { facts, params, caller }: AuthenticatedRequest<Callers[keyof Callers]>,
   { limits, requireHttps }: MountServices,
-): Promise<Verdict<readonly HeaderField[], Refusal>> {
+): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
   const { id, limit, surface } = operation
   if (requireHttps && !facts.secure && surface !== 'public') return httpsRequired
   let limited: Verdict<readonly HeaderField[]> = allow([])
