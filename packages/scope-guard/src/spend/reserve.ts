@@ -76,7 +76,7 @@ export async function simulateSpend(
 ): Promise<Verdict<undefined, SpendDenial>> {
   const plan = spend ? await planSpend(access, spend, dependencies) : planCall(access, dependencies)
   if ('ok' in plan) return plan as SpendDenial
-  if ('rule' in plan) return blocked(plan as Block)
+  if ('rule' in plan) return blocked(plan)
   const { items } = plan
   if (items.length === 0) return allow(undefined)
   const counters = items.map(({ item }) => item.counter)
