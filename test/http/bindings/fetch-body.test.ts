@@ -4,7 +4,7 @@ import t from 'tap'
 import { createWorld } from '../e2e/world.ts'
 
 t.test(
-  'refuses a body shorter or longer than announced, though its stream ended as if it were whole',
+  'refuses a body whose length differs from content-length, although its stream ended normally',
   async t => {
     const { gate, bearer, routes, effects } = await createWorld()
     const { path, route, handler } = routes.createCard

@@ -67,7 +67,7 @@ function counted(
   return { app, runs }
 }
 
-t.test("'kept' fingerprints the bytes that express.json read", async t => {
+t.test("'kept' compares the bytes that express.json read", async t => {
   const place = await ground()
   const { app, runs } = counted(place, 'kept', express.json({ verify: keepRawBody }))
   const url = await listen(t, app)
@@ -77,23 +77,29 @@ t.test("'kept' fingerprints the bytes that express.json read", async t => {
   t.same(runs, [{ a: 1 }])
 })
 
-t.test("'kept' without the hook is a mistake that is named, and nothing runs", async t => {
-  const place = await ground()
-  const { app, runs } = counted(place, 'kept', express.json())
-  t.equal((await post(await listen(t, app), place.headers)).status, 500)
-  t.match(place.failures, [{ error: { message: /express\.json\(\{ verify: keepRawBody \}\)/ } }])
-  t.same(runs, [])
-})
+t.test(
+  "'kept' without the verify hook fails with an error that names the mistake, and no handler runs",
+  async t => {
+    const place = await ground()
+    const { app, runs } = counted(place, 'kept', express.json())
+    t.equal((await post(await listen(t, app), place.headers)).status, 500)
+    t.match(place.failures, [{ error: { message: /express\.json\(\{ verify: keepRawBody \}\)/ } }])
+    t.same(runs, [])
+  },
+)
 
-t.test("'stream' behind a parser is a mistake that is named, and nothing runs", async t => {
-  const place = await ground()
-  const { app, runs } = counted(place, 'stream', express.json())
-  t.equal((await post(await listen(t, app), place.headers)).status, 500)
-  t.match(place.failures, [{ error: { message: /mount the gate before it/ } }])
-  t.same(runs, [])
-})
+t.test(
+  "'stream' after a body parser fails with an error that names the mistake, and no handler runs",
+  async t => {
+    const place = await ground()
+    const { app, runs } = counted(place, 'stream', express.json())
+    t.equal((await post(await listen(t, app), place.headers)).status, 500)
+    t.match(place.failures, [{ error: { message: /mount the gate before it/ } }])
+    t.same(runs, [])
+  },
+)
 
-t.test("'parsed' takes two spellings of one value for one payload, as it says", async t => {
+t.test("'parsed' treats two spellings of one value as the same payload, as documented", async t => {
   const place = await ground()
   const { app, runs } = counted(place, 'parsed', express.json())
   const url = await listen(t, app)
@@ -103,19 +109,16 @@ t.test("'parsed' takes two spellings of one value for one payload, as it says", 
   t.equal(runs.length, 1)
 })
 
-t.test(
-  "'parsed' refuses a body nested so deep that it cannot be written again, and nothing runs",
-  async t => {
-    const place = await ground()
-    const { app, runs } = counted(place, 'parsed', express.json())
-    const url = await listen(t, app)
-    for (const levels of [33, 20_000]) {
-      const body = `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
-      t.equal((await post(url, place.headers, body)).status, 400, `${levels} levels`)
-    }
-    t.same(runs, [])
-  },
-)
+t.test("'parsed' refuses a body nested too deeply to be serialized, and no handler runs", async t => {
+  const place = await ground()
+  const { app, runs } = counted(place, 'parsed', express.json())
+  const url = await listen(t, app)
+  for (const levels of [33, 20_000]) {
+    const body = `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
+    t.equal((await post(url, place.headers, body)).status, 400, `${levels} levels`)
+  }
+  t.same(runs, [])
+})
 
 t.test("Koa: 'kept' reads the rawBody that a parser left, 'parsed' the parsed body", async t => {
   for (const body of ['kept', 'parsed'] as const) {
@@ -138,25 +141,22 @@ t.test("Koa: 'kept' reads the rawBody that a parser left, 'parsed' the parsed bo
   }
 })
 
-t.test(
-  'Koa: an error that is thrown leaves the outcome unknown, also one with a status that may be shown',
-  async t => {
-    const { api, route, headers } = await ground()
-    const app = new Koa()
-    app.silent = true
-    let runs = 0
-    app.use(koaGate(api, { body: 'stream' }).guard(route)).use(ctx => {
-      runs++
-      ctx.throw(409, 'taken')
-    })
-    const url = await listen(t, app.callback())
-    const first = await post(url, headers)
-    t.match([first.status, await first.text()], [409, 'taken'])
-    const again = await post(url, headers)
-    t.match([again.status, await again.json()], [503, { error: 'outcome_unknown' }])
-    t.equal(runs, 1)
-  },
-)
+t.test('Koa: a thrown error leaves the outcome unknown, also if it has a status and is exposed', async t => {
+  const { api, route, headers } = await ground()
+  const app = new Koa()
+  app.silent = true
+  let runs = 0
+  app.use(koaGate(api, { body: 'stream' }).guard(route)).use(ctx => {
+    runs++
+    ctx.throw(409, 'taken')
+  })
+  const url = await listen(t, app.callback())
+  const first = await post(url, headers)
+  t.match([first.status, await first.text()], [409, 'taken'])
+  const again = await post(url, headers)
+  t.match([again.status, await again.json()], [503, { error: 'outcome_unknown' }])
+  t.equal(runs, 1)
+})
 
 /** A plain server whose existing handler is `handler`. */
 async function plain(
@@ -168,7 +168,7 @@ async function plain(
   return listen(t, (request, response) => guard(request, response, () => handler(request, response)))
 }
 
-t.test('an answer that is not text is sent whole, and a repeat learns the status', async t => {
+t.test('sends an answer that is not text unchanged, and replays its status', async t => {
   const place = await ground()
   const url = await plain(t, place, (_request, response) =>
     response.writeHead(201, ['X-A', 'b']).end(Buffer.from([255])),
@@ -180,7 +180,7 @@ t.test('an answer that is not text is sent whole, and a repeat learns the status
   t.match([again.status, await again.text()], [201, ''])
 })
 
-t.test('a long answer in pieces is refused by name instead of being held', async t => {
+t.test('refuses a large answer in chunks with an error that names the operation', async t => {
   const place = await ground()
   const url = await plain(t, place, (_request, response) => {
     for (let i = 0; i < 200; i++) response.write('x')
@@ -190,7 +190,7 @@ t.test('a long answer in pieces is refused by name instead of being held', async
   t.match(place.failures, [{ error: { message: /cards\.create wrote more than 100 bytes in chunks/ } }])
 })
 
-t.test('a handler that throws at once is answered and its run is of unknown outcome', async t => {
+t.test('answers for a handler that throws synchronously, and its outcome is unknown', async t => {
   const place = await ground()
   let runs = 0
   const url = await plain(t, place, () => {
@@ -202,7 +202,7 @@ t.test('a handler that throws at once is answered and its run is of unknown outc
   t.equal(runs, 1)
 })
 
-t.test('a handler that returns nothing is named, and its run is of unknown outcome', async t => {
+t.test('reports a handler that returns nothing, and its outcome is unknown', async t => {
   const { api, route, failures, headers } = await ground()
   let runs = 0
   const nothing = (): never => {
@@ -218,7 +218,7 @@ t.test('a handler that returns nothing is named, and its run is of unknown outco
   t.equal(runs, 1)
 })
 
-t.test('a run that another has overtaken tells its client to ask again', async t => {
+t.test('answers 503 if another run has completed the write meanwhile', async t => {
   const recover = async (): Promise<{ state: 'never_happened' }> => ({ state: 'never_happened' })
   const place = await ground({ leaseMs: 1000, recover })
   const waiting: ServerResponse[] = []
@@ -235,13 +235,13 @@ t.test('a run that another has overtaken tells its client to ask again', async t
   t.equal(await (await post(url, place.headers)).text(), 'second')
 })
 
-t.test('a request that no guard let pass has no call', async t => {
+t.test('call() throws for a request that guard(route) has not accepted', async t => {
   const { api, route } = await ground()
   const gw = expressGate(api, { body: 'stream' })
   t.throws(() => gw.call(route, {} as never), /cards\.create: mount guard\(route\) before the handler/)
 })
 
-t.test('the facts name the whole path, also below a mounted router', async t => {
+t.test('the facts have the whole path, also below a mounted router', async t => {
   const { api } = await ground()
   const gw = expressGate(api, { body: 'stream' })
   const router = express.Router()
@@ -274,7 +274,7 @@ t.test('serves HTTP/2', async t => {
 })
 
 t.test(
-  'Express: outside of a route an error handler cannot be told, so an answer of 400 leaves the outcome unknown',
+  'Express: outside a route, an answer of 400 leaves the outcome unknown, since it may come from an error handler',
   async t => {
     for (const [mount, outcome] of [
       ['use', 'outcome_unknown'],
@@ -301,7 +301,7 @@ t.test(
 )
 
 t.test(
-  'Express: an error handler of the application, of a router or of the route is told from a handler',
+  'Express: recognizes the answer of an error handler of the application, of a router or of the route',
   async t => {
     const { api, route, headers } = await ground()
     const onError: express.ErrorRequestHandler = (_error, _request, response, _next) =>

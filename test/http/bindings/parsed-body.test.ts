@@ -106,22 +106,25 @@ const unparsed: Record<string, (t: Test, place: Place) => Promise<string>> = {
 }
 
 for (const [framework, start] of Object.entries(unparsed)) {
-  t.test(`${framework}: 'parsed' where no parser has read the body is a mistake that is named`, async t => {
-    const at = await place()
-    const url = await start(t, at)
-    for (const path of ['', '/handle']) {
-      for (const body of ['{"amount":1}', chunked('{"amount":2}')]) {
-        const answer = await post(url + path, at.headers, body)
-        t.match([answer.status, await answer.json()], [500, { error: 'internal_error' }])
+  t.test(
+    `${framework}: 'parsed' without a body parser fails with an error that names the mistake`,
+    async t => {
+      const at = await place()
+      const url = await start(t, at)
+      for (const path of ['', '/handle']) {
+        for (const body of ['{"amount":1}', chunked('{"amount":2}')]) {
+          const answer = await post(url + path, at.headers, body)
+          t.match([answer.status, await answer.json()], [500, { error: 'internal_error' }])
+        }
       }
-    }
-    t.equal(at.failures.length, 4)
-    for (const { operation, error } of at.failures) {
-      t.equal(operation, 'cards.create')
-      t.match((error as Error).message, UNREAD)
-    }
-    t.same(at.runs, [])
-  })
+      t.equal(at.failures.length, 4)
+      for (const { operation, error } of at.failures) {
+        t.equal(operation, 'cards.create')
+        t.match((error as Error).message, UNREAD)
+      }
+      t.same(at.runs, [])
+    },
+  )
 
   t.test(`${framework}: a request without a body needs no parser`, async t => {
     const at = await place()
@@ -145,26 +148,29 @@ t.test("a body that the parser does not read is the client's mistake: 415", asyn
   t.same([at.runs, at.failures], [[], []])
 })
 
-t.test('of a body that is not JSON, an empty object says nothing: 415; of JSON it is the body', async t => {
-  const at = await place()
-  const app = express()
-  // Express 4, koa-bodyparser and multer (files only) leave an empty object.
-  app.use((request, _response, next) => {
-    request.body = {}
-    next()
-  })
-  app.post('/', expressGate(at.api, { body: 'parsed' }).guard(at.route), (_request, response) => {
-    response.json({ run: at.runs.push('ran') })
-  })
-  const url = await listen(t, app)
-  const form = new FormData()
-  form.set('file', new Blob(['one']), 'one.txt')
-  const { 'content-type': _json, ...headers } = at.headers
-  t.equal((await post(url, headers, form)).status, 415)
-  t.equal((await post(url, { ...headers, 'content-type': 'text/plain' }, 'a')).status, 415)
-  t.same(at.runs, [])
-  t.equal((await post(url, at.headers, '{}')).status, 200)
-})
+t.test(
+  'answers 415 for an empty object that was parsed from a body that is not JSON, and accepts it from JSON',
+  async t => {
+    const at = await place()
+    const app = express()
+    // Express 4, koa-bodyparser and multer (files only) leave an empty object.
+    app.use((request, _response, next) => {
+      request.body = {}
+      next()
+    })
+    app.post('/', expressGate(at.api, { body: 'parsed' }).guard(at.route), (_request, response) => {
+      response.json({ run: at.runs.push('ran') })
+    })
+    const url = await listen(t, app)
+    const form = new FormData()
+    form.set('file', new Blob(['one']), 'one.txt')
+    const { 'content-type': _json, ...headers } = at.headers
+    t.equal((await post(url, headers, form)).status, 415)
+    t.equal((await post(url, { ...headers, 'content-type': 'text/plain' }, 'a')).status, 415)
+    t.same(at.runs, [])
+    t.equal((await post(url, at.headers, '{}')).status, 200)
+  },
+)
 
 /** HTTP/2 needs no Content-Length: whether a body follows is said by the stream. */
 async function postOverHttp2(
@@ -197,7 +203,7 @@ async function postOverHttp2(
   return headers[':status'] ?? 0
 }
 
-t.test('HTTP/2: a body of no announced length is seen, where nobody has read or kept it', async t => {
+t.test('HTTP/2: detects a body without content-length that no parser has read or kept', async t => {
   const parsed = await place()
   t.equal(await postOverHttp2(t, parsed, 'parsed', '{"amount":1}'), 500)
   t.match(parsed.failures, [{ error: { message: UNREAD } }])

@@ -4,7 +4,7 @@ import { fetchGate } from '@gatewright/http/fetch'
 import t from 'tap'
 import { created, rule, scopes, setUp, type Pay } from './spending.ts'
 
-t.test('prepare refuses, fails and succeeds before the run: the key stays free', async t => {
+t.test('a denial and an error of prepare leave the key free', async t => {
   const { api, bearer, failures, handle } = await setUp()
   const seen: unknown[] = []
   const prepare = async (call: object) => {
@@ -52,7 +52,7 @@ t.test('prepare refuses, fails and succeeds before the run: the key stays free',
   )
 })
 
-t.test('a key that prepare cannot free is reported, and its refusal is sent', async t => {
+t.test('reports a key that cannot be freed after prepare, and still sends its denial', async t => {
   const { guard, bearer, idempotency, failures } = await setUp()
   const stuck = { ...idempotency, release: async () => Promise.reject(new Error('down')) }
   const report = (failure: Failure): unknown => failures.push(failure)

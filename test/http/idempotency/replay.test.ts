@@ -7,7 +7,7 @@ import { policy } from '../../scope-guard/policies/arbitrary.ts'
 import { naiveAllows } from '../../scope-guard/policies/naive.ts'
 import { created, refused, rule, scopes, setUp, USD10, type Pay } from './spending.ts'
 
-t.test('those who wait for an answer pass their own limits', async t => {
+t.test('checks requests that wait for an answer against their own limits', async t => {
   const { send } = await setUp({ ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } })
   let go: () => void = () => {}
   const waiting = new Promise<void>(resolve => (go = resolve))
@@ -28,7 +28,7 @@ t.test('those who wait for an answer pass their own limits', async t => {
   ])
 })
 
-t.test('an answer with spends is not given out by a guard that cannot judge them', async t => {
+t.test('does not replay an answer with spends if the guard lacks permits', async t => {
   const { guard, bearer, idempotency, failures, send } = await setUp()
   await send(async ({ reserve }) => ((await reserve(USD10)).ok ? created : refused))
   const report = (failure: Failure): unknown => failures.push(failure)
@@ -70,7 +70,7 @@ const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
   )
 
 t.test(
-  'answers a replay where a fresh call of its amount would pass gates and per-operation limits',
+  'replays an answer if a new call with its amount would satisfy the policies and per-operation limits',
   async t => {
     let [answered, blocked] = [0, 0]
     const chain = fc

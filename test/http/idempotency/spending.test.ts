@@ -3,18 +3,21 @@ import type { Handler } from '@gatewright/http'
 import t from 'tap'
 import { created, refused, setUp, USD10, type Pay } from './spending.ts'
 
-t.test('a hold is known by the effect id, and the second of a run by it and its number', async t => {
-  const { send } = await setUp()
-  const ids: string[] = []
-  await send(async ({ reserve, effect }) => {
-    for (const [amountCents, holdId] of [[1], [2], [3, 'own'], [4]] as [number, string?][]) {
-      const hold = await reserve({ amountCents, currency: 'USD', ...(holdId && { holdId }) })
-      if (hold.ok) ids.push(hold.value.id.replace(effect.effectId, 'effect'))
-    }
-    return created
-  })
-  t.same(ids, ['effect', 'effect-2', 'own', 'effect-4'])
-})
+t.test(
+  'the id of a hold is the effect id, and of the second hold of a run the effect id and its number',
+  async t => {
+    const { send } = await setUp()
+    const ids: string[] = []
+    await send(async ({ reserve, effect }) => {
+      for (const [amountCents, holdId] of [[1], [2], [3, 'own'], [4]] as [number, string?][]) {
+        const hold = await reserve({ amountCents, currency: 'USD', ...(holdId && { holdId }) })
+        if (hold.ok) ids.push(hold.value.id.replace(effect.effectId, 'effect'))
+      }
+      return created
+    })
+    t.same(ids, ['effect', 'effect-2', 'own', 'effect-4'])
+  },
+)
 
 t.test('two reservations of one amount count twice', async t => {
   const { send, left } = await setUp()
@@ -25,21 +28,18 @@ t.test('two reservations of one amount count twice', async t => {
   t.equal(await left(), 2)
 })
 
-t.test(
-  'a refusal gives back every hold of its run, also of those that others were refused beside',
-  async t => {
-    const { send, left } = await setUp()
-    const twice: Handler<Pay> = async ({ reserve }) => {
-      const first = await reserve({ amountCents: 6, currency: 'USD' })
-      const second = await reserve({ amountCents: 6, currency: 'USD' })
-      return second.ok && first.ok ? created : refused
-    }
-    for (const _ of [1, 2]) t.equal((await send(twice)).status, 422)
-    t.equal(await left(), 10)
-  },
-)
+t.test('a refusal gives back every hold of its run, also if another reservation was denied', async t => {
+  const { send, left } = await setUp()
+  const twice: Handler<Pay> = async ({ reserve }) => {
+    const first = await reserve({ amountCents: 6, currency: 'USD' })
+    const second = await reserve({ amountCents: 6, currency: 'USD' })
+    return second.ok && first.ok ? created : refused
+  }
+  for (const _ of [1, 2]) t.equal((await send(twice)).status, 422)
+  t.equal(await left(), 10)
+})
 
-t.test('an answer that is kept keeps what it reserved', async t => {
+t.test('keeps what a run reserved if its answer is stored', async t => {
   for (const status of [201, 303, 402, 404, 409]) {
     const { send, left } = await setUp()
     const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(USD10)).ok ? { status } : refused)
@@ -49,7 +49,7 @@ t.test('an answer that is kept keeps what it reserved', async t => {
   }
 })
 
-t.test('whatever a handler throws after it reserved, the hold stands and the outcome is unknown', async t => {
+t.test('if a handler throws after it reserved, the hold remains and the outcome is unknown', async t => {
   const errors = [
     new TypeError('x'),
     Object.assign(new Error('x'), { status: 400 }),
@@ -69,7 +69,7 @@ t.test('whatever a handler throws after it reserved, the hold stands and the out
   }
 })
 
-t.test('a handler that reads a wrong body and throws has a run of unknown outcome too', async t => {
+t.test('a handler that throws for a malformed body leaves the outcome unknown', async t => {
   const { send } = await setUp()
   const reading: Handler<Pay> = ({ json }) => {
     const body = json()
@@ -80,7 +80,7 @@ t.test('a handler that reads a wrong body and throws has a run of unknown outcom
   t.match((await send(reading)).body, { error: 'outcome_unknown' })
 })
 
-t.test('where a hold cannot be given back the outcome is unknown, and the failure is reported', async t => {
+t.test('if a hold cannot be given back, the outcome is unknown and the failure is reported', async t => {
   const { send, left, broken, failures } = await setUp()
   const refusing: Handler<Pay> = async ({ reserve }) => ((await reserve(USD10)).ok ? refused : created)
   broken.release = async () => Promise.reject(new Error('the store is down'))
@@ -91,26 +91,29 @@ t.test('where a hold cannot be given back the outcome is unknown, and the failur
   t.equal(await left(), 0, 'the hold stands')
 })
 
-t.test('a reservation of unknown outcome leaves the run unknown, also where the handler refuses', async t => {
-  const { send, broken, failures } = await setUp()
-  broken.reserve = async () => Promise.reject(new Error('the store is down'))
-  const catching: Handler<Pay> = ({ reserve }) =>
-    reserve(USD10).then(
-      () => created,
-      () => refused,
-    )
-  t.equal((await send(catching)).status, 422)
-  t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
-  t.match((await send(catching)).body, { error: 'outcome_unknown' })
-  const forgetting: Handler<Pay> = ({ reserve }) => {
-    void reserve(USD10)
-    return refused
-  }
-  t.equal((await send(forgetting, { key: 'key-00000002' })).status, 422)
-  t.match((await send(forgetting, { key: 'key-00000002' })).body, { error: 'outcome_unknown' })
-})
+t.test(
+  'a reservation of unknown outcome leaves the outcome of the run unknown, also if the handler refuses',
+  async t => {
+    const { send, broken, failures } = await setUp()
+    broken.reserve = async () => Promise.reject(new Error('the store is down'))
+    const catching: Handler<Pay> = ({ reserve }) =>
+      reserve(USD10).then(
+        () => created,
+        () => refused,
+      )
+    t.equal((await send(catching)).status, 422)
+    t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
+    t.match((await send(catching)).body, { error: 'outcome_unknown' })
+    const forgetting: Handler<Pay> = ({ reserve }) => {
+      void reserve(USD10)
+      return refused
+    }
+    t.equal((await send(forgetting, { key: 'key-00000002' })).status, 422)
+    t.match((await send(forgetting, { key: 'key-00000002' })).body, { error: 'outcome_unknown' })
+  },
+)
 
-t.test('a hold that the handler has ended itself is no obstacle', async t => {
+t.test('frees the key also if the handler has ended its hold itself', async t => {
   const { send, guard, left } = await setUp()
   for (const end of ['release', 'settle'] as const) {
     const ending: Handler<Pay> = async ({ reserve }) => {
@@ -123,7 +126,7 @@ t.test('a hold that the handler has ended itself is no obstacle', async t => {
   t.equal(await left(), 5, 'what was settled stays spent')
 })
 
-t.test('reserve after the answer is refused: nobody would give it back', async t => {
+t.test('refuses reserve after the answer, since its hold would never be given back', async t => {
   const { send, left } = await setUp()
   let late: Pay['reserve'] | undefined
   await send(({ reserve }) => {
@@ -134,7 +137,7 @@ t.test('reserve after the answer is refused: nobody would give it back', async t
   t.equal(await left(), 10)
 })
 
-t.test('a lost run that runs again finds its hold', async t => {
+t.test('a repeated run of unknown outcome finds its hold', async t => {
   const { send, left, clock, recoverAs } = await setUp()
   const never = new Promise<never>(() => {})
   let reserved: () => void = () => {}
@@ -156,7 +159,7 @@ t.test('a lost run that runs again finds its hold', async t => {
   t.equal(await left(), 0)
 })
 
-t.test('a run that outlived its lease does not give back the hold of the run that followed', async t => {
+t.test('a run that outlived its lease does not give back the hold of the next run', async t => {
   const { send, left, clock, recoverAs } = await setUp()
   let answer: () => void = () => {}
   let reserved: () => void = () => {}

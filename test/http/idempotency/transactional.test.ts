@@ -79,7 +79,7 @@ async function setUp(t: { teardown(end: () => void): void }) {
   }
 }
 
-t.test('record, spend, rows and answer commit together, and a repeat gets the kept answer', async t => {
+t.test('record, spend, rows and answer commit together, and a repeat gets the stored answer', async t => {
   const { pay, paid, decisions, prepares } = await setUp(t)
   const first = await pay({ amountCents: 4 }, 'payment-0001')
   t.match(first, { status: 201, body: { amountCents: 4, prepared: { rate: 1 } } })
@@ -95,7 +95,7 @@ t.test('record, spend, rows and answer commit together, and a repeat gets the ke
   )
 })
 
-t.test('a refusal and an error take back rows and spend, and free the key', async t => {
+t.test('a refusal and an error roll back rows and spend, and free the key', async t => {
   const { pay, paid } = await setUp(t)
   for (let round = 0; round < 3; round++) {
     t.match(await pay({ amountCents: 6, ending: 'refuse' }, 'payment-0002'), {
@@ -111,7 +111,7 @@ t.test('a refusal and an error take back rows and spend, and free the key', asyn
   t.match(await pay({ amountCents: 6 }), { status: 201 }, 'the cap of a day is whole')
 })
 
-t.test('a kept refusal is given again as it was', async t => {
+t.test('replays a stored refusal unchanged', async t => {
   const { pay } = await setUp(t)
   const first = await pay({ amountCents: 1, ending: 'conflict' }, 'payment-0003')
   t.match(first, { status: 409, body: { error: 'conflict', message: 'there is one', at: 1 } })
@@ -120,23 +120,26 @@ t.test('a kept refusal is given again as it was', async t => {
   t.equal(again.headers.get('idempotency-replayed'), 'true')
 })
 
-t.test('caps bind under simultaneous payments, and a replay passes the limits of whoever asks', async t => {
-  const { pay, paid, narrow } = await setUp(t)
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, (_, n) => pay({ amountCents: 5 }, `payment-1-${n}`)),
-  )
-  t.equal(answers.filter(({ status }) => status === 201).length, 2)
-  t.match(
-    answers.find(({ status }) => status === 403),
-    { body: { error: 'policy_blocked' } },
-  )
-  t.equal(await paid(), 10)
-  const key = `payment-1-${answers.findIndex(({ status }) => status === 201)}`
-  narrow(4)
-  t.match(await pay({ amountCents: 5 }, key), { status: 403, body: { error: 'policy_blocked' } })
-})
+t.test(
+  'enforces caps under simultaneous payments, and checks a replay against the limits of the requesting session',
+  async t => {
+    const { pay, paid, narrow } = await setUp(t)
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => pay({ amountCents: 5 }, `payment-1-${n}`)),
+    )
+    t.equal(answers.filter(({ status }) => status === 201).length, 2)
+    t.match(
+      answers.find(({ status }) => status === 403),
+      { body: { error: 'policy_blocked' } },
+    )
+    t.equal(await paid(), 10)
+    const key = `payment-1-${answers.findIndex(({ status }) => status === 201)}`
+    narrow(4)
+    t.match(await pay({ amountCents: 5 }, key), { status: 403, body: { error: 'policy_blocked' } })
+  },
+)
 
-t.test('its handler is its own: it is mounted alone, and not in front of another', async t => {
+t.test('a transactional route has its own handler, and refuses another one', async t => {
   const { api, route } = await setUp(t)
   const http = expressGate(api, { body: 'stream' })
   t.throws(() => http.guard(route), /payments\.create has its own handler: mount it with handle/)
@@ -147,13 +150,18 @@ t.test('its handler is its own: it is mounted alone, and not in front of another
   )
 })
 
-t.test('a gate without transactions or a rule that does not spend is refused by name', async t => {
-  const { guard, api } = await setUp(t)
-  const bare = gate({ guard, scopes }) as never as { transactional(rule: object, handler: unknown): unknown }
-  t.throws(() => bare.transactional(rule, () => {}), /needs the option transactions/)
-  t.throws(
-    () => gate({ guard, scopes, transactions: {} as never }),
-    /transactions must have the function run/,
-  )
-  t.throws(() => api.transactional(rule, undefined as never), /the handler must be a function/)
-})
+t.test(
+  'refuses transactional without transactions, and reserve under a rule that does not spend',
+  async t => {
+    const { guard, api } = await setUp(t)
+    const bare = gate({ guard, scopes }) as never as {
+      transactional(rule: object, handler: unknown): unknown
+    }
+    t.throws(() => bare.transactional(rule, () => {}), /needs the option transactions/)
+    t.throws(
+      () => gate({ guard, scopes, transactions: {} as never }),
+      /transactions must have the function run/,
+    )
+    t.throws(() => api.transactional(rule, undefined as never), /the handler must be a function/)
+  },
+)

@@ -55,7 +55,7 @@ async function listen(t: { teardown(end: () => void): void }, listener: RequestL
 }
 
 for (const [title, answer] of Object.entries(UNSENDABLE)) {
-  t.test(`${title} is a 500 that is reported, and of a write the outcome stays unknown`, async t => {
+  t.test(`answers 500 for ${title}, reports it, and leaves the outcome of a write unknown`, async t => {
     const { api, headers, failures, decisions } = await setUp()
     const http = expressGate(api, { body: 'stream' })
     const url = await listen(
@@ -81,21 +81,24 @@ for (const [title, answer] of Object.entries(UNSENDABLE)) {
   })
 }
 
-t.test('a body that JSON cannot write ends the run, after a handler that answers by Koa too', async t => {
-  const { api, headers, failures } = await setUp()
-  const http = koaGate(api, { body: 'stream' })
-  const app = new Koa()
-  app.use(http.guard(api.idempotent(rule))).use(ctx => {
-    ctx.body = circular
-  })
-  const url = await listen(t, app.callback())
-  const post = (): Promise<Response> => fetch(url, { method: 'POST', headers, body: '{}' })
-  t.match(await (await post()).json(), { error: 'internal_error' })
-  t.match(await (await post()).json(), { error: 'outcome_unknown' })
-  t.match(failures, [{ operation: 'cards.create', error: TypeError }])
-})
+t.test(
+  'ends the run of a handler whose body JSON cannot represent, also if it answers through Koa',
+  async t => {
+    const { api, headers, failures } = await setUp()
+    const http = koaGate(api, { body: 'stream' })
+    const app = new Koa()
+    app.use(http.guard(api.idempotent(rule))).use(ctx => {
+      ctx.body = circular
+    })
+    const url = await listen(t, app.callback())
+    const post = (): Promise<Response> => fetch(url, { method: 'POST', headers, body: '{}' })
+    t.match(await (await post()).json(), { error: 'internal_error' })
+    t.match(await (await post()).json(), { error: 'outcome_unknown' })
+    t.match(failures, [{ operation: 'cards.create', error: TypeError }])
+  },
+)
 
-t.test('a renderer that throws leaves its failure in the decision event', async t => {
+t.test('the decision event contains the error of a renderer that throws', async t => {
   const { api, decisions } = await setUp(() => {
     throw new Error('cannot render')
   })
@@ -108,7 +111,7 @@ t.test('a renderer that throws leaves its failure in the decision event', async 
   t.match(decisions, [{ status: 500, code: 'internal_error', failure: { message: 'cannot render' } }])
 })
 
-t.test('an observer whose promise rejects changes nothing but a warning', async t => {
+t.test('an observer whose promise rejects only causes a warning', async t => {
   const warnings: Error[] = []
   const collect = (warning: Error): unknown => warnings.push(warning)
   process.on('warning', collect)
@@ -129,7 +132,7 @@ t.test('an observer whose promise rejects changes nothing but a warning', async 
   t.match(warnings, [{ message: 'the audit store is down' }])
 })
 
-t.test('an existing handler that fails at once makes one decision event', async t => {
+t.test('emits one decision event for an existing handler that throws synchronously', async t => {
   const { api, decisions } = await setUp()
   const http = expressGate(api, { body: 'stream' })
   const guard = http.guard(api.open('a.b'))
@@ -143,7 +146,7 @@ t.test('an existing handler that fails at once makes one decision event', async 
   t.equal(decisions.length, 1)
 })
 
-t.test('a kept answer is given again byte for byte', async t => {
+t.test('replays a stored answer byte for byte', async t => {
   const texts: [HandlerAnswer, string, string | null][] = [
     [
       {

@@ -23,7 +23,7 @@ async function setUp(aliases = createAliases({})) {
 }
 const rule = { operation: 'cards.create', allOf: ['cards.write'] } as const
 
-t.test('body, query and path parameters are checked and typed', async t => {
+t.test('checks and types body, query and path parameters', async t => {
   const { api, handle, post } = await setUp()
   const route = api.guarded(rule, {
     body: z.object({ amountCents: z.number().int().positive(), note: z.string().default('none') }),
@@ -65,7 +65,7 @@ t.test('body, query and path parameters are checked and typed', async t => {
   })
 })
 
-t.test('a field at any depth is named, and without a path the body is', async t => {
+t.test('names the field at any depth, and the body for an issue without a path', async t => {
   const { api, handle, post } = await setUp()
   const inner = z.object({ to: z.object({ lines: z.array(z.object({ text: z.string() })) }) })
   const serve = handle(api.guarded(rule, { body: inner }), () => ({ status: 200 }))
@@ -82,7 +82,7 @@ t.test('a field at any depth is named, and without a path the body is', async t 
   t.match(await (await none(post({}), undefined)).json(), { field: 'body', message: 'body: no body will do' })
 })
 
-t.test('old field names are translated before the check, and the answer tells of them', async t => {
+t.test('translates old field names before the check, and names them in the answer', async t => {
   const deprecatedSince = Date.UTC(2026, 0, 1)
   const aliases = createAliases({
     requestFields: [
@@ -103,7 +103,7 @@ t.test('old field names are translated before the check, and the answer tells of
   t.equal(answer.headers.get('deprecation'), `@${deprecatedSince / 1000}`)
 })
 
-t.test('a schema that throws is a 500, and what is no schema is refused at construction', async t => {
+t.test('answers 500 if a schema throws, and refuses an invalid schema at construction', async t => {
   const { api, handle, post } = await setUp()
   const throwing: StandardSchema = {
     '~standard': {

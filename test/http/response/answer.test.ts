@@ -22,7 +22,7 @@ t.test(
   },
 )
 
-t.test('puts the partner envelope around the same object', async t => {
+t.test('adds the partner envelope to the same object', async t => {
   t.same(denialAnswer(denial, 'partner').body, {
     ...{ error: 'policy_blocked', message: 'no', field: 'amountCents', rule: 'cap' },
     ...{ ok: false, data: {}, summary: 'no' },
@@ -30,21 +30,21 @@ t.test('puts the partner envelope around the same object', async t => {
   })
 })
 
-t.test('rounds Retry-After up to whole seconds, and keeps one that came with the denial', async t => {
+t.test('rounds Retry-After up to whole seconds, and keeps that of the denial', async t => {
   const late = { code: 'rate_limited', status: 429, message: 'later', retryAfterSeconds: 0.2 }
   t.same(denialAnswer(late, 'plain').headers, [['Retry-After', '1']])
   const given = { ...late, headers: [['retry-after', '9']] as const }
   t.same(denialAnswer(given, 'plain').headers, [['retry-after', '9']])
 })
 
-t.test('puts a challenge on every 401', async t => {
+t.test('adds a challenge to every 401', async t => {
   const bare = { code: 'unauthorized', status: 401, message: 'who?' }
   t.same(denialAnswer(bare, 'plain').headers, [['WWW-Authenticate', 'Bearer']])
   const own = { ...bare, headers: [['WWW-Authenticate', 'Bearer realm="x"']] as const }
   t.same(denialAnswer(own, 'plain').headers, [['WWW-Authenticate', 'Bearer realm="x"']])
 })
 
-t.test('says nothing of what a fault or an error holds', async t => {
+t.test('does not send the message of a fault or an error', async t => {
   const fault = new Fault('ERR_STORE_UNAVAILABLE', 'secret detail', { retryAfterSeconds: 7 })
   const answer = faultAnswer(fault, 'plain')
   t.match(answer, { status: 503, headers: [['Retry-After', '7']], body: { error: 'service_unavailable' } })

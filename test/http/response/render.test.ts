@@ -45,7 +45,7 @@ async function setUp(render: Render, errors?: 'problem') {
   return { send, reported, answerWith: (next: object) => void (answer = next) }
 }
 
-t.test('every answer is rendered, a replayed one from what the handler returned', async t => {
+t.test('renders every answer, and a replay from what the handler returned', async t => {
   const { send } = await setUp(envelope)
   const first = await send('key-00000001')
   t.match(first, { status: 201, body: { of: 'cards.create', data: { id: 7 } } })
@@ -56,7 +56,7 @@ t.test('every answer is rendered, a replayed one from what the handler returned'
   t.not(again.headers.get('x-request-id'), first.headers.get('x-request-id'))
 })
 
-t.test('refusals and failures are rendered too, and a kept refusal is one again', async t => {
+t.test('renders denials and failures, and a stored denial as a denial again', async t => {
   const { send, answerWith } = await setUp(envelope)
   const missing = await send('')
   t.match(missing, { status: 400, body: { data: { error: 'idempotency_key_required' } } })
@@ -76,7 +76,7 @@ t.test('refusals and failures are rendered too, and a kept refusal is one again'
   t.match(await send('key-00000003'), { status: 500, body: { data: { error: 'internal_error' } } })
 })
 
-t.test('whoever repeats a write gets a kept refusal in their own shape', async t => {
+t.test('renders a stored refusal in the shape of the request that repeats the write', async t => {
   const { guard, bearer } = await bench()
   const idempotency = createIdempotency({ storage: memoryStorage() })
   const api = gate({
@@ -103,7 +103,7 @@ t.test('whoever repeats a write gets a kept refusal in their own shape', async t
   t.match(await problem.json(), { code: 'conflict', detail: 'there is one' })
 })
 
-t.test('a renderer that throws is reported, and the answer is a 500 without its words', async t => {
+t.test('reports a renderer that throws, and answers 500 without its message', async t => {
   const { send, reported } = await setUp((outcome: Outcome) => {
     throw new Error(`cannot render ${outcome.kind}`)
   })

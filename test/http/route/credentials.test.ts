@@ -48,7 +48,7 @@ async function setUp() {
 const requestWith = (headers: Record<string, string>): Request =>
   new Request('http://api.test/x', { headers })
 
-t.test('an operation reads the credential that it names, and no other', async t => {
+t.test('verifies only the credential that the operation names', async t => {
   const { api, bind, bearer, read } = await setUp()
   const route = api.guardedBy('partner', { operation: 'users.resolve', allOf: ['cards.read'] })
   const serve = bind.handle(route, ({ caller, credential }) => ({
@@ -62,7 +62,7 @@ t.test('an operation reads the credential that it names, and no other', async t 
   t.same(read, ['partner', 'partner'])
 })
 
-t.test('of two credentials the first that a request carries decides, else the last', async t => {
+t.test('of two credentials verifies the first that the request carries, or the last', async t => {
   const { api, bind, bearer, read } = await setUp()
   const route = api.guardedBy(['user', 'session'], { operation: 'sessions.create', allOf: ['cards.read'] })
   const serve = bind.handle(route, call => {
@@ -78,7 +78,7 @@ t.test('of two credentials the first that a request carries decides, else the la
   t.same(read, ['user'])
 })
 
-t.test('the decision event names the credential and who it proved, and why another was refused', async t => {
+t.test('the decision event contains the credential, the caller and the reason of a denial', async t => {
   const { api, bind, decisions } = await setUp()
   const rule = { operation: 'keys.rotate', allOf: ['cards.read'] } as const
   const byUser = bind.handle(api.guardedBy('user', rule), () => ({ status: 204 }))
@@ -96,7 +96,7 @@ t.test('the decision event names the credential and who it proved, and why anoth
 })
 
 t.test(
-  'a credential that is not declared, or cannot be told from the next one, is refused at construction',
+  'refuses an undeclared credential, and one without present() before another, at construction',
   async t => {
     const { api } = await setUp()
     const untyped = api as never as { guardedBy(names: unknown, rule: object): unknown }
@@ -110,7 +110,7 @@ t.test(
   },
 )
 
-t.test('a route may have a limit of its own, whose fields are joined to those of the credential', async t => {
+t.test('joins the fields of a limit of the route to those of the credential', async t => {
   const { api, bind } = await setUp()
   let left = 1
   const route = api.guardedBy(

@@ -43,8 +43,7 @@ export function sessionCredential(guard: GuardPort<AccessLike>): Credential<Acce
 export function authenticator(declared: Credentials, names: readonly string[], rule: Rule): Authenticate {
   const credentials = names.map((name, index) => {
     const given = Object.hasOwn(declared, name) ? declared[name] : undefined
-    const credential: Credential<unknown> | undefined =
-      typeof given === 'function' ? { check: given } : given
+    const credential: Credential<unknown> | undefined = typeof given === 'function' ? { check: given } : given
     if (typeof credential?.check !== 'function')
       throw new TypeError(
         `${rule.operation}: the gate has no credential ${JSON.stringify(name)}: declare it in credentials`,
