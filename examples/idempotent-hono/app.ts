@@ -4,8 +4,8 @@ import {
   createTransactionalIdempotency,
   recordHeaderNames,
   recordHeaders,
-  type RunFacts,
-  type StoredAnswer,
+  type RunContext,
+  type StoredResponse,
 } from '@gatewright/idempotency-store'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { Fault } from '@gatewright/kernel'
@@ -13,9 +13,14 @@ import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { Hono } from 'hono'
 
 /** What a pay-in does in its transaction. */
-export type PayIn = (tx: SqlQueries, run: RunFacts, account: string, body: string) => Promise<StoredAnswer>
+export type PayIn = (
+  tx: SqlQueries,
+  run: RunContext,
+  account: string,
+  body: string,
+) => Promise<StoredResponse>
 
-const json = (status: number, value: unknown): StoredAnswer => ({
+const json = (status: number, value: unknown): StoredResponse => ({
   status,
   headers: [['Content-Type', 'application/json']],
   body: JSON.stringify(value),
@@ -74,9 +79,9 @@ export function createApp(db: SqlClient, pay: PayIn = payIn): { app: Hono; drain
         retryAfterSeconds === undefined ? {} : { 'Retry-After': String(retryAfterSeconds) }
       return c.json({ error: code, message }, { status: status as 400, headers })
     }
-    const { answer } = result.value
-    const headers = Object.fromEntries([...answer.headers, ...recordHeaders(result.value)])
-    return new Response(answer.body, { status: answer.status, headers })
+    const { response } = result.value
+    const headers = Object.fromEntries([...response.headers, ...recordHeaders(result.value)])
+    return new Response(response.body, { status: response.status, headers })
   })
 
   app.onError((error, c) => {

@@ -6,7 +6,7 @@ import {
   createUsageLog,
   reportText,
 } from '@gatewright/legacy-alias-router'
-import type { AliasTable, AliasUse } from '@gatewright/legacy-alias-router'
+import type { AliasTable, MatchedAlias } from '@gatewright/legacy-alias-router'
 import { memoryStorage } from '@gatewright/legacy-alias-router/memory'
 import Fastify, { type FastifyRequest } from 'fastify'
 
@@ -32,8 +32,8 @@ const storage = memoryStorage()
 const usage = createUsageLog({ storage, onFailure: error => console.error('alias usage:', error) })
 
 /** What a request said in old names, by its raw request, which exists before Fastify's own. */
-const used = new WeakMap<object, AliasUse[]>()
-const usedBy = ({ raw }: FastifyRequest): AliasUse[] => used.get(raw) ?? []
+const used = new WeakMap<object, MatchedAlias[]>()
+const usedBy = ({ raw }: FastifyRequest): MatchedAlias[] => used.get(raw) ?? []
 
 const app = Fastify({
   // Fastify routes before any hook runs, so paths and headers are translated here.
@@ -78,7 +78,7 @@ app.post('/user/v1/keys', async (request, reply) => {
   const scopes = aliases.readScopes('user', Array.isArray(asked) ? asked.map(String) : [])
   usedBy(request).push(...(scopes.ok ? scopes.value.used : scopes.used))
   if (!scopes.ok) return reply.code(scopes.status).send({ error: scopes.code, message: scopes.message })
-  return aliases.withTwins({ userKeyId: 'key_1', scopes: scopes.value.scopes })
+  return aliases.withLegacyFields({ userKeyId: 'key_1', scopes: scopes.value.scopes })
 })
 app.get('/user/v1/keys', request => ({ key: request.headers['x-user-key'] ?? null }))
 app.get('/report', async () => {

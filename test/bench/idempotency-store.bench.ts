@@ -8,8 +8,8 @@ import {
   createTransactionalIdempotency,
   type Idempotency,
   type IdempotencyStorage,
-  type RequestFacts,
-  type StoredAnswer,
+  type IdempotentRequest,
+  type StoredResponse,
 } from '@gatewright/idempotency-store'
 import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { redisStorage } from '@gatewright/idempotency-store/redis'
@@ -25,12 +25,12 @@ const MIN_THROUGHPUT = 0.85
 /** CPU at most 1.3 x the peer's, in the harness' terms: the peer's at least 1 / 1.3 of ours. */
 const CPU_BAR = { atLeast: 1 / 1.3 }
 const body = Buffer.from(JSON.stringify({ amountCents: 100, currency: 'USD', note: 'x'.repeat(200) }))
-const answer: StoredAnswer = {
+const answer: StoredResponse = {
   status: 201,
   headers: [['content-type', 'application/json']],
   body: JSON.stringify({ ok: true, data: { payin: { id: randomUUID(), status: 'awaiting_payment' } } }),
 }
-const facts = (key: string): RequestFacts => ({
+const facts = (key: string): IdempotentRequest => ({
   account: 'acc_0123456789',
   operation: 'subscriptions.payin',
   key,
@@ -84,7 +84,7 @@ const { IdempotencyConfig, makeIdempotent } = await tool<Powertools>('@aws-lambd
 const { CachePersistenceLayer } = await tool<PowertoolsCache>('@aws-lambda-powertools/idempotency/cache')
 
 /** The peer from npm. */
-function powertools(client: unknown): (event: { key: string }) => Promise<StoredAnswer> {
+function powertools(client: unknown): (event: { key: string }) => Promise<StoredResponse> {
   const persistenceStore = new CachePersistenceLayer({ client })
   const config = new IdempotencyConfig({
     eventKeyJmesPath: 'key',
@@ -141,7 +141,7 @@ async function onPostgres(): Promise<void> {
   const db = fromPgPool(pool, { prepare: true })
   await migrate(db)
   const idempotency = createIdempotency({ storage: postgresStorage(db) })
-  const asking = createIdempotency({ storage: postgresStorage(db), maxHeldBytes: 0 })
+  const asking = createIdempotency({ storage: postgresStorage(db), maxCachedBytes: 0 })
   const [begin, end] = await statementsOf(storage => write(createIdempotency({ storage }), 'recorded-key'))
   if (!begin || !end) throw new Error('no statements')
   const bare = async (): Promise<void> => {
@@ -189,7 +189,7 @@ async function inOneTransaction(db: ReturnType<typeof fromPgPool>): Promise<void
   ])
     await rows(db, ddl)
   /** A pay-in from the balance: what it is for, the pay-in, its transfer, the balance. */
-  const payIn = async (tx: SqlQueries, id: string, account: number): Promise<StoredAnswer> => {
+  const payIn = async (tx: SqlQueries, id: string, account: number): Promise<StoredResponse> => {
     await tx.query('select plan from subscriptions where id = $1', [account])
     await tx.query('insert into payins (id, subscription, amount) values ($1, $2, $3)', [id, account, 100])
     const transfer = [id, 'cash', String(account), 100]

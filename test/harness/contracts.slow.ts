@@ -13,7 +13,7 @@ for (const file of CONTRACT_FILES) {
 
 t.test('the committed creation code of SignatureCheck is what its source compiles to', async t => {
   const { contracts } = await compileContracts('packages/signature-verifier/contracts/SignatureCheck.sol')
-  const committed = readFileSync('packages/signature-verifier/src/signature-check.ts', 'utf8')
+  const committed = readFileSync('packages/signature-verifier/src/signatures/signature-check.ts', 'utf8')
   const code = [...committed.matchAll(/^ +'([0-9a-f]+)',$/gm)].map(match => match[1]).join('')
   t.equal(`0x${code}`, contracts['SignatureCheck'])
 })

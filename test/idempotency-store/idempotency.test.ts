@@ -2,7 +2,7 @@ import { createIdempotency, type Claim, type Idempotency } from '@gatewright/ide
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { answer, instantTimer, write } from './support.ts'
+import { response, instantTimer, write } from './support.ts'
 
 const LEASE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -21,7 +21,7 @@ async function start(idempotency: Idempotency, facts = write()): Promise<Claim> 
   return begun.value.claim
 }
 
-t.test('starts one of 50 simultaneous writes and tells the others that it is running', async t => {
+t.test('starts one of 50 simultaneous writes, and refuses the others as in progress', async t => {
   const { idempotency } = setUp()
   const results = await Promise.all(Array.from({ length: 50 }, () => idempotency.begin(write())))
   t.equal(results.filter(begun => begun.ok && begun.value.state === 'started').length, 1)
@@ -32,19 +32,19 @@ t.test('starts one of 50 simultaneous writes and tells the others that it is run
   }
 })
 
-t.test('replays the first answer to the same request, and keeps it 24 hours', async t => {
+t.test('replays the first response to the same request for 24 hours', async t => {
   const { idempotency, clock } = setUp()
-  const completion = await idempotency.complete(await start(idempotency), answer(201))
+  const completion = await idempotency.complete(await start(idempotency), response(201))
   t.same(completion, { state: 'stored', expiresAt: clock.now() + DAY_MS })
   clock.advance(DAY_MS - 1)
-  t.match(await idempotency.begin(write()), { ok: true, value: { state: 'replay', answer: answer(201) } })
+  t.match(await idempotency.begin(write()), { ok: true, value: { state: 'replay', response: response(201) } })
   clock.advance(1)
   t.match(await idempotency.begin(write()), { ok: true, value: { state: 'started' } })
 })
 
-t.test('refuses the key with another payload, method or nothing but a changed byte', async t => {
+t.test('refuses the key with another payload, another method or one changed byte', async t => {
   const { idempotency } = setUp()
-  await idempotency.complete(await start(idempotency), answer(201))
+  await idempotency.complete(await start(idempotency), response(201))
   for (const change of [
     { text: '{"amountCents":1000}' },
     { text: '{"amountCents": 100}' },
@@ -54,7 +54,7 @@ t.test('refuses the key with another payload, method or nothing but a changed by
   }
 })
 
-t.test('keeps the keys of two accounts and of two operations apart', async t => {
+t.test('separates the keys of two accounts and of two operations', async t => {
   const { idempotency } = setUp()
   await start(idempotency)
   t.ok(await start(idempotency, write({ account: 'account-2' })))
@@ -63,7 +63,7 @@ t.test('keeps the keys of two accounts and of two operations apart', async t => 
   t.ok(await start(idempotency, write({ account: 'a', operation: 'b","c' })))
 })
 
-t.test('keeps hostile accounts apart, whatever the store would make of them', async t => {
+t.test('separates accounts and operations of any text', async t => {
   const { idempotency } = setUp()
   const ends = ['', ' ', '\u0000', '\ud800', '\udfff', '\ufffd', 'é', 'e\u0301', 'K', 'k', 'x'.repeat(65_536)]
   const changes = [
@@ -79,15 +79,15 @@ t.test('keeps hostile accounts apart, whatever the store would make of them', as
   t.equal(names.size, 2 * changes.length)
 })
 
-t.test('names an effect alike on every host and in every version', async t => {
+t.test('computes the same effectId on every host and in every version', async t => {
   const { effectId, storageKey } = await start(setUp().idempotency)
-  // Recorded: whoever makes effects knows those of earlier versions by these names.
+  // Recorded, because payment processors know earlier effects by these ids.
   t.equal(effectId, '7fbntoag3-2LWdbFwTCNldcpAzdjsMDPCwQsi53oW0Q')
   t.equal(storageKey, 'bEd6NhLzXH2aBmI5kBKnrgnAeVgTyV0dleVIi_SdwRI')
 })
 
 t.test(
-  'reports a lost run as of unknown outcome, exactly when its lease ends, and never runs it again',
+  'reports a lost run as outcome_unknown from the end of its lease on, and never runs it again',
   async t => {
     const { idempotency, clock } = setUp()
     const claim = await start(idempotency)
@@ -102,7 +102,7 @@ t.test(
 )
 
 t.test(
-  'gives a run after a release a larger fence and the same effectId, and refuses the late first one',
+  'gives a run after a release a larger fence and the same effectId, and refuses completion by the first owner',
   async t => {
     const { idempotency } = setUp()
     const first = await start(idempotency)
@@ -110,33 +110,36 @@ t.test(
     const second = await start(idempotency)
     t.ok(second.fence > first.fence)
     t.equal(second.effectId, first.effectId)
-    t.same(await idempotency.complete(first, answer(201, '"late"')), { state: 'late' })
+    t.same(await idempotency.complete(first, response(201, '"late"')), { state: 'late' })
     t.equal(await idempotency.release(first), false)
-    t.match(await idempotency.complete(second, answer(201)), { state: 'stored' })
-    t.match(await idempotency.begin(write()), { value: { answer: answer(201) } })
+    t.match(await idempotency.complete(second, response(201)), { state: 'stored' })
+    t.match(await idempotency.begin(write()), { value: { response: response(201) } })
   },
 )
 
-t.test('asks the recovery callback about a lost run', async t => {
-  await t.test('and replays what it says was completed', async t => {
+t.test('calls recover for a lost run', async t => {
+  await t.test('and replays the response that it returns', async t => {
     const { idempotency, clock } = setUp({
-      recover: async lost => ({ state: 'completed', answer: answer(201, lost.effectId) }),
+      recover: async lost => ({ state: 'completed', response: response(201, lost.effectId) }),
     })
     const { effectId } = await start(idempotency)
     clock.advance(LEASE_MS)
-    const replay = { ok: true, value: { state: 'replay', answer: answer(201, effectId) } }
+    const replay = { ok: true, value: { state: 'replay', response: response(201, effectId) } }
     t.match(await idempotency.begin(write()), replay)
     t.match(await idempotency.begin(write()), replay)
   })
-  await t.test('and runs again, fencing the first run out, when it never happened', async t => {
-    const { idempotency, clock } = setUp({ recover: async () => ({ state: 'never_happened' }) })
-    const first = await start(idempotency)
-    clock.advance(LEASE_MS)
-    const second = await start(idempotency)
-    t.ok(second.fence > first.fence)
-    t.same(await idempotency.complete(first, answer(201)), { state: 'late' })
-  })
-  await t.test('and stays unknown when it cannot say', async t => {
+  await t.test(
+    'and starts again when it never happened, and refuses completion by the first owner',
+    async t => {
+      const { idempotency, clock } = setUp({ recover: async () => ({ state: 'never_happened' }) })
+      const first = await start(idempotency)
+      clock.advance(LEASE_MS)
+      const second = await start(idempotency)
+      t.ok(second.fence > first.fence)
+      t.same(await idempotency.complete(first, response(201)), { state: 'late' })
+    },
+  )
+  await t.test('and stays unknown when it does not know', async t => {
     const { idempotency, clock } = setUp({ recover: async () => ({ state: 'unknown' }) })
     await start(idempotency)
     clock.advance(LEASE_MS)

@@ -8,7 +8,7 @@ import t from 'tap'
 
 const make = (options: object) => () => createIdempotency({ storage: memoryStorage(), ...options })
 
-t.test('refuses an option outside its bounds and names option, bounds and what it got', async t => {
+t.test('refuses an option outside its bounds, and names option and bounds', async t => {
   const bounds: Record<string, [below: number, min: number, max: number, above: number]> = {
     minKeyLength: [0, 1, 255, 256],
     maxKeyLength: [7, 8, 1024, 1025],
@@ -16,7 +16,7 @@ t.test('refuses an option outside its bounds and names option, bounds and what i
     retentionMs: [59_999, 60_000, 31_536_000_000, 31_536_000_001],
     waitMs: [-1, 0, 60_000, 60_001],
     maxWaiters: [-1, 0, 100_000, 100_001],
-    maxAnswerBytes: [-1, 0, 16_777_216, 16_777_217],
+    maxResponseBytes: [-1, 0, 16_777_216, 16_777_217],
   }
   for (const [name, [below, min, max, above]] of Object.entries(bounds)) {
     for (const value of [below, above, 1.5, NaN, '9', null]) {
@@ -27,17 +27,17 @@ t.test('refuses an option outside its bounds and names option, bounds and what i
   }
 })
 
-t.test('refuses an unknown fingerprint and a recovery that is no function', async t => {
+t.test('refuses an unknown fingerprint, and a recover that is not a function', async t => {
   t.throws(make({ fingerprint: 'md5' }), { name: 'TypeError', message: /fingerprint.*raw or canonical-json/ })
   t.throws(make({ recover: true }), { name: 'TypeError', message: /recover must be a function, not boolean/ })
 })
 
-t.test('does not write into the options', async t => {
+t.test('does not change the options', async t => {
   const options = Object.freeze({ storage: memoryStorage(), storedHeaders: Object.freeze(['ETag']) })
   t.doesNotThrow(() => createIdempotency(options))
 })
 
-t.test('refuses a missing storage or database where it is made, and says what is wanted', async t => {
+t.test('refuses a missing storage or database, and says what it expects', async t => {
   for (const storage of [undefined, null, {}, memoryStorage, 'memory']) {
     t.throws(
       () => createIdempotency({ storage: storage as never }),

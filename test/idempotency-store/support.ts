@@ -1,8 +1,8 @@
-import type { RequestFacts, StoredAnswer, Timer } from '@gatewright/idempotency-store'
+import type { IdempotentRequest, StoredResponse, Timer } from '@gatewright/idempotency-store'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 
-/** A write with everything given. */
-export function write(change: Partial<RequestFacts> & { text?: string } = {}): RequestFacts {
+/** A complete request. */
+export function write(change: Partial<IdempotentRequest> & { text?: string } = {}): IdempotentRequest {
   const { text = '{"amountCents":100}', ...facts } = change
   return {
     account: 'account-1',
@@ -14,12 +14,12 @@ export function write(change: Partial<RequestFacts> & { text?: string } = {}): R
   }
 }
 
-/** An answer of a status. */
-export function answer(status: number, body = `{"status":${status}}`): StoredAnswer {
+/** A response with a status. */
+export function response(status: number, body = `{"status":${status}}`): StoredResponse {
   return { status, headers: [['content-type', 'application/json']], body }
 }
 
-/** A timer whose sleeps take no time: each moves its own clock, and the given one, and lets others run. */
+/** A timer whose sleeps take no time: each moves its own clock and the given one, and gives the event loop a turn. */
 export function instantTimer(clock: ManualClock = manualClock()): Timer & { readonly slept: number[] } {
   let now = 0
   const slept: number[] = []
@@ -35,5 +35,5 @@ export function instantTimer(clock: ManualClock = manualClock()): Timer & { read
   }
 }
 
-/** A timer on which no time passes: whoever waits, waits for an event. */
+/** A timer on which no time passes: waiting ends only with the outcome of a run. */
 export const stillTimer: Timer = { now: () => 0, sleep: () => new Promise<void>(() => {}) }

@@ -1,7 +1,7 @@
 import {
   createIdempotency,
   createTransactionalIdempotency,
-  type CommonOptions,
+  type IdempotencyBaseOptions,
 } from '@gatewright/idempotency-store'
 import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
@@ -17,10 +17,10 @@ import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { faultProxy } from '../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
-import { answer, write } from './support.ts'
+import { response, write } from './support.ts'
 
 /** Hosts of one database, each with a pool of its own. */
-async function setUp(t: Test, hosts: number, poolSize: number, options: CommonOptions = {}) {
+async function setUp(t: Test, hosts: number, poolSize: number, options: IdempotencyBaseOptions = {}) {
   const schema = uniqueName()
   const setUpPool = await openPostgresPool(schema, 1)
   const pools = await Promise.all(Array.from({ length: hosts }, () => openPostgresPool(schema, poolSize)))
@@ -47,10 +47,10 @@ async function setUp(t: Test, hosts: number, poolSize: number, options: CommonOp
 
 const effect = async (tx: SqlQueries, run: { effectId: string; fence: number }) => {
   await rows(tx, 'insert into effects (effect_id, fence) values ($1, $2)', [run.effectId, run.fence])
-  return answer(201)
+  return response(201)
 }
 
-t.test('runs 30 simultaneous duplicates over 3 hosts once, and replays 29 times', async t => {
+t.test('runs one of 30 simultaneous duplicates on 3 hosts, and replays its response to 29', async t => {
   const { hosts, effects } = await setUp(t, 3, 2)
   const results = await Promise.all(
     Array.from({ length: 30 }, (_, index) => hosts[index % 3]!.run(write(), effect)),
@@ -60,7 +60,7 @@ t.test('runs 30 simultaneous duplicates over 3 hosts once, and replays 29 times'
   t.equal(await effects(), 1)
 })
 
-t.test('holds no connection for duplicates that wait for another host', async t => {
+t.test('holds no connection while duplicates wait for another host', async t => {
   const { hosts, effects } = await setUp(t, 2, 1)
   const [first, second] = hosts
   let finish: () => void = () => {}
@@ -89,13 +89,13 @@ t.test('holds no connection for duplicates that wait for another host', async t 
   t.equal(await effects(), 2)
 })
 
-t.test('rolls back rows and record together when the connection dies in the handler', async t => {
+t.test('rolls back rows and record when the connection dies in the handler', async t => {
   const { host, effects } = await setUp(t, 1, 2)
   const dying = host.run(write(), async (tx, run) => {
     await effect(tx, run)
     const [backend] = await rows(tx, 'select pg_backend_pid() as pid')
     await host.pool.query('select pg_terminate_backend($1)', [backend?.['pid']])
-    return answer(201)
+    return response(201)
   })
   await t.rejects(dying, { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
   t.equal(await effects(), 0)
@@ -107,9 +107,9 @@ for (const [harm, moved] of [
   ['cutBefore', 0],
   ['cutAfter', 1],
 ] as const) {
-  t.test(`moves once when the last round trip is lost: ${harm}`, async t => {
+  t.test(`takes effect once when the last round trip is lost: ${harm}`, async t => {
     const { host, effects, schema } = await setUp(t, 1, 2)
-    const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, answer => answer)
+    const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, response => response)
     const pool = await openPostgresPool(schema, 1, proxy.url)
     t.teardown(() => pool.end().finally(() => proxy.close()))
     const cut = createTransactionalIdempotency({
@@ -127,65 +127,65 @@ for (const [harm, moved] of [
   })
 }
 
-t.test('is rolled back, and not called late, by a constraint that fails at the commit', async t => {
+t.test('rolls back with a fault when a constraint fails at the commit', async t => {
   const { host, effects } = await setUp(t, 1, 1)
   await rows(host.db, 'create table payins (effect_id text references effects deferrable initially deferred)')
   const failing = host.run(write(), async tx => {
     await rows(tx, "insert into payins (effect_id) values ('nobody')")
-    return answer(201)
+    return response(201)
   })
   await t.rejects(failing, { code: 'ERR_STORE_UNAVAILABLE', cause: { code: '23503' } })
   t.match(await host.run(write(), effect), { ok: true, value: { replayed: false } })
   t.equal(await effects(), 1)
 })
 
-t.test('rolls back, and replays, when somebody else decided about the key during the run', async t => {
+t.test('rolls back and replays when another run decided about the key meanwhile', async t => {
   const { host, effects } = await setUp(t, 1, 2)
   const twoPhase = createIdempotency({ storage: postgresStorage(fromPgPool(host.pool)) })
   const decide = async () => {
     const begun = await twoPhase.begin(write())
     if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-    await twoPhase.complete(begun.value.claim, answer(402))
+    await twoPhase.complete(begun.value.claim, response(402))
   }
   const run = await host.run(write(), async (tx, facts) => {
     await decide()
     return effect(tx, facts)
   })
-  t.match(run, { ok: true, value: { answer: answer(402), replayed: true } })
+  t.match(run, { ok: true, value: { response: response(402), replayed: true } })
   t.equal(await effects(), 0)
 })
 
-t.test('takes the place of an expired answer, with a larger fence', async t => {
+t.test('replaces an expired response, with a larger fence', async t => {
   const clock = manualClock()
-  const { host, effects } = await setUp(t, 1, 1, { clock, maxHeldBytes: 0 })
+  const { host, effects } = await setUp(t, 1, 1, { clock, maxCachedBytes: 0 })
   const fences: number[] = []
   const run = () =>
     host.run(write(), async (_tx, { fence }) => {
       fences.push(fence)
-      return answer(201, `"${fence}"`)
+      return response(201, `"${fence}"`)
     })
   for (const replayed of [false, true]) t.match(await run(), { value: { replayed } })
   clock.advance(86_400_000)
   for (const replayed of [false, true]) {
-    t.match(await run(), { value: { replayed, answer: { body: `"${fences[1]}"` } } })
+    t.match(await run(), { value: { replayed, response: { body: `"${fences[1]}"` } } })
   }
   t.equal(fences.length, 2)
   t.ok(fences[1]! > fences[0]!)
   t.equal(await effects(), 0)
 })
 
-t.test('commits nothing when the handler swallowed a failed statement', async t => {
+t.test('commits nothing when the handler swallows a failed statement', async t => {
   const { host, effects } = await setUp(t, 1, 2)
   const swallowing = host.run(write(), async (tx, run) => {
     await effect(tx, run)
     await tx.query('select * from no_such_table').catch(() => undefined)
-    return answer(201)
+    return response(201)
   })
   await t.rejects(swallowing, Fault)
   t.equal(await effects(), 0)
 })
 
-t.test('names the misuse when the handler uses the pool beside its transaction, or ends it', async t => {
+t.test('throws a fault when the handler uses the pool, or ends its transaction', async t => {
   const { host, effects } = await setUp(t, 1, 2)
   const misuses: ((tx: SqlQueries) => Promise<unknown>)[] = [
     () => rows(host.db, 'select 1'),
@@ -209,14 +209,14 @@ t.test('names the misuse when the handler uses the pool beside its transaction, 
     const run = host.run(write(), async (tx, facts) => {
       await effect(tx, facts)
       await misuse(tx)
-      return answer(201)
+      return response(201)
     })
     await t.rejects(run, { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' })
   }
   t.equal(await effects(), 0)
 })
 
-t.test('lets the handler write a semicolon at the end, and in texts, names and comments', async t => {
+t.test('allows a semicolon at the end, and in texts, names and comments', async t => {
   const { host, effects } = await setUp(t, 1, 1)
   const texts = [
     'select 1;',
@@ -238,7 +238,7 @@ t.test('lets the handler write a semicolon at the end, and in texts, names and c
   t.equal(await effects(), 1)
 })
 
-t.test('lets the handler use savepoints', async t => {
+t.test('allows savepoints', async t => {
   const { host, effects } = await setUp(t, 1, 1)
   const run = await host.run(write(), async (tx, facts) => {
     await tx.query('savepoint before')
@@ -250,17 +250,17 @@ t.test('lets the handler use savepoints', async t => {
   t.equal(await effects(), 1)
 })
 
-t.test('refuses a transaction that is used after its end', async t => {
+t.test('refuses statements on a transaction that has ended', async t => {
   const { host } = await setUp(t, 1, 1)
   let kept: SqlQueries | undefined
   await host.run(write(), async tx => {
     kept = tx
-    return answer(201)
+    return response(201)
   })
   await t.rejects((async () => kept?.query('select 1'))(), /the transaction has ended/)
 })
 
-t.test('ends a run over a transaction whose verbs need their object', async t => {
+t.test('works with a transaction object whose methods use this', async t => {
   const { host, effects } = await setUp(t, 1, 2)
   const { db } = host
   const wrapped = (inner: SqlTransaction) => ({

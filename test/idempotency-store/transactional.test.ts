@@ -1,17 +1,17 @@
 import {
   createIdempotency,
   createTransactionalIdempotency,
-  type CommonOptions,
-  type Recovered,
+  type IdempotencyBaseOptions,
+  type RecoveryResult,
 } from '@gatewright/idempotency-store'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t, { type Test } from 'tap'
 import { openSqlite } from '../harness/stores.ts'
-import { answer, write } from './support.ts'
+import { response, write } from './support.ts'
 
-async function setUp(t: Test, options: CommonOptions = {}) {
+async function setUp(t: Test, options: IdempotencyBaseOptions = {}) {
   const { connections, close } = await openSqlite(1, migrate)
   t.teardown(close)
   const db = connections[0] as SqlClient
@@ -25,48 +25,48 @@ async function setUp(t: Test, options: CommonOptions = {}) {
   return { db, idempotency, effects, effect }
 }
 
-t.test('runs 30 simultaneous duplicates once and replays 29 times', async t => {
+t.test('runs one of 30 simultaneous duplicates and replays its response to 29', async t => {
   const { idempotency, effects, effect } = await setUp(t)
   const results = await Promise.all(
     Array.from({ length: 30 }, () =>
       idempotency.run(write(), async (tx, { effectId }) => {
         await effect(tx, effectId)
-        return answer(201)
+        return response(201)
       }),
     ),
   )
   t.equal(results.filter(result => result.ok && !result.value.replayed).length, 1)
   t.equal(results.filter(result => result.ok && result.value.replayed).length, 29)
-  for (const result of results) t.match(result, { ok: true, value: { answer: answer(201) } })
+  for (const result of results) t.match(result, { ok: true, value: { response: response(201) } })
   t.equal(await effects(), 1)
 })
 
-t.test('rolls back what the handler wrote when its answer is not final, and runs again', async t => {
+t.test('rolls back when the response is not final, and runs again on the next request', async t => {
   const { idempotency, effects, effect } = await setUp(t)
   for (const status of [400, 401, 403, 429, 500, 503]) {
     const result = await idempotency.run(write(), async (tx, { effectId }) => {
       await effect(tx, effectId)
-      return answer(status)
+      return response(status)
     })
-    t.match(result, { ok: true, value: { answer: answer(status), replayed: false, expiresAt: null } })
+    t.match(result, { ok: true, value: { response: response(status), replayed: false, expiresAt: null } })
     t.equal(await effects(), 0)
   }
-  t.match(await idempotency.run(write(), async () => answer(201)), { value: { replayed: false } })
+  t.match(await idempotency.run(write(), async () => response(201)), { value: { replayed: false } })
 })
 
-t.test('keeps a definitive refusal, with what the handler wrote', async t => {
+t.test('commits a definitive refusal, with the rows of the handler', async t => {
   const { idempotency, effects, effect } = await setUp(t)
   const decline = () =>
     idempotency.run(write(), async (tx, { effectId }) => {
       await effect(tx, effectId)
-      return answer(402)
+      return response(402)
     })
-  t.match(await decline(), { value: { answer: answer(402), replayed: false } })
-  t.match(await decline(), { value: { answer: answer(402), replayed: true } })
+  t.match(await decline(), { value: { response: response(402), replayed: false } })
+  t.match(await decline(), { value: { response: response(402), replayed: true } })
   t.equal(await effects(), 1)
 })
 
-t.test('rolls back and passes on an error of the handler, and runs again', async t => {
+t.test('rolls back and rethrows an error of the handler, and runs again on the next request', async t => {
   const { idempotency, effects, effect } = await setUp(t)
   const failing = idempotency.run(write(), async (tx, { effectId }) => {
     await effect(tx, effectId)
@@ -74,47 +74,47 @@ t.test('rolls back and passes on an error of the handler, and runs again', async
   })
   await t.rejects(failing, { message: 'no plan of that name' })
   t.equal(await effects(), 0)
-  t.match(await idempotency.run(write(), async () => answer(201)), { value: { replayed: false } })
+  t.match(await idempotency.run(write(), async () => response(201)), { value: { replayed: false } })
 })
 
 t.test('refuses the key with another payload', async t => {
   const { idempotency } = await setUp(t)
-  await idempotency.run(write(), async () => answer(201))
-  const other = await idempotency.run(write({ text: '{}' }), async () => answer(201))
+  await idempotency.run(write(), async () => response(201))
+  const other = await idempotency.run(write({ text: '{}' }), async () => response(201))
   t.match(other, { code: 'idempotency_key_reused', status: 400 })
 })
 
-t.test('names the misuse when the handler uses the database beside its transaction', async t => {
+t.test('throws a fault when the handler uses the database outside its transaction', async t => {
   const { db, idempotency, effects, effect } = await setUp(t)
   const misuses = [
     () => effect(db, 'outside'),
     () => rows(db, 'select 1'),
     () => db.transaction(tx => effect(tx, 'outside')),
-    () => idempotency.run(write({ key: 'another-key' }), async () => answer(201)),
+    () => idempotency.run(write({ key: 'another-key' }), async () => response(201)),
   ]
   for (const misuse of misuses) {
     const run = idempotency.run(write(), async () => {
       await misuse()
-      return answer(201)
+      return response(201)
     })
     await t.rejects(run, { name: 'Fault', code: 'ERR_OUTSIDE_TRANSACTION' })
   }
   t.equal(await effects(), 0)
 })
 
-t.test('lets work that the handler left behind use the database after the transaction', async t => {
+t.test('lets promises that the handler left behind use the database after the transaction', async t => {
   const { db, idempotency } = await setUp(t)
   let later: Promise<unknown> | undefined
   await idempotency.run(write(), async () => {
     later = new Promise(resolve => setTimeout(resolve, 1)).then(() => rows(db, 'select 1'))
-    return answer(201)
+    return response(201)
   })
   await t.resolves(later as Promise<unknown>)
 })
 
-t.test('meets a run that was lost in two phases as of unknown outcome, and its recovery', async t => {
+t.test('reports a run that was lost in two phases as outcome_unknown, and recovers it', async t => {
   const clock = manualClock()
-  let recovered: Recovered = { state: 'unknown' }
+  let recovered: RecoveryResult = { state: 'unknown' }
   const { db, idempotency, effects, effect } = await setUp(t, { clock, recover: async () => recovered })
   const twoPhase = createIdempotency({ storage: sqliteStorage(db), clock })
   await twoPhase.begin(write())
@@ -122,7 +122,7 @@ t.test('meets a run that was lost in two phases as of unknown outcome, and its r
   const run = () =>
     idempotency.run(write(), async (tx, { effectId }) => {
       await effect(tx, effectId)
-      return answer(201)
+      return response(201)
     })
   t.match(await run(), { code: 'outcome_unknown', status: 503 })
   t.equal(await effects(), 0)

@@ -1,7 +1,7 @@
 import { addressBucket, addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
 import t from 'tap'
 
-t.test('the bucket is the IPv4 address, the /64 of an IPv6 address, or unknown', async t => {
+t.test('uses the IPv4 address, the /64 of an IPv6 address, or unknown as the bucket', async t => {
   t.equal(addressBucket('203.0.113.9'), '203.0.113.9')
   t.equal(addressBucket('::ffff:203.0.113.9'), '203.0.113.9')
   t.equal(addressBucket('2001:db8:1:2:3:4:5:6'), '2001:db8:1:2::/64')
@@ -12,14 +12,14 @@ t.test('the bucket is the IPv4 address, the /64 of an IPv6 address, or unknown',
   t.equal(addressBucket('127.1'), 'unknown')
 })
 
-t.test('writes an address one way, and takes whole addresses only', async t => {
+t.test('returns the canonical text of complete addresses only', async t => {
   t.equal(canonicalAddress('2001:0DB8::0001'), '2001:db8::1')
   t.equal(canonicalAddress('::ffff:10.0.0.1'), '10.0.0.1')
   for (const wrong of ['', '127.1', '0x7f.0.0.1', '010.0.0.1', '10.0.0.1 ', '10.0.0.0/8'])
     t.equal(canonicalAddress(wrong), undefined, wrong)
 })
 
-t.test('refuses a malformed block by name, and matches none where no block is given', async t => {
+t.test('refuses a malformed block by name, and matches no address without blocks', async t => {
   t.ok(isAddressBlock('10.0.0.0/8'))
   t.ok(isAddressBlock('::1'))
   for (const wrong of ['10.0.0.0/33', '127.1', 'x']) {

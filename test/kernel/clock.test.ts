@@ -1,7 +1,7 @@
 import { systemClock } from '@gatewright/kernel'
 import t from 'tap'
 
-t.test('the system clock is the wall clock in whole milliseconds', async t => {
+t.test('returns the wall clock in whole milliseconds', async t => {
   const before = Date.now()
   const now = systemClock.now()
   t.ok(before <= now && now <= Date.now())

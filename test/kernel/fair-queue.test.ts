@@ -4,7 +4,7 @@ import t from 'tap'
 
 const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** A queue whose jobs end only when told, and what became of each. */
+/** A queue whose jobs end when the test says so. */
 function heldQueue(bounds: Partial<FairQueueOptions>) {
   const queue = createFairQueue({ atOnce: 1, waiting: 64, waitingPerClass: 8, turnMs: Infinity, ...bounds })
   const ends: (() => void)[] = []
@@ -31,7 +31,7 @@ function heldQueue(bounds: Partial<FairQueueOptions>) {
   return { queue, run, release, started, ends }
 }
 
-t.test('refuses the class that floods, and no other', async t => {
+t.test('refuses only the class that has too many waiting jobs', async t => {
   const { queue, run, release } = heldQueue({ waiting: 8, waitingPerClass: 4 })
   const flood = Array.from({ length: 10 }, () => run('flood'))
   t.equal(isClassFull(queue, 'flood'), true)
@@ -42,20 +42,23 @@ t.test('refuses the class that floods, and no other', async t => {
   t.equal(await bystander, 'bystander')
 })
 
-t.test('takes room from the largest class when full, and is overloaded only when all are alike', async t => {
-  const { run, release } = heldQueue({ waiting: 4, waitingPerClass: 4 })
-  const running = run('running')
-  const many = [run('many'), run('many'), run('many'), run('many')]
-  const few = [run('b'), run('c'), run('d')]
-  t.equal(await many[3], 'refused', 'its newest job goes first')
-  t.equal(await many[1], 'refused')
-  await t.rejects(run('e'), { name: 'Fault', code: 'ERR_OVERLOADED' })
-  t.equal(await run('many'), 'refused')
-  await release()
-  t.same(await Promise.all([running, many[0], ...few]), ['running', 'many', 'b', 'c', 'd'])
-})
+t.test(
+  'refuses the newest job of the largest class when full, and throws a fault only when no class is larger',
+  async t => {
+    const { run, release } = heldQueue({ waiting: 4, waitingPerClass: 4 })
+    const running = run('running')
+    const many = [run('many'), run('many'), run('many'), run('many')]
+    const few = [run('b'), run('c'), run('d')]
+    t.equal(await many[3], 'refused', 'its newest job goes first')
+    t.equal(await many[1], 'refused')
+    await t.rejects(run('e'), { name: 'Fault', code: 'ERR_OVERLOADED' })
+    t.equal(await run('many'), 'refused')
+    await release()
+    t.same(await Promise.all([running, many[0], ...few]), ['running', 'many', 'b', 'c', 'd'])
+  },
+)
 
-t.test('serves classes in turn, so that one job does not wait behind a flood', async t => {
+t.test('serves classes in turn, so that one job does not wait behind many of another class', async t => {
   const { run, release, started } = heldQueue({ waiting: 16 })
   const all = [...Array.from({ length: 8 }, () => run('flood')), run('one')]
   await release()
@@ -63,21 +66,21 @@ t.test('serves classes in turn, so that one job does not wait behind a flood', a
   t.same(started.slice(0, 3), ['flood', 'flood', 'one'])
 })
 
-t.test('counts all jobs without a class as one class with the whole capacity', async t => {
+t.test('treats all jobs without a class as one class that only the total limits', async t => {
   const { run, release } = heldQueue({ waiting: 6, waitingPerClass: 2 })
   const all = Array.from({ length: 9 }, () => run(undefined))
   await release()
   t.equal((await Promise.all(all)).filter(ran => ran === 'refused').length, 2)
 })
 
-t.test('does not limit waiting jobs when no bound is set', async t => {
+t.test('does not limit waiting jobs when the limits are Infinity', async t => {
   const { run, release } = heldQueue({ waiting: Infinity, waitingPerClass: Infinity, atOnce: 8 })
   const all = Array.from({ length: 500 }, () => run('a'))
   await release()
   t.same(new Set(await Promise.all(all)), new Set(['a']))
 })
 
-t.test('runs a job at once and without a promise where nothing waits', async t => {
+t.test('runs a job immediately and without a promise when nothing waits', async t => {
   const { queue } = heldQueue({})
   t.equal(
     runQueued(queue, 'a', n => n + 1, 1),
@@ -85,7 +88,7 @@ t.test('runs a job at once and without a promise where nothing waits', async t =
   )
 })
 
-t.test('lets the event loop turn between jobs, with turnMs 0 after each', async t => {
+t.test('gives the event loop a turn after each job with turnMs 0', async t => {
   const queue = createFairQueue({ atOnce: 4, waiting: 64, waitingPerClass: 64, turnMs: 0 })
   let turns = 0
   let done = false
@@ -99,7 +102,7 @@ t.test('lets the event loop turn between jobs, with turnMs 0 after each', async 
   t.ok(turns >= 19, `${turns} turns for 20 jobs`)
 })
 
-t.test('goes on after a job that failed, at once or later', async t => {
+t.test('continues after a job that throws or rejects', async t => {
   const { queue } = heldQueue({})
   const fail = (): never => {
     throw new Error('worker lost')
@@ -114,7 +117,7 @@ t.test('goes on after a job that failed, at once or later', async t => {
 })
 
 t.test(
-  'over any arrivals: keeps its bounds, and refuses no class that has less waiting than another',
+  'keeps its limits for any arrivals, and refuses no class that has fewer waiting jobs than another',
   async () => {
     const arrivals = fc.array(fc.oneof(fc.constantFrom('a', 'b', 'c'), fc.constant('end')), { maxLength: 60 })
     const bounds = fc.record({

@@ -1,7 +1,7 @@
 import { Fault, malformedReply, orFault } from '@gatewright/kernel'
 import t from 'tap'
 
-t.test('carries its code, its cause and a wait of 1 s unless told otherwise', async t => {
+t.test('has its code, its cause, and a retry after 1 s by default', async t => {
   const cause = new Error('socket closed')
   const fault = new Fault('ERR_RPC_UNAVAILABLE', 'rpc failed', { cause, retryAfterSeconds: 7 })
   t.ok(fault instanceof Error)
@@ -12,7 +12,7 @@ t.test('carries its code, its cause and a wait of 1 s unless told otherwise', as
   t.notOk('cause' in plain)
 })
 
-t.test('turns whatever a driver throws into a fault, and keeps it as the cause', async t => {
+t.test('turns any error of a driver into a fault, with the error as its cause', async t => {
   for (const thrown of [new Error('boom'), 'a string', undefined, { code: 'ECONNREFUSED' }]) {
     const error = await orFault('redis', () => Promise.reject(thrown)).catch((reason: unknown) => reason)
     t.match(error, { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE', message: 'redis failed' })
@@ -20,19 +20,19 @@ t.test('turns whatever a driver throws into a fault, and keeps it as the cause',
   }
 })
 
-t.test('turns a driver that throws before it returns a promise into a fault', async t => {
+t.test('turns an error that is thrown synchronously into a fault', async t => {
   const call = (): Promise<never> => {
     throw new TypeError('not connected')
   }
   await t.rejects(orFault('redis', call), { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' })
 })
 
-t.test('passes faults and answers on as they are', async t => {
+t.test('returns faults and results unchanged', async t => {
   const full = new Fault('ERR_STORE_FULL', 'full')
   t.equal(await orFault('memory', () => Promise.reject(full)).catch((reason: unknown) => reason), full)
   t.equal(await orFault('memory', async () => 42), 42)
 })
 
-t.test('names what was expected of a reply, and not the reply', async t => {
+t.test('names what was expected of a reply, but not the reply', async t => {
   t.match(malformedReply('redis', '1 or 0'), { code: 'ERR_STORE_REPLY', message: /redis .* expected 1 or 0/ })
 })

@@ -22,34 +22,37 @@ const messageOf = (options: unknown): string => {
     assert.ok(error instanceof TypeError)
     return error.message
   }
-  return 'taken'
+  return 'accepted'
 }
 
-t.test('returns options whose names are all known, undefined values included', async t => {
+t.test('returns options whose names are all known, also with undefined values', async t => {
   const options = { policies: undefined, windowMs: 5 }
   t.equal(knownOptions<Options>('createThing', options, NAMES), options)
-  t.equal(messageOf({}), 'taken')
-  t.equal(messageOf(Object.create(null)), 'taken')
+  t.equal(messageOf({}), 'accepted')
+  t.equal(messageOf(Object.create(null)), 'accepted')
   t.same(Object.keys(INCOMPLETE), ['policies', 'windowMs', 'guard'])
 })
 
-t.test('an unknown option is named with the function, the nearest known name and all known ones', async t => {
-  const said = (name: string, near: string): string =>
-    `createThing: unknown option "${name}", did you mean ${near}? ${KNOWN}`
-  for (const [name, near] of [
-    ['polices', 'policies'],
-    ['windowMS', 'windowMs'],
-    ['gaurd', 'guard'],
-    ['ttl', 'ttlMs'],
-    ['poli', 'policies'],
-    ['Guard', 'guard'],
-  ] as const) {
-    t.equal(messageOf({ guard: {}, [name]: 1 }), said(name, near))
-  }
-  t.equal(messageOf({ nothingLikeIt: 1 }), `createThing: unknown option "nothingLikeIt". ${KNOWN}`)
-})
+t.test(
+  'the error of an unknown option names the function, the nearest known name and all known ones',
+  async t => {
+    const expected = (name: string, near: string): string =>
+      `createThing: unknown option "${name}", did you mean ${near}? ${KNOWN}`
+    for (const [name, near] of [
+      ['polices', 'policies'],
+      ['windowMS', 'windowMs'],
+      ['gaurd', 'guard'],
+      ['ttl', 'ttlMs'],
+      ['poli', 'policies'],
+      ['Guard', 'guard'],
+    ] as const) {
+      t.equal(messageOf({ guard: {}, [name]: 1 }), expected(name, near))
+    }
+    t.equal(messageOf({ nothingLikeIt: 1 }), `createThing: unknown option "nothingLikeIt". ${KNOWN}`)
+  },
+)
 
-t.test('an unknown option is refused whatever its value and however it is spelt', async t => {
+t.test('refuses an unknown option with any value and any name', async t => {
   for (const name of ['polices', 'toString', 'constructor', '__proto__', '', 'x'.repeat(10_000)]) {
     const options: object = JSON.parse(`{${JSON.stringify(name)}:null}`) as object
     t.match(messageOf(options), /^createThing: unknown option "/, name.slice(0, 20))
@@ -58,7 +61,7 @@ t.test('an unknown option is refused whatever its value and however it is spelt'
   t.match(messageOf({ polices: undefined }), /unknown option "polices"/)
 })
 
-t.test('options that are not an object are refused by the same words', async t => {
+t.test('refuses options that are not an object', async t => {
   const kinds = [
     [undefined, 'undefined'],
     [null, 'null'],
@@ -72,7 +75,7 @@ t.test('options that are not an object are refused by the same words', async t =
   }
 })
 
-t.test('one edit of a name is refused, and the name is offered', async t => {
+t.test('refuses a name with one edit, and suggests the known name', async t => {
   const names = fc.constantFrom('policies', 'windowMs', 'guard')
   const letter = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz')
   await holds(
@@ -92,27 +95,24 @@ t.test('one edit of a name is refused, and the name is offered', async t => {
   )
 })
 
-t.test(
-  'takes integers within the bounds, and names option, bounds and what was given for any other value',
-  t => {
-    t.equal(integerOption('ttlMs', 1, 1, 3), 1)
-    t.equal(integerOption('ttlMs', 3, 1, 3), 3)
-    t.throws(
-      () => integerOption('ttlMs', 4, 1, 3),
-      new TypeError('ttlMs must be an integer from 1 to 3, not 4'),
-    )
-    t.throws(
-      () => integerOption('ttlMs', 1.5, 1, 3),
-      new TypeError('ttlMs must be an integer from 1 to 3, not 1.5'),
-    )
-    t.throws(
-      () => integerOption('ttlMs', 'secret', 1, 3),
-      new TypeError('ttlMs must be an integer from 1 to 3, not string'),
-    )
-    t.throws(
-      () => integerOption('capacity', 0, 1, Number.POSITIVE_INFINITY),
-      new TypeError('capacity must be an integer of at least 1, not 0'),
-    )
-    t.end()
-  },
-)
+t.test('accepts integers within the bounds, and names option, bounds and value otherwise', t => {
+  t.equal(integerOption('ttlMs', 1, 1, 3), 1)
+  t.equal(integerOption('ttlMs', 3, 1, 3), 3)
+  t.throws(
+    () => integerOption('ttlMs', 4, 1, 3),
+    new TypeError('ttlMs must be an integer from 1 to 3, not 4'),
+  )
+  t.throws(
+    () => integerOption('ttlMs', 1.5, 1, 3),
+    new TypeError('ttlMs must be an integer from 1 to 3, not 1.5'),
+  )
+  t.throws(
+    () => integerOption('ttlMs', 'secret', 1, 3),
+    new TypeError('ttlMs must be an integer from 1 to 3, not string'),
+  )
+  t.throws(
+    () => integerOption('capacity', 0, 1, Number.POSITIVE_INFINITY),
+    new TypeError('capacity must be an integer of at least 1, not 0'),
+  )
+  t.end()
+})

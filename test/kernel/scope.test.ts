@@ -11,7 +11,7 @@ const names = fc.array(fc.constantFrom<string[]>('a.read', 'a.write', 'b.read', 
   maxLength: 8,
 })
 
-t.test('knows exactly the names it was given, in their order', async t => {
+t.test('contains exactly the given names, in their order', async t => {
   await holds(
     t,
     fc.property(scopes, fc.string(), (given, other) => {
@@ -24,12 +24,12 @@ t.test('knows exactly the names it was given, in their order', async t => {
   )
 })
 
-t.test('does not take names that every object has for scopes', async t => {
+t.test('does not contain names that every object has', async t => {
   const catalogue = scopeCatalogue(['cards.read'])
   for (const name of ['__proto__', 'constructor', 'toString', 'length', '']) t.notOk(catalogue.has(name))
 })
 
-t.test('refuses a list that repeats a name', async t => {
+t.test('refuses a list with a repeated name', async t => {
   await holds(
     t,
     fc.property(scopes, given => {
@@ -39,9 +39,9 @@ t.test('refuses a list that repeats a name', async t => {
   )
 })
 
-t.test('refuses an empty list and names that are no scopes', async t => {
+t.test('refuses an empty list and malformed names', async t => {
   t.throws(() => scopeCatalogue([]), TypeError)
-  const misshapen = [
+  const malformed = [
     '',
     'cards',
     'cards.',
@@ -55,10 +55,10 @@ t.test('refuses an empty list and names that are no scopes', async t => {
     'cards.read\n',
     '*.read',
   ]
-  for (const name of misshapen) t.throws(() => scopeCatalogue([name]), TypeError, JSON.stringify(name))
+  for (const name of malformed) t.throws(() => scopeCatalogue([name]), TypeError, JSON.stringify(name))
 })
 
-t.test('cannot be changed after it was declared, also through the given array', async t => {
+t.test('does not change when the given array changes', async t => {
   const given = ['cards.read']
   const catalogue = scopeCatalogue(given)
   given.push('cards.write')
@@ -66,24 +66,24 @@ t.test('cannot be changed after it was declared, also through the given array', 
   t.throws(() => (catalogue.names as string[]).push('cards.write'), TypeError)
 })
 
-t.test('missing scopes are those wanted and not held, in the order asked', async t => {
+t.test('missing scopes are those requested and not granted, in the order of the request', async t => {
   t.same(missingScopes(['b.read', 'a.read', 'c.read'], ['a.read']), ['b.read', 'c.read'])
   await holds(
     t,
-    fc.property(names, names, (wanted, held) => {
-      const missing = missingScopes(wanted, held)
-      assert.ok(missing.every(name => wanted.includes(name) && !held.includes(name)))
-      assert.deepEqual(missingScopes(wanted, [...held, ...missing]), [])
+    fc.property(names, names, (requested, granted) => {
+      const missing = missingScopes(requested, granted)
+      assert.ok(missing.every(name => requested.includes(name) && !granted.includes(name)))
+      assert.deepEqual(missingScopes(requested, [...granted, ...missing]), [])
     }),
   )
 })
 
-t.test('holding more never makes more missing', async t => {
+t.test('granting more scopes never makes more of them missing', async t => {
   await holds(
     t,
-    fc.property(names, names, names, (wanted, held, more) => {
-      const before = missingScopes(wanted, held)
-      assert.ok(missingScopes(wanted, [...held, ...more]).every(name => before.includes(name)))
+    fc.property(names, names, names, (requested, granted, more) => {
+      const before = missingScopes(requested, granted)
+      assert.ok(missingScopes(requested, [...granted, ...more]).every(name => before.includes(name)))
     }),
   )
 })

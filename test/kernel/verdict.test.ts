@@ -4,22 +4,22 @@ import t from 'tap'
 const codes = { unauthorized: 401, rate_limited: 429 } as const
 const deny = denier(codes)
 
-t.test('wraps a yes with its value', async t => {
+t.test('makes a positive decision with its value', async t => {
   t.strictSame(allow(null), { ok: true, value: null })
 })
 
-t.test('gives each code the status of its table', async t => {
+t.test('gives each code the status of the table', async t => {
   t.strictSame(deny('unauthorized', 'no'), { ok: false, code: 'unauthorized', status: 401, message: 'no' })
   t.equal(deny('rate_limited', 'slow down', { retryAfterSeconds: 3 }).retryAfterSeconds, 3)
 })
 
-t.test('never lets extras change the code, the status or the no', async t => {
+t.test('never lets extras change the code, the status or the refusal', async t => {
   const hostile = { ok: true, code: 'allowed', status: 200, message: 'yes', field: 'amount' }
   const expected = { ok: false, code: 'unauthorized', status: 401, message: 'no', field: 'amount' }
   t.strictSame(deny('unauthorized', 'no', hostile), expected)
 })
 
-t.test('closes the union of codes, so that a switch without default compiles', async t => {
+t.test('has a closed union of codes, so that a switch without default compiles', async t => {
   const describe = (verdict: Verdict<number, DenialOf<typeof codes>>): string => {
     if (verdict.ok) return String(verdict.value)
     switch (verdict.code) {
@@ -33,7 +33,7 @@ t.test('closes the union of codes, so that a switch without default compiles', a
   t.equal(describe(deny('rate_limited', '')), 'later')
 })
 
-t.test('closes the rules and reasons too: one that is not listed does not compile', async t => {
+t.test('has closed unions of rules and reasons: one that is not listed does not compile', async t => {
   const refuse = denier<typeof codes, 'max_depth', CauseText<'revoked' | 'differ in {field}'>>(codes)
   const field: string = 'chainId'
   t.match(refuse('unauthorized', 'no', { reason: 'revoked' }), { reason: 'revoked' })

@@ -1,4 +1,4 @@
-import { createAliases, type FieldsRead } from '@gatewright/legacy-alias-router'
+import { createAliases, type TranslatedFields } from '@gatewright/legacy-alias-router'
 import t from 'tap'
 
 const aliases = createAliases({
@@ -20,13 +20,13 @@ const aliases = createAliases({
 })
 const read = (body: Record<string, unknown>, operation = 'users.resolve') =>
   aliases.readFields(operation, body)
-function fields(body: Record<string, unknown>): FieldsRead {
+function fields(body: Record<string, unknown>): TranslatedFields {
   const verdict = read(body)
   if (!verdict.ok) throw new Error(verdict.message)
   return verdict.value
 }
 
-t.test('reads an old field under its current name, in the operations it is listed for', async t => {
+t.test('reads an old field under its current name, only in the listed operation', async t => {
   const given = Object.freeze({ externalUserId: 'ann', other: 1 })
   t.same(fields(given).body, { userId: 'ann', other: 1 })
   t.same(fields(given).used[0]?.alias.id, 'request-field:users.resolve:externalUserId')
@@ -34,7 +34,7 @@ t.test('reads an old field under its current name, in the operations it is liste
   t.same(fields({ userId: 'ann' }), { body: { userId: 'ann' }, used: [] })
 })
 
-t.test('reads an old field out of an object, which stays', async t => {
+t.test('copies an old field out of an object, and keeps the object', async t => {
   const wallet = { chain: 'evm', address: '0xAB' }
   t.same(fields({ wallet }).body, { wallet, walletAddress: '0xAB' })
   for (const wallet of [null, 'text', 7, [], {}, { address: null }]) {
@@ -42,7 +42,7 @@ t.test('reads an old field out of an object, which stays', async t => {
   }
 })
 
-t.test('takes twins that agree, and refuses two that differ', async t => {
+t.test('accepts equal values under the old and the current name, and refuses different ones', async t => {
   t.same(fields({ userId: 'ann', externalUserId: 'ann' }).body, { userId: 'ann' })
   t.same(fields({ walletAddress: '0xab', wallet: { address: '0xAB' } }).body['walletAddress'], '0xab')
   t.match(read({ userId: 'ann', externalUserId: 'ANN' }), {
@@ -53,19 +53,19 @@ t.test('takes twins that agree, and refuses two that differ', async t => {
   t.same(fields({ userId: { a: 1 }, externalUserId: { a: 1 } }).body, { userId: { a: 1 } })
 })
 
-t.test('counts null as absent, on either side', async t => {
+t.test('treats null as absent under the old and the current name', async t => {
   t.same(fields({ userId: null, externalUserId: 'ann' }).body, { userId: 'ann' })
   t.same(fields({ userId: 'ann', externalUserId: null }).used, [])
 })
 
-t.test('answers 410 for a field that is gone, unless its current name came too', async t => {
+t.test('denies with 410 a field that is gone, unless its current name was sent too', async t => {
   t.match(read({ formerId: 'ann' }), { ok: false, code: 'gone', status: 410, field: 'formerId' })
   const beside = fields({ formerId: 'eve', userId: 'ann' })
   t.equal(beside.body['userId'], 'ann')
   t.equal(beside.used.length, 1)
 })
 
-t.test('looks at own properties only, and keeps a hostile one as it came', async t => {
+t.test('reads own properties only, and keeps __proto__ unchanged', async t => {
   const body = JSON.parse('{"__proto__": {"externalUserId": "eve"}, "constructor": 1}') as Record<
     string,
     unknown
@@ -75,7 +75,11 @@ t.test('looks at own properties only, and keeps a hostile one as it came', async
   t.equal(JSON.stringify(out), JSON.stringify(body))
 })
 
-t.test('adds the twin of each answer field that has one, and none that is gone', async t => {
-  t.same(aliases.withTwins({ userApiKey: 'k', id: 1 }), { userApiKey: 'k', consumerApiKey: 'k', id: 1 })
-  t.same(aliases.withTwins({ id: 1 }), { id: 1 })
+t.test('adds the old name of each renamed answer field, except those that are gone', async t => {
+  t.same(aliases.withLegacyFields({ userApiKey: 'k', id: 1 }), {
+    userApiKey: 'k',
+    consumerApiKey: 'k',
+    id: 1,
+  })
+  t.same(aliases.withLegacyFields({ id: 1 }), { id: 1 })
 })

@@ -1,13 +1,13 @@
 import { connect } from 'node:net'
 
-/** An HTTP answer as text, read to the end of its connection. */
-export interface RawAnswer {
+/** An HTTP response as text. */
+export interface RawResponse {
   readonly status: number
   readonly body: string
 }
 
-/** Sends a request whose target is exactly these bytes (a string in latin1), which no HTTP client would do. */
-export async function sendTarget(port: number, method: string, target: string): Promise<RawAnswer> {
+/** Sends a request with exactly these bytes as its target (a string in latin1), which HTTP clients would refuse. */
+export async function sendTarget(port: number, method: string, target: string): Promise<RawResponse> {
   const head = `${method} ${target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []

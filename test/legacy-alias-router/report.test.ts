@@ -25,7 +25,7 @@ async function usage() {
   return storage
 }
 
-t.test('reports every old name with its users, the latest first, as plain JSON', async t => {
+t.test('reports every old name with its users, the latest user first, as plain JSON', async t => {
   const report = await aliasReport(await usage(), table, day(20))
   t.same(JSON.parse(JSON.stringify(report)), report)
   t.equal(report.at, '2026-01-20T00:00:00.000Z')
@@ -50,7 +50,7 @@ t.test('reports every old name with its users, the latest first, as plain JSON',
   })
 })
 
-t.test('reads every page of a large store', async t => {
+t.test('reads all pages of a large store', async t => {
   const storage = memoryStorage()
   for (let batch = 0; batch < 5; batch++) {
     const rows = Array.from({ length: 500 }, (_, index) => ({
@@ -64,7 +64,7 @@ t.test('reads every page of a large store', async t => {
   t.equal(aliases[1]?.users.length, 2500)
 })
 
-t.test('writes the report as a table, and marks what is past its sunset', async t => {
+t.test('formats the report as a table, and marks names past their sunset', async t => {
   const text = reportText(await aliasReport(await usage(), table, Date.UTC(2026, 6, 1)))
   t.equal(
     text,

@@ -1,4 +1,4 @@
-import { createAliases, type AliasTable, type Resolved } from '@gatewright/legacy-alias-router'
+import { createAliases, type AliasTable, type ResolvedRequest } from '@gatewright/legacy-alias-router'
 import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../harness/holds.ts'
@@ -22,14 +22,14 @@ const table: AliasTable = {
 }
 const aliases = createAliases(table)
 
-function resolve(path: string, headers: Record<string, string> = {}): Resolved {
+function resolve(path: string, headers: Record<string, string> = {}): ResolvedRequest {
   const verdict = aliases.resolve({ path, header: name => headers[name] })
   if (!verdict.ok) throw new Error(verdict.code)
   return verdict.value
 }
-const idsOf = ({ used }: Pick<Resolved, 'used'>): string[] => used.map(({ alias }) => alias.id)
+const idsOf = ({ used }: Pick<ResolvedRequest, 'used'>): string[] => used.map(({ alias }) => alias.id)
 
-t.test('renames a legacy prefix by whole segments', async t => {
+t.test('translates a legacy prefix by whole segments', async t => {
   const resolved = resolve('/consumer/v1/keys/7')
   t.equal(resolved.path, '/user/v1/keys/7')
   t.same(idsOf(resolved), ['prefix:/consumer/v1'])
@@ -49,7 +49,7 @@ t.test('renames a legacy prefix by whole segments', async t => {
   }
 })
 
-t.test('takes the longest legacy prefix, and an exact path before any', async t => {
+t.test('uses an exact path first, then the longest legacy prefix', async t => {
   t.equal(resolve('/old/thing').path, '/new/thing')
   t.equal(resolve('/old/very/thing').path, '/newest/thing')
   t.equal(resolve('/old/very').path, '/newest')
@@ -59,7 +59,7 @@ t.test('takes the longest legacy prefix, and an exact path before any', async t 
   for (const path of ['/signup/', '/signup/x', '/signups']) t.equal(resolve(path).path, path)
 })
 
-t.test('never renames a path that can be read in two ways', async t => {
+t.test('never translates a path that routers could read differently', async t => {
   for (const path of [
     '/consumer/v1/%2e%2e/x',
     '/consumer/v1/a%2Fb',
@@ -100,7 +100,7 @@ t.test('never renames a path that can be read in two ways', async t => {
   }
 })
 
-t.test('only ever touches a legacy prefix: what follows it stays byte for byte', async t => {
+t.test('changes only the legacy prefix, and nothing that follows it', async t => {
   const tail = fc.oneof(fc.string({ unit: 'binary', maxLength: 40 }), fc.webPath({ size: 'medium' }))
   await holds(
     t,
@@ -111,7 +111,7 @@ t.test('only ever touches a legacy prefix: what follows it stays byte for byte',
   )
 })
 
-t.test('reads a legacy header under its current name, and refuses two that differ', async t => {
+t.test('reads a legacy header under its current name, and refuses different values', async t => {
   t.equal(resolve('/x', { 'x-consumer-key': 'k' }).headers['x-user-key'], 'k')
   t.equal(resolve('/x', { 'x-consumer-key': 'k', 'x-user-key': 'k' }).headers['x-user-key'], 'k')
   t.same(idsOf(resolve('/x', { 'x-consumer-key': 'k' })), ['header:x-consumer-key'])
@@ -126,7 +126,7 @@ t.test('reads a legacy header under its current name, and refuses two that diffe
   })
 })
 
-t.test('answers 410 for what is gone, naming what to use and what was used', async t => {
+t.test('denies with 410 a name that is gone, and says what to use', async t => {
   const gone = (path: string, headers: Record<string, string> = {}) =>
     aliases.resolve({ path, header: name => headers[name] })
   t.match(gone('/former/keys'), {

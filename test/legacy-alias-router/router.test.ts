@@ -28,7 +28,7 @@ const ROUTES = [
   '/consumers',
 ]
 
-/** The recipe of the README: the router is given our translation to match, and nothing else. */
+/** As in the README: only the router gets the translated path. */
 const app = new Koa()
 app.use(async (ctx, next) => {
   const path = (ctx.req.url as string).split('?')[0] as string
@@ -61,7 +61,7 @@ async function route(target: string): Promise<Routed | 'refused by the server'> 
   return JSON.parse(Buffer.from(body, 'latin1').toString()) as Routed
 }
 
-/** What a path means, decided without any router: segment by segment. */
+/** The route of a path, computed without a router, segment by segment. */
 function expected(target: string): Pick<Routed, 'route' | 'params'> {
   const segments = target.split('/')
   for (const route of ROUTES) {
@@ -87,7 +87,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** Legacy and current paths with bytes put in, taken out or replaced. The bytes that paths are fought with come often. */
+/** Bytes to insert into paths, mostly those that routers read differently. */
 const byte = fc.oneof(
   fc.constantFrom(
     '/',
@@ -131,31 +131,31 @@ const path = fc
     ),
   )
 
-t.test('matches what our translation says, segment by segment, for any bytes', async t => {
+t.test('the router matches the translated path segment by segment, for any bytes', async t => {
   let translated = 0
   let routed = 0
   await holds(
     t,
     fc.asyncProperty(path, async target => {
-      const answer = await route(target)
-      if (answer === 'refused by the server') return
+      const response = await route(target)
+      if (response === 'refused by the server') return
       const path = target.split('?')[0] as string
       const verdict = aliases.resolve({ path, header: () => undefined })
       assert.ok(verdict.ok)
-      assert.equal(answer.target, Buffer.from(verdict.value.path, 'latin1').toString('latin1'))
-      assert.deepEqual({ route: answer.route, params: answer.params }, expected(verdict.value.path))
-      if (answer.route !== null) routed++
+      assert.equal(response.target, Buffer.from(verdict.value.path, 'latin1').toString('latin1'))
+      assert.deepEqual({ route: response.route, params: response.params }, expected(verdict.value.path))
+      if (response.route !== null) routed++
       if (verdict.value.used.length === 0) return
       translated++
       const direct = await route(verdict.value.path)
-      assert.deepEqual(direct, answer, 'the current path reaches the same, and no more')
+      assert.deepEqual(direct, response, 'the current path reaches the same, and no more')
     }),
     { numRuns: 2000 },
   )
   t.ok(translated > 200 && routed > 200, `${translated} translated and ${routed} routed of 2000`)
 })
 
-t.test('keeps what came in everything that Koa derives from the URL', async t => {
+t.test('leaves everything unchanged that Koa derives from the URL', async t => {
   const app = new Koa()
   app.use(ctx => {
     ctx['newRouterPath'] = '/user/v1'

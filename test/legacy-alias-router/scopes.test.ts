@@ -10,23 +10,26 @@ const aliases = createAliases({
   ],
 })
 
-t.test('renames scopes and puts retired ones aside, each once, by surface', async t => {
-  const asked = ['a.read', 'swaps.read', 'card.read', 'a.read', 'cards.read', 'swaps.read']
-  const read = aliases.readScopes('user', asked)
-  t.match(read, { ok: true, value: { scopes: ['a.read', 'cards.read'], ignored: ['swaps.read'] } })
-  t.same(read.ok && read.value.used.map(({ alias }) => alias.id), [
-    'scope:user:swaps.read',
-    'scope:user:card.read',
-  ])
-  t.match(aliases.readScopes('partner', asked), {
-    value: { scopes: ['a.read', 'swaps.read', 'card.read', 'cards.read'], ignored: [], used: [] },
-  })
-})
+t.test(
+  'translates renamed scopes and lists retired ones separately, without repeats, per surface',
+  async t => {
+    const requested = ['a.read', 'swaps.read', 'card.read', 'a.read', 'cards.read', 'swaps.read']
+    const read = aliases.readScopes('user', requested)
+    t.match(read, { ok: true, value: { scopes: ['a.read', 'cards.read'], ignored: ['swaps.read'] } })
+    t.same(read.ok && read.value.used.map(({ alias }) => alias.id), [
+      'scope:user:swaps.read',
+      'scope:user:card.read',
+    ])
+    t.match(aliases.readScopes('partner', requested), {
+      value: { scopes: ['a.read', 'swaps.read', 'card.read', 'cards.read'], ignored: [], used: [] },
+    })
+  },
+)
 
-t.test('answers 410 for a scope that is gone, saying what to do', async t => {
+t.test('denies with 410 a scope that is gone, and says what to do', async t => {
   t.match(aliases.readScopes('user', ['swaps.read', 'all.read']), {
     ...{ ok: false, code: 'gone', status: 410, message: 'the scope all.read is gone: leave it out' },
     used: [{ alias: { from: 'swaps.read' } }, { alias: { from: 'all.read' } }],
   })
-  t.match(aliases.readScopes('user', ['card.write']), { message: /ask for cards\.write/ })
+  t.match(aliases.readScopes('user', ['card.write']), { message: /request cards\.write/ })
 })

@@ -164,7 +164,7 @@ t.test('refuses two different shapes of one name, and a name that is none', asyn
   const describe = (...answers: object[]): unknown => {
     const table = answers.map((answer, n) => ({
       ...{ id: `test.t${n}`, title: 'Test', surface: 'public', method: 'GET', paths: [`/${n}`] },
-      ...{ credential: 'none', limit: 'none', document: true, answer },
+      ...{ credential: 'none', limit: 'none', document: true, answer, example: { answer: {} } },
     })) as unknown as Operation[]
     return openApiDocument(table, {
       ...{ serviceName: 'Test', url: '/', aliases: {}, directUserKey: false },

@@ -279,7 +279,7 @@ t.test('accepts no session under a rule that misspells or omits its scopes', asy
     [{ operation: 'a.b', allOf: undefined }, /allOf is undefined/],
     [{ operation: 'a.b', anyOf: undefined }, /anyOf is undefined/],
     [{ operation: 'a.b', anyOf: [] }, /anyOf must name at least one scope/],
-    [{ operation: 'a.b', allOf: ['a b'] }, /allOf must hold scopes/],
+    [{ operation: 'a.b', allOf: ['a b'] }, /allOf must contain only scopes/],
     [{ operation: 'a.b', allOf: [], surface: undefined }, /surface is undefined/],
     [{ operation: 'a.b', allOf: [], spends: undefined }, /spends is undefined/],
     [{ operation: 'nodot', allOf: [] }, /operation must be "tag\.verb"/],

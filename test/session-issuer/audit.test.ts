@@ -2,14 +2,14 @@ import type { AuditEntry } from '@gatewright/session-issuer'
 import t from 'tap'
 import { DAY, must, newKey, newSession, setUp, USER, type SetUp } from './fixtures.ts'
 
-/** The rows of the account from the oldest on, as actor, action and target. */
+/** The rows of the account, oldest first, as actor, action and target. */
 async function told({ issuer }: SetUp): Promise<string[]> {
   const rows = await issuer.listAudit(USER.accountId, 1000)
   const actor = ({ by, keyId, sessionId }: AuditEntry): string => sessionId ?? keyId ?? by
   return rows.map(row => `${actor(row)} ${row.action} ${row.target}`).toReversed()
 }
 
-/** An issuer whose clock goes on with every step, so that rows have one order. */
+/** An issuer whose clock advances with every step, so that rows have one order. */
 async function steps(set: SetUp, ...all: (() => Promise<unknown>)[]): Promise<void> {
   for (const one of all) {
     await one()
@@ -17,7 +17,7 @@ async function steps(set: SetUp, ...all: (() => Promise<unknown>)[]): Promise<vo
   }
 }
 
-t.test('every change of keys, policies and sessions leaves a row that says who, what and when', async t => {
+t.test('every change of keys, policies and sessions writes a row with actor, action and time', async t => {
   const set = setUp()
   const { issuer, clock } = set
   const start = clock.now()
@@ -63,7 +63,7 @@ t.test('every change of keys, policies and sessions leaves a row that says who, 
   for (const text of [root.text, child.text]) t.notOk(texts.includes(text.slice(-36)), 'no secret')
 })
 
-t.test('a refusal, a repeat without effect and a read leave no row', async t => {
+t.test('a refusal, a repeat without effect and a read write no row', async t => {
   const set = setUp({ maxKeysBelow: 1 })
   const { issuer } = set
   const root = await newKey(issuer, ['a.read'])
@@ -81,22 +81,25 @@ t.test('a refusal, a repeat without effect and a read leave no row', async t => 
   t.same(await told(set), before)
 })
 
-t.test('what falls with a key, at the cap or with its account, has a row of its own', async t => {
-  const set = setUp({ maxLiveKeys: 2 })
-  const { issuer, clock } = set
-  const root = await newKey(issuer, [])
-  const child = await newKey(issuer, [], { parent: root.key })
-  clock.advance(1000)
-  const fresh = await newKey(issuer, [], { rootBy: 'wallet' })
-  t.ok((await told(set)).includes(`wallet key.retire ${child.key.id}`))
-  clock.advance(1000)
-  await issuer.revokeAccount(USER.accountId)
-  const all = await told(set)
-  t.ok(all.includes(`operator account.revoke ${USER.accountId}`))
-  for (const { key } of [root, fresh]) t.ok(all.includes(`operator key.revoke ${key.id}`))
-})
+t.test(
+  'each key that ends with another key, at the cap or with its account has a row of its own',
+  async t => {
+    const set = setUp({ maxLiveKeys: 2 })
+    const { issuer, clock } = set
+    const root = await newKey(issuer, [])
+    const child = await newKey(issuer, [], { parent: root.key })
+    clock.advance(1000)
+    const fresh = await newKey(issuer, [], { rootBy: 'wallet' })
+    t.ok((await told(set)).includes(`wallet key.retire ${child.key.id}`))
+    clock.advance(1000)
+    await issuer.revokeAccount(USER.accountId)
+    const all = await told(set)
+    t.ok(all.includes(`operator account.revoke ${USER.accountId}`))
+    for (const { key } of [root, fresh]) t.ok(all.includes(`operator key.revoke ${key.id}`))
+  },
+)
 
-t.test('a session of a partner key is noted under the account that it is for', async t => {
+t.test("the row of a partner key's session is under the account of its user", async t => {
   const { issuer } = setUp()
   const partner = { surface: 'partner', accountId: 'ptn', userId: null, walletAddress: null } as const
   const { key } = must(await issuer.createKey({ ...partner, scopes: ['a.read'] }))

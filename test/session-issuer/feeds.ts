@@ -2,7 +2,7 @@ import { redisFeed, sqlFeed, type FeedChange, type FeedEntry } from '@gatewright
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 
-/** Reads the feed in SQL as any reader would: by position. */
+/** Reads the feed in SQL as every reader does: by position. */
 export async function readSqlFeed(db: SqlQueries, after: number, prefix?: string): Promise<FeedEntry[]> {
   const { table } = sqlFeed(prefix)
   const { rows } = await db.query(`select * from ${table} where position > $1 order by position`, [after])

@@ -17,7 +17,7 @@ export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }
 export const USER = { surface: 'user', accountId: 'acc', userId: 'usr', walletAddress: '0xab' } as const
 export const DAY = 86_400_000
 
-/** The reference model of the port: the shortest thing that passes its contract. */
+/** The shortest storage that passes the contract of the port. */
 export function memorySigningKeys(): SigningKeyStorage {
   let set: SigningKeySet = { revision: 0, keys: [] }
   return {
@@ -37,7 +37,7 @@ export interface SetUp {
   readonly options: IssuerOptions
 }
 
-/** An issuer over memory that asks its store each time, on a clock that stands still. */
+/** An issuer with memory storage that reads its store each time, on a manual clock. */
 export function setUp(changes: Partial<IssuerOptions> = {}): SetUp {
   const feed = memoryFeed()
   const clock = manualClock()
@@ -55,7 +55,7 @@ export function setUp(changes: Partial<IssuerOptions> = {}): SetUp {
   return { issuer: createIssuer(options), clock, feed, options }
 }
 
-/** A verdict's value, or an error that names the denial. */
+/** The value of a verdict; throws an error with the code of a denial. */
 export function must<T>(verdict: { ok: true; value: T } | { ok: false; code: string; message: string }): T {
   if (!verdict.ok) throw new Error(`${verdict.code}: ${verdict.message}`)
   return verdict.value

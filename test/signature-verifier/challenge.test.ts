@@ -30,21 +30,21 @@ t.test('accepts an issued nonce once, for the wallet it was issued to', async t 
   const nonce = await nonceFor(opened, wallet.address)
   t.match(nonce, /^[a-zA-Z0-9]{22}$/)
   const other = newWallet()
-  const reason = 'challenge unknown, ended or used before'
+  const reason = 'challenge unknown, expired or used before'
   t.match(await opened.verify(await proofWith(opened, nonce, other)), { ok: false, status: 401, reason })
   const proof = await proofWith(opened, nonce)
   t.match(await opened.verify(proof), { ok: true, value: { template: 'eip4361' } })
   t.match(await opened.verify(proof), { ok: false, status: 401, reason })
 })
 
-t.test('accepts a nonce issued before the wallet was known, once, for whoever comes first', async t => {
+t.test('accepts a nonce that was issued for any wallet once, for the wallet that uses it first', async t => {
   const opened = openVerifier({ domain, challenges })
   const nonce = await nonceFor(opened)
   t.match(await opened.verify(await proofWith(opened, nonce)), { ok: true })
   t.match(await opened.verify(await proofWith(opened, nonce, newWallet())), { ok: false, status: 401 })
 })
 
-t.test('refuses a nonce that the client chose, and one that ended', async t => {
+t.test('refuses a nonce that the client chose, and an expired one', async t => {
   const opened = openVerifier({ domain, challenges })
   t.match(await opened.verify(await proofWith(opened, 'clientchosen1')), { ok: false, status: 401 })
   const [late, soon] = [await nonceFor(opened), await nonceFor(opened)]
@@ -54,12 +54,12 @@ t.test('refuses a nonce that the client chose, and one that ended', async t => {
   t.match(await opened.verify(await proofWith(opened, late)), { ok: false, status: 401 })
 })
 
-t.test('lets the other templates go on with nonces of their own', async t => {
+t.test("accepts the client's own nonces for the templates that need no challenge", async t => {
   const opened = openVerifier({ domain, challenges })
   t.match(await opened.verify(await signed(wallet, fieldsFor(wallet, opened.clock))), { ok: true })
 })
 
-t.test('a wrong signature uses no challenge up', async t => {
+t.test('a wrong signature consumes no challenge', async t => {
   const opened = openVerifier({ domain, challenges })
   const proof = await proofWith(opened, await nonceFor(opened))
   const { signature } = await proofWith(opened, 'anothernonce1')
@@ -67,29 +67,26 @@ t.test('a wrong signature uses no challenge up', async t => {
   t.match(await opened.verify(proof), { ok: true })
 })
 
-t.test(
-  'one statement is one success over hosts that want a challenge for it and hosts that do not',
-  async t => {
-    for (const strictFirst of [true, false]) {
-      const nonces = memoryStorage()
-      const strict = openVerifier({ domain, challenges, nonces })
-      const plain = openVerifier({ domain, nonces })
-      const proof = await proofWith(strict, await nonceFor(strict, wallet.address))
-      const [first, second] = strictFirst ? [strict, plain] : [plain, strict]
-      t.match(await first.verify(proof), { ok: true })
-      t.match(await second.verify(proof), { ok: false, status: 401, reason: 'nonce used before' })
-    }
-  },
-)
+t.test('accepts one statement once on hosts that require a challenge and hosts that do not', async t => {
+  for (const strictFirst of [true, false]) {
+    const nonces = memoryStorage()
+    const strict = openVerifier({ domain, challenges, nonces })
+    const plain = openVerifier({ domain, nonces })
+    const proof = await proofWith(strict, await nonceFor(strict, wallet.address))
+    const [first, second] = strictFirst ? [strict, plain] : [plain, strict]
+    t.match(await first.verify(proof), { ok: true })
+    t.match(await second.verify(proof), { ok: false, status: 401, reason: 'nonce used before' })
+  }
+})
 
-t.test('refuses to hand out more than there is room for', async t => {
+t.test('throws ERR_STORE_FULL when more challenges are open than the store holds', async t => {
   const opened = openVerifier({ domain, challenges, nonces: memoryStorage({ capacity: 2 }) })
   await nonceFor(opened)
   await nonceFor(opened)
   await t.rejects(opened.issueChallenge(), { name: 'Fault', code: 'ERR_STORE_FULL' })
 })
 
-t.test('names a malformed address, and options that do not fit', async t => {
+t.test('refuses a malformed address and invalid challenge options by name', async t => {
   const opened = openVerifier({ domain, challenges })
   for (const address of ['0x12', 7, {}, '']) {
     t.match(await opened.issueChallenge(address), { ok: false, status: 400, field: 'address' })

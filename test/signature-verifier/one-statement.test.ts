@@ -13,7 +13,8 @@ import { rpc, startEvm, transact } from '../harness/evm.ts'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../harness/stores.ts'
 import { fieldsFor, newWallet, openVerifier, textB, type Fields } from './wallets.ts'
 
-// An account with a key and with code (EIP-7702). The code takes the account's key and an owner's, in many encodings.
+// An account with a key and with code (EIP-7702). The code accepts signatures of the account's key and of an owner, in
+// many encodings.
 const chain = await startEvm()
 t.teardown(() => chain.stop())
 const code = contractsOf('test/signature-verifier/contracts/Wallets.sol')['DelegatedWallet'] as Hex
@@ -27,9 +28,9 @@ const { recover, keccak256 } = await fastestRecover()
 const recovery = { recover, keccak256 }
 const client = createPublicClient({ transport: http(chain.url, { retryCount: 0 }) })
 const address = account.address.toLowerCase()
-const contractPrincipal = `eip155:${chain.chainId}:${address}`
+const contractWalletId = `eip155:${chain.chainId}:${address}`
 
-/** A verifier that asks the chain and lets one factory deploy wallets in simulation. */
+/** A verifier that calls the chain and lets one factory deploy wallets in simulation. */
 function openHost(nonces: NonceStorage) {
   const chains = { [chain.chainId]: { rpc: client, factories: [factory] } }
   const bounds = { waiting: 1000, waitingPerClass: 1000 }
@@ -59,7 +60,7 @@ function acceptedForms(signature: Hex): readonly Form[] {
   ]
 }
 
-/** The same key's signature in other forms that begin with it, and that a wallet contract may take. */
+/** The same key's signature in other forms that begin with it, which a wallet contract may accept. */
 function otherForms(signature: Hex): readonly Form[] {
   const [r, s, v] = [signature.slice(2, 66), signature.slice(66, 130), signature.slice(130)]
   const compact: Hex = `0x${r}${word(BigInt(`0x${s}`) | (v === '1c' ? 1n << 255n : 0n))}`
@@ -81,7 +82,7 @@ function otherForms(signature: Hex): readonly Form[] {
   ]
 }
 
-/** A form inside ERC-6492 wrappers, by a factory that may deploy or by another one, and in odd wrappers. */
+/** A form inside ERC-6492 wrappers, by an allow-listed factory or by another one, and in malformed wrappers. */
 function wrappedForms([name, form]: Form): readonly Form[] {
   const wrapped = wrap(form)
   return [
@@ -114,18 +115,18 @@ async function proofs(host: Host, order: readonly number[]): Promise<(Fields & {
   return order.map(index => ({ ...fields, signature: (all[index] as Form)[1] }))
 }
 
-/** Who was proven by each success, when the proofs come one after another or all at once. */
-async function principals(hosts: readonly Host[], order: readonly number[], together: boolean) {
+/** The wallets of all successes, when the proofs come one after another or all at once. */
+async function verifiedWallets(hosts: readonly Host[], order: readonly number[], together: boolean) {
   const all = await proofs(hosts[0] as Host, order)
   const verify = (index: number) => (hosts[index % hosts.length] as Host).verify(all[index]!)
   const verdicts = together ? await Promise.all(all.map((_, index) => verify(index))) : []
   if (!together) for (let index = 0; index < all.length; index++) verdicts.push(await verify(index))
-  return verdicts.flatMap(verdict => (verdict.ok ? [verdict.value.principal] : []))
+  return verdicts.flatMap(verdict => (verdict.ok ? [verdict.value.wallet] : []))
 }
 
 const ENCODINGS = 2 * encodings(`0x${'11'.repeat(64)}1b`).length
 
-/** Law over random orders, each with at least one form that proves by itself: the plain signature of the key (0). */
+/** Checks random orders, each with at least one form that is valid by itself: the plain signature of the key (0). */
 async function oneSuccess(storages: readonly NonceStorage[], numRuns: number): Promise<void> {
   const hosts = storages.map(nonces => openHost(nonces))
   const order = fc
@@ -133,19 +134,19 @@ async function oneSuccess(storages: readonly NonceStorage[], numRuns: number): P
     .map(([indexes, at]) => indexes.toSpliced(at, 0, 0))
   await fc.assert(
     fc.asyncProperty(order, fc.boolean(), async (indexes, together) => {
-      const proven = await principals(hosts, indexes, together)
+      const proven = await verifiedWallets(hosts, indexes, together)
       return proven.length === 1
     }),
     { numRuns },
   )
 }
 
-t.test('law: one statement is one success over all encodings and principals, in memory', async t => {
+t.test('law: one statement succeeds once over all encodings and wallets, in memory', async t => {
   await oneSuccess([memoryStorage()], 40)
   t.pass('in 40 orders')
 })
 
-t.test('law: one statement is one success over all encodings and principals, on Redis', async t => {
+t.test('law: one statement succeeds once over all encodings and wallets, on Redis', async t => {
   const { connections, close } = await openRedis(2)
   t.teardown(close)
   const prefix = uniqueName()
@@ -156,7 +157,7 @@ t.test('law: one statement is one success over all encodings and principals, on 
   t.pass('in 12 orders, on two hosts')
 })
 
-t.test('law: one statement is one success over all encodings and principals, on Postgres', async t => {
+t.test('law: one statement succeeds once over all encodings and wallets, on Postgres', async t => {
   const { connections, close } = await openPostgres(2, migratePostgres)
   t.teardown(close)
   await oneSuccess(
@@ -166,7 +167,7 @@ t.test('law: one statement is one success over all encodings and principals, on 
   t.pass('in 12 orders, on two hosts')
 })
 
-t.test('law: one statement is one success over all encodings and principals, on SQLite', async t => {
+t.test('law: one statement succeeds once over all encodings and wallets, on SQLite', async t => {
   const { connections, close } = await openSqlite(2, migrateSqlite)
   t.teardown(close)
   await oneSuccess(
@@ -176,49 +177,55 @@ t.test('law: one statement is one success over all encodings and principals, on 
   t.pass('in 12 orders, on two hosts')
 })
 
-t.test('one statement is one success when every encoding is sent at once', async t => {
+t.test('one statement succeeds once when all its encodings are sent at once', async t => {
   const order = Array.from({ length: ENCODINGS }, (_, index) => index)
-  t.equal((await principals([openHost(memoryStorage())], order, true)).length, 1)
+  t.equal((await verifiedWallets([openHost(memoryStorage())], order, true)).length, 1)
 })
 
 const inWrapper = ([name, form]: Form): Form => [`${name}, wrapped`, wrap(form)]
 
-t.test('a signature by the key of an account with code is the key, wrapped in ERC-6492 or not', async t => {
-  for (let round = 0; round < 3; round++) {
-    const fields = statementFor(openHost(memoryStorage()))
-    const forms = acceptedForms(await account.signMessage({ message: textB(fields) }))
-    for (const [name, signature] of [...forms, ...forms.map(inWrapper)]) {
-      const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
-      t.match(verdict, { ok: true, value: { principal: address } }, name)
+t.test(
+  'a signature by the key of an account with code proves the key, wrapped in ERC-6492 or not',
+  async t => {
+    for (let round = 0; round < 3; round++) {
+      const fields = statementFor(openHost(memoryStorage()))
+      const forms = acceptedForms(await account.signMessage({ message: textB(fields) }))
+      for (const [name, signature] of [...forms, ...forms.map(inWrapper)]) {
+        const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
+        t.match(verdict, { ok: true, value: { wallet: address } }, name)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('no form that begins with the signature of the key is taken as a signature of the code', async t => {
-  for (let round = 0; round < 3; round++) {
-    const fields = statementFor(openHost(memoryStorage()))
-    const signed = await account.signMessage({ message: textB(fields) })
-    const forms = otherForms(signed)
-    const nested = acceptedForms(signed).map(form => inWrapper(inWrapper(form)))
-    for (const [name, signature] of [...forms, ...forms.map(inWrapper), ...nested]) {
-      const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
-      if (verdict.ok) t.equal(verdict.value.principal, address, `${name}: if taken, it is the key`)
-      else t.match(verdict, { code: 'invalid_signature', status: 401 }, name)
+t.test(
+  "signatures that begin with the key's signature never count as signatures of the account's code",
+  async t => {
+    for (let round = 0; round < 3; round++) {
+      const fields = statementFor(openHost(memoryStorage()))
+      const signed = await account.signMessage({ message: textB(fields) })
+      const forms = otherForms(signed)
+      const nested = acceptedForms(signed).map(form => inWrapper(inWrapper(form)))
+      for (const [name, signature] of [...forms, ...forms.map(inWrapper), ...nested]) {
+        const verdict = await openHost(memoryStorage()).verify({ ...fields, signature })
+        if (verdict.ok) t.equal(verdict.value.wallet, address, `${name}: if taken, it is the key`)
+        else t.match(verdict, { code: 'invalid_signature', status: 401 }, name)
+      }
     }
-  }
-})
+  },
+)
 
-t.test('the owner of the code of an account is another principal than its key', async t => {
+t.test('the owner of the code of an account is another wallet than its key', async t => {
   for (const wrapped of [false, true]) {
     const host = openHost(memoryStorage())
     const fields = statementFor(host)
     const signature = await owner.signMessage({ message: textB(fields) })
     const verdict = await host.verify({ ...fields, signature: wrapped ? wrap(signature) : signature })
-    t.match(verdict, { ok: true, value: { principal: contractPrincipal, address } })
+    t.match(verdict, { ok: true, value: { wallet: contractWalletId, address } })
   }
 })
 
-t.test('an encoding that is refused spends no nonce', async t => {
+t.test('a refused encoding uses up no nonce', async t => {
   const host = openHost(memoryStorage())
   const fields = statementFor(host)
   const signature = await account.signMessage({ message: textB(fields) })
@@ -236,9 +243,9 @@ t.test('an encoding that is refused spends no nonce', async t => {
   t.match(await host.verify({ ...fields, signature }), { ok: true })
 })
 
-t.test('a wrapped signature of a key needs no chain and no contract wallets', async t => {
+t.test('a wrapped signature of a key needs no chain and no contractWallets option', async t => {
   const { verify, clock } = openVerifier()
   const fields = fieldsFor(account, clock)
   const signature = wrap(await account.signMessage({ message: textB(fields) }))
-  t.match(await verify({ ...fields, signature }), { ok: true, value: { principal: address, template: 'B' } })
+  t.match(await verify({ ...fields, signature }), { ok: true, value: { wallet: address, template: 'B' } })
 })

@@ -10,7 +10,7 @@ import { fieldsFor, newWallet, openVerifier, signed } from './wallets.ts'
 const wallet = newWallet()
 const recoveries = { waiting: 256 }
 
-/** How 200 calls about one statement ended, on as many hosts as storages, with one clock. */
+/** Counts the results of 200 calls with one statement, on as many hosts as storages, with one clock. */
 async function outcomes(storages: readonly NonceStorage[]): Promise<Record<string, number>> {
   const hosts = storages.map(nonces => openVerifier({ nonces, recoveries }))
   const proof = await signed(wallet, fieldsFor(wallet, hosts[0]!.clock))
@@ -47,7 +47,7 @@ t.test('of 200 parallel verifications of one statement over 2 SQLite connections
   t.same(await outcomes(connections.map(db => sqliteStorage(db))), ONE)
 })
 
-t.test('a statement stays used after a restart, until it could not pass for its times', async t => {
+t.test('a statement stays used after a restart until its times no longer allow it', async t => {
   const { connections, close } = await openSqlite(1, migrateSqlite)
   t.teardown(close)
   const first = openVerifier({ nonces: sqliteStorage(connections[0]!) })

@@ -12,7 +12,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 export type Wallet = ReturnType<typeof privateKeyToAccount>
 export const newWallet = (): Wallet => privateKeyToAccount(generatePrivateKey())
 
-/** A verifier over a manual clock and fresh replay memory. */
+/** A verifier with a manual clock and empty nonce storage. */
 export function openVerifier(options: Partial<VerifierOptions> = {}): Verifier & { clock: ManualClock } {
   const clock = manualClock()
   const nonces = memoryStorage()
@@ -30,7 +30,7 @@ export interface Fields extends WalletProof {
   readonly walletLabel?: string | null | undefined
 }
 
-/** Fields of a statement issued at `clock`'s now, good for 5 minutes. */
+/** Fields of a statement issued at `clock`'s now, valid for 5 minutes. */
 export function fieldsFor(wallet: Wallet, clock: ManualClock, fields: Partial<Fields> = {}): Fields {
   return {
     address: wallet.address,
@@ -62,7 +62,7 @@ export function textB(fields: Fields, service = 'Gatewright'): string {
   ].join('\n')
 }
 
-/** Fields with the wallet's signature over the text that `write` makes of them. */
+/** Fields with the wallet's signature over the text that `write` renders from them. */
 export async function signed(
   wallet: Wallet,
   fields: Fields,

@@ -63,33 +63,33 @@ const SENTENCES: Sentences = {
   revoked: 'The key or the session was revoked.',
   // Reasons of keys.
   'not a key of this environment and surface':
-    'The text is no key, or a key of another environment or surface.',
+    'The text is not a key, or it is a key of another environment or surface.',
   'no such key': 'No key has this id.',
-  'wrong secret, or its pepper is gone':
+  'wrong secret, or its pepper was removed':
     'The secret does not match, or the pepper that it was stored with is not configured.',
-  'past its end': 'The key has expired.',
+  'the key has expired': 'The key is past its `expiresAt`.',
   'its key has changed or ended':
     'The key of the caller was changed, revoked or expired since it was presented.',
-  'it has ended': 'The key or session that asks for a session has ended.',
-  'it ends within this second': 'The new session would end before it begins.',
-  'the parent session was revoked': 'The session that asks was revoked while the new one was made.',
+  'the key or session has ended': 'The key or session that requests a session has ended.',
+  'the session would end within this second': 'The new session would end before it begins.',
+  'the parent session was revoked': 'The requesting session was revoked while the new one was created.',
   // Reasons of wallet proofs.
-  expired: 'The statement is past its end.',
-  'expired while waiting': 'The statement ended while its signature waited to be checked.',
+  expired: 'The statement is past its `expiresAt`.',
+  'expired while waiting': 'The statement expired while its signature waited to be checked.',
   'message and request differ in {field}':
-    'The signed message says something else than the request or the host; `{field}` names where.',
+    'The signed message differs from the request or the host; `{field}` names the first such field.',
   'malformed ERC-6492 wrapper, or one inside another':
     'The signature is wrapped in a way that ERC-6492 does not allow.',
   'not signed by this key': 'The signature is not by the key of the address.',
   'signed by this key, in a form that is not accepted':
-    'The key of the address signed, in another form than the documented ones.',
+    'The key of the address signed in a form that is not documented.',
   'not signed by this key, nor by a contract wallet':
     'Neither the key nor the contract of the address accepts the signature.',
-  'challenge unknown, ended or used before':
-    'The challenge is not one that this host issued and still waits for.',
+  'challenge unknown, expired or used before':
+    'This host issued no such challenge, or it has expired or was consumed.',
   'nonce used before': 'The nonce was used before by this address.',
-  'too many signature checks waiting for this address class':
-    'The client address has its share of signature checks waiting.',
+  'too many signature checks waiting for this address bucket':
+    'As many signature checks of the client address are waiting as may.',
 }
 
 /** The lists in the built `codes.js` of a package; empty where it has none. */

@@ -1,10 +1,12 @@
 import { legacyPage } from '@gatewright/legacy-alias-router'
 import { aliasTable, configurationPage } from '@gatewright/reference-host'
 import { errorsPage } from './errors.ts'
+import { issuerReadme } from './issuer-options.ts'
 
 /** Every page that is made from code, by its path. `npm run docs:update` writes them. */
 export const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/legacy.md': () => legacyPage(aliasTable),
+  'packages/session-issuer/README.md': issuerReadme,
 }

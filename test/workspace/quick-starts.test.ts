@@ -21,10 +21,6 @@ interface Page {
 
 const auth = { issuer: 'https://auth.example', audience: 'https://api.example' }
 const pages: readonly Page[] = [
-  {
-    ...{ file: 'README.md', issuer: 'https://login.example.com/', audience: 'https://api.example.com' },
-    served: port => `app.listen(${port}, '127.0.0.1', () => console.log('listens'))`,
-  },
   { ...auth, file: 'docs/quick-start/express.md' },
   { ...auth, file: 'docs/quick-start/koa.md' },
   { ...auth, file: 'docs/quick-start/fastify.md' },

@@ -118,7 +118,7 @@ export interface IdempotencyPort {
   ): Promise<
     Verdict<
       | { readonly state: 'started'; readonly claim: Claim }
-      | { readonly state: 'replay'; readonly answer: RecordedAnswer; readonly expiresAt?: EpochMs }
+      | { readonly state: 'replay'; readonly response: RecordedAnswer; readonly expiresAt?: EpochMs }
     >
   >
   /**
@@ -146,7 +146,7 @@ export interface TransactionPort<Tx> {
     prepare?: () => Promise<void>,
   ): Promise<
     Verdict<{
-      readonly answer: RecordedAnswer
+      readonly response: RecordedAnswer
       readonly replayed: boolean
       readonly expiresAt: EpochMs | null
     }>

@@ -1,16 +1,16 @@
 import { denier, type DenialOf } from '@gatewright/kernel'
 
-/** Every denial of this package with its status. */
+/** The denial codes of this package and their HTTP statuses. */
 export const codes = {
-  /** No key was sent with a write that needs one. */
+  /** The request has no `Idempotency-Key`. */
   idempotency_key_required: 400,
-  /** The key is too short, too long or not of the allowed characters. */
+  /** The key is too short, too long, or has a character that is not allowed. */
   idempotency_key_invalid: 400,
-  /** The key was sent before with another payload. */
+  /** The key was already used with another payload. */
   idempotency_key_reused: 400,
-  /** The first run of this write is still under way. */
+  /** The first run of this write has not ended yet. */
   request_in_progress: 429,
-  /** A run of this write was lost; nobody can say yet whether it took effect. */
+  /** A run of this write was lost, and it is unknown whether it took effect. */
   outcome_unknown: 503,
 } as const
 

@@ -1,76 +1,77 @@
-import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
-import { classify, type StoredAnswer } from './answer.ts'
+import { knownOptions, type EpochMs, type OptionNames, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from './codes.ts'
-import { decide, modeOf, type Way } from './decide.ts'
-import { end, keeping, type Outcome } from './ending.ts'
-import { checkedOptions, COMMON_OPTIONS, type CommonOptions, type Settings } from './options.ts'
-import { identify, type RequestFacts } from './request.ts'
-import type { KeptAnswer } from './runs.ts'
-import type { Begun, IdempotencyStorage } from './storage/port.ts'
+import { createCoordinator } from './execution/coordinator.ts'
+import { decide, type ExecutionStrategy } from './execution/decide.ts'
+import { endRun, type EndPlan } from './execution/end-run.ts'
+import { BASE_OPTIONS, checkedSettings, type IdempotencyBaseOptions, type Settings } from './options.ts'
+import { identify, type IdempotentRequest } from './request/identify.ts'
+import { retain } from './response/retention.ts'
+import { classify, type StoredResponse } from './response/stored-response.ts'
+import type { BeginResult, IdempotencyStorage } from './storage/port.ts'
 
 /** Options of `createIdempotency`. */
-export interface IdempotencyOptions extends CommonOptions {
+export interface IdempotencyOptions extends IdempotencyBaseOptions {
   readonly storage: IdempotencyStorage
 }
 
-const OPTIONS: OptionNames<IdempotencyOptions> = { ...COMMON_OPTIONS, storage: true }
+const OPTIONS: OptionNames<IdempotencyOptions> = { ...BASE_OPTIONS, storage: true }
 
 /** The right to run a write once. Plain data. */
 export interface Claim {
   readonly storageKey: string
-  /** Grows with every run of the key. A receiver that refuses a fence below the highest seen shuts late runs out. */
+  /** Grows with every run of the key. A receiver that refuses a fence below the highest it has seen stops late runs. */
   readonly fence: number
-  /** Stable name of the effect, equal for every run of the same request. */
+  /** The stable id of the effect, equal for every run of the same request. */
   readonly effectId: string
-  /** Until then nobody else decides about the run. */
+  /** Until this instant nobody else decides about the run. */
   readonly leaseUntil: EpochMs
 }
 
-/** The caller runs the write, or replays an earlier answer. */
-export type Begin =
+/** What `begin` returns: run the write, or replay an earlier response. */
+export type RunOrReplay =
   | { readonly state: 'started'; readonly claim: Claim }
-  | ({ readonly state: 'replay' } & KeptAnswer)
+  | { readonly state: 'replay'; readonly response: StoredResponse; readonly expiresAt: EpochMs }
 
-/** What `complete` came to. */
+/** What `complete` did. */
 export type Completion =
-  /** The answer is kept and replayed while `now < expiresAt`. */
-  | { readonly state: 'stored'; readonly expiresAt: number }
-  /** The answer says that nothing happened: the key is free. */
+  /** The response is stored, and replayed while `now < expiresAt`. */
+  | { readonly state: 'stored'; readonly expiresAt: EpochMs }
+  /** The status says that nothing happened: the key is free. */
   | { readonly state: 'released' }
-  /** The answer does not say what happened: the next caller meets a lost run. */
+  /** The status does not tell whether the effect happened: the run is lost. */
   | { readonly state: 'unknown' }
-  /** Another run or a recovery has decided about the key; nothing was changed. */
+  /** Another run or a recovery has decided about the key. Nothing was changed. */
   | { readonly state: 'late' }
 
 /** Decides whether a write is new, running, done, or of unknown outcome. */
 export interface Idempotency {
   /**
-   * Starts a write or says why not. Of any number of simultaneous calls one is started; the others wait up to
-   * `waitMs` for its answer. Authorise the caller before, so that a replay is authorised too.
-   * Denials: all of this package. Faults: `ERR_STORE_*`; the write must not run.
+   * Starts a write, replays its response, or refuses. Of simultaneous calls one starts; the others wait up to `waitMs` for
+   * its response. Authorise the caller before: a replay must be authorised too.
+   * Denials: all of this package. Faults: `ERR_STORE_*`; then the write must not run.
    */
-  begin(facts: RequestFacts): Promise<Verdict<Begin, IdempotencyDenial>>
+  begin(request: IdempotentRequest): Promise<Verdict<RunOrReplay, IdempotencyDenial>>
   /**
-   * Ends a run by its answer; `classify` says which answers are kept. A failing store is tried three times,
-   * then its fault is thrown and the run is lost once its lease ends.
-   * Does not depend on the client's connection: call it, and wait for it, also when the client is gone.
+   * Ends a run with its response; `classify` tells which are stored. If the store fails, it is tried three times; then the
+   * fault is thrown, and the run is lost when its lease ends. Call it, and wait for it, also when the client has
+   * disconnected.
    *
-   * `undo` gives back what the run holds elsewhere, such as a reservation under its `effectId`. It is called before an
-   * answer frees the key, and never otherwise. Where it throws, the run is lost instead and its error thrown. Nor is it
-   * called in the last quarter of the lease or later, where the next run of the key might hold the same reservation by
-   * then: the run is lost (`unknown`, or `late`).
+   * `undo` releases what the run holds elsewhere, such as a reservation under its `effectId`. It is called only before a
+   * refusal frees the key. If it throws, the run is lost and the error is rethrown. In the last quarter of the lease and
+   * later it is not called, because the next run of the key may hold the same reservation by then: the run is lost
+   * (`unknown`, or `late`).
    */
-  complete(claim: Claim, answer: StoredAnswer, undo?: () => Promise<void>): Promise<Completion>
+  complete(claim: Claim, response: StoredResponse, undo?: () => Promise<void>): Promise<Completion>
   /**
-   * Frees the key, when the handler knows that nothing happened. False when the caller is late.
-   * Never call it because something failed: a failed effect may have happened.
+   * Frees the key. Call it only if the handler knows that nothing happened, never because something failed: a failed
+   * effect may have happened. Returns false if another run or a recovery has decided about the key.
    */
   release(claim: Claim): Promise<boolean>
-  /** Resolves when every run that this process has started is ended: wait for it before exit. */
+  /** Resolves when every run that this process has started has ended. Wait for it before the process exits. */
   drained(): Promise<void>
 }
 
-/** Idempotent writes whose effect and record live in different places. Throws a `TypeError` for a wrong option. */
+/** Makes idempotent writes whose effect and record are in different places. Throws a `TypeError` for a wrong option. */
 export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const { storage } = knownOptions('createIdempotency', options, OPTIONS)
   if (typeof storage?.begin !== 'function' || typeof storage.end !== 'function') {
@@ -78,80 +79,88 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       'createIdempotency: storage must be an IdempotencyStorage, such as memoryStorage() or postgresStorage(db)',
     )
   }
-  const settings = checkedOptions(options)
-  const mode = modeOf(settings, storage)
-  const now = (): number => settings.clock.now()
-  const way: Way<Extract<Begun, { state: 'started' }>, Begin> = {
+  const settings = checkedSettings(options)
+  const coordinator = createCoordinator(settings, storage)
+  const now = (): EpochMs => settings.clock.now()
+  const strategy: ExecutionStrategy<Extract<BeginResult, { state: 'started' }>, RunOrReplay> = {
     attempt({ storageKey, effectId }) {
-      const at = now()
-      return storage.begin(storageKey, effectId, at + settings.leaseMs, at)
+      const startedAt = now()
+      return storage.begin(storageKey, effectId, startedAt + settings.leaseMs, startedAt)
     },
     started: ({ storageKey, effectId }, { fence }, leaseUntil) => ({
       state: 'started',
       claim: { storageKey, fence, effectId, leaseUntil },
     }),
-    replayed: ({ answer, expiresAt }) => ({ state: 'replay', answer, expiresAt }),
+    replayed: ({ response, expiresAt }) => ({ state: 'replay', response, expiresAt }),
   }
-  const expiry = (): EpochMs => now() + settings.retentionMs
 
-  const undone = async (
+  const undoAndEnd = async (
     claim: Claim,
-    freed: Outcome<Completion>,
+    plan: EndPlan<Completion>,
     undo: () => Promise<void>,
   ): Promise<Completion> => {
-    if (!(now() < claim.leaseUntil - settings.leaseMs / 4)) return end(mode, claim, LOST)
+    const mayUndo = now() < claim.leaseUntil - settings.leaseMs / 4
+    if (!mayUndo) return endRun(coordinator, claim, LOSE_RUN)
     try {
       await undo()
     } catch (error) {
-      await end(mode, claim, LOST)
+      await endRun(coordinator, claim, LOSE_RUN)
       throw error
     }
-    return end(mode, claim, freed)
+    return endRun(coordinator, claim, plan)
   }
 
-  // `begin` and `complete` are not `async`: a promise more costs much where a host traces its requests
-  // (`AsyncLocalStorage`).
+  // `begin` and `complete` are not `async`: each further promise costs time on every request, most of all where a host traces
+  // requests with `AsyncLocalStorage` (npm run bench -- idempotency-store).
   return {
-    begin(facts) {
+    begin(request) {
       try {
-        const request = identify(facts, settings)
-        return request.ok ? decide(mode, request.value, way) : Promise.resolve(request)
+        const identified = identify(request, settings)
+        return identified.ok ? decide(coordinator, identified.value, strategy) : Promise.resolve(identified)
       } catch (error) {
         return Promise.reject(error)
       }
     },
 
-    complete(claim, answer, undo) {
+    complete(claim, response, undo) {
       try {
-        const outcome = outcomeOf(answer, expiry(), settings)
-        return undo && outcome.ending.state === 'free'
-          ? undone(claim, outcome, undo)
-          : end(mode, claim, outcome)
+        const plan = planEnd(response, now() + settings.retentionMs, settings)
+        return undo && plan.ending.state === 'free'
+          ? undoAndEnd(claim, plan, undo)
+          : endRun(coordinator, claim, plan)
       } catch (error) {
-        // An answer that is none. Those who wait in this process find out by themselves.
-        mode.runs.endClaimed(claim)
+        // Not a valid response. The duplicates in this process stop waiting and ask the store.
+        coordinator.runs.endClaimed(claim)
         return Promise.reject(error)
       }
     },
 
     async release(claim) {
-      return end(mode, claim, { ending: { state: 'free', expiresAt: expiry() }, won: true, late: false })
+      const ending = { state: 'free', expiresAt: now() + settings.retentionMs } as const
+      return endRun(coordinator, claim, { ending, ended: true, late: false })
     },
 
-    drained: () => mode.runs.drained(),
+    drained: () => coordinator.runs.drained(),
   }
 }
 
 const LATE = { state: 'late' } as const
-const LOST: Outcome<Completion> = { ending: { state: 'lost' }, won: { state: 'unknown' }, late: LATE }
+const LOSE_RUN: EndPlan<Completion> = {
+  ending: { state: 'lost' },
+  ended: { state: 'unknown' },
+  late: LATE,
+}
 
-/** How an answer ends a run. */
-function outcomeOf(answer: StoredAnswer, expiresAt: EpochMs, settings: Settings): Outcome<Completion> {
-  const kind = classify(answer.status)
-  if (kind === 'refused') {
-    return { ending: { state: 'free', expiresAt }, won: { state: 'released' }, late: LATE }
+/** Decides by its status how a response ends the run. */
+function planEnd(response: StoredResponse, expiresAt: EpochMs, settings: Settings): EndPlan<Completion> {
+  switch (classify(response.status)) {
+    case 'refused':
+      return { ending: { state: 'free', expiresAt }, ended: { state: 'released' }, late: LATE }
+    case 'unknown':
+      return LOSE_RUN
+    case 'final': {
+      const { ending, replay } = retain(response, expiresAt, settings)
+      return { ending, replay, ended: { state: 'stored', expiresAt }, late: LATE }
+    }
   }
-  if (kind === 'unknown') return LOST
-  const { ending, kept } = keeping(answer, expiresAt, settings)
-  return { ending, kept, won: { state: 'stored', expiresAt }, late: LATE }
 }

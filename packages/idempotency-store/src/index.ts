@@ -1,15 +1,19 @@
-export { classify, recordHeaderNames, recordHeaders } from './answer.ts'
 export { codes } from './codes.ts'
 export { createIdempotency } from './idempotency.ts'
+export { recordHeaderNames, recordHeaders } from './response/record-headers.ts'
+export { classify } from './response/stored-response.ts'
 export { createTransactionalIdempotency } from './transactional.ts'
-export type { AnswerClass, StoredAnswer, StoredSpend } from './answer.ts'
 export type { IdempotencyDenial } from './codes.ts'
-export type { FingerprintMode } from './fingerprint.ts'
-export type { Begin, Claim, Completion, Idempotency, IdempotencyOptions } from './idempotency.ts'
-export type { CommonOptions } from './options.ts'
-export type { LostRun, Recovered } from './recover.ts'
-export type { RequestFacts } from './request.ts'
-export type { KeptAnswer } from './runs.ts'
-export type { Begun, Ending, IdempotencyStorage, TransactionStorage } from './storage/port.ts'
-export type { Timer } from './timer.ts'
-export type { Answered, RunFacts, TransactionalIdempotency, TransactionalOptions } from './transactional.ts'
+export type { Timer } from './execution/timer.ts'
+export type { Claim, Completion, Idempotency, IdempotencyOptions, RunOrReplay } from './idempotency.ts'
+export type { IdempotencyBaseOptions, LostRun, RecoveryResult } from './options.ts'
+export type { FingerprintMode } from './request/fingerprint.ts'
+export type { IdempotentRequest } from './request/identify.ts'
+export type { StoredResponse, StoredSpend } from './response/stored-response.ts'
+export type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from './storage/port.ts'
+export type {
+  RunContext,
+  TransactionalIdempotency,
+  TransactionalOptions,
+  TransactionResult,
+} from './transactional.ts'

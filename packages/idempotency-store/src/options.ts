@@ -1,50 +1,74 @@
 import { type Clock, integerOption, type OptionNames, systemClock } from '@gatewright/kernel'
-import type { KeepOptions } from './answer.ts'
-import type { FingerprintMode } from './fingerprint.ts'
-import type { KeyLength } from './key.ts'
-import type { LostRun, Recovered } from './recover.ts'
-import { nodeTimer, type Timer } from './timer.ts'
+import { nodeTimer, type Timer } from './execution/timer.ts'
+import type { FingerprintMode } from './request/fingerprint.ts'
+import type { StoredResponse } from './response/stored-response.ts'
 
-/** Options that both modes share. */
-export interface CommonOptions {
+/** A run whose lease ended before its outcome was stored. */
+export interface LostRun {
+  readonly account: string
+  readonly operation: string
+  /** The fence of the lost run. */
+  readonly fence: number
+  /** The id of the run's effect: ask the payment processor or the ledger about it. */
+  readonly effectId: string
+}
+
+/** What the `recover` callback found out about a lost run. */
+export type RecoveryResult =
+  /**
+   * It took effect. `response` is what the first caller should have got: a final status, and the `spends` that the run
+   * reserved. Without the `spends` the response is replayed without checking the limits of the session that asks.
+   */
+  | { readonly state: 'completed'; readonly response: StoredResponse }
+  /**
+   * It took no effect and can no longer take any. The write runs again with a larger fence and the same `effectId`.
+   * Reservations of the lost run stay; the next run finds them under the same id.
+   */
+  | { readonly state: 'never_happened' }
+  /** It is not known yet. The client gets `outcome_unknown`. */
+  | { readonly state: 'unknown' }
+
+/** The options of both `createIdempotency` and `createTransactionalIdempotency`. */
+export interface IdempotencyBaseOptions {
+  /** Default: the machine's clock. */
   readonly clock?: Clock
-  /** Shortest key in characters. Default 8, 1..255. */
+  /** Minimum length of a key in characters. Default 8, 1..255. */
   readonly minKeyLength?: number
-  /** Longest key in characters. Default 255, minKeyLength..1024. */
+  /** Maximum length of a key in characters. Default 255, minKeyLength..1024. */
   readonly maxKeyLength?: number
   /**
-   * How long a run is trusted to be alive, in ms. Default 60 000, 1 000..86 400 000. Choose it longer than the
-   * longest handler: a run that outlives it is reported as `outcome_unknown`, never run again by itself.
+   * How long a run may take, in ms. Default 60 000, 1 000..86 400 000. It must be longer than the longest handler: a run
+   * that outlives its lease is reported as `outcome_unknown`, and never run again automatically.
    */
   readonly leaseMs?: number
-  /** How long an answer is replayed, in ms. Default 86 400 000 (24 h), 60 000..31 536 000 000. */
+  /** How long a response is replayed, in ms. Default 86 400 000 (24 h), 60 000..31 536 000 000. */
   readonly retentionMs?: number
-  /** Longest a duplicate waits for the first answer, in ms. Default 5 000, 0..60 000. */
+  /** How long a duplicate waits for the first response, in ms. Default 5 000, 0..60 000. */
   readonly waitMs?: number
-  /** Most duplicates that wait at once in this process; one more is refused at once. Default 200, 0..100 000. */
+  /** How many duplicates wait at once in this process; further ones are refused immediately. Default 200, 0..100 000. */
   readonly maxWaiters?: number
-  /** Header fields kept with an answer. Default `content-type`, `content-language`, `location`, `link`. */
+  /** Header fields that are stored with a response. Default `content-type`, `content-language`, `location`, `link`. */
   readonly storedHeaders?: readonly string[]
-  /** Largest answer body kept, in bytes. Default 262 144, 0..16 777 216. Of a larger one a tombstone is kept. */
-  readonly maxAnswerBytes?: number
+  /** Maximum stored body, in bytes. Default 262 144, 0..16 777 216. A larger body is left out (`bodyOmitted`). */
+  readonly maxResponseBytes?: number
   /**
-   * How much of the answers that it replays this process holds itself, in bytes, so that further replays do not
-   * ask the store. Default 8 388 608, 0..1 073 741 824; 0 holds none. An answer of more than half of it is not held.
+   * Size of this process's cache of replayed responses, in bytes, which saves store calls on further replays. Default
+   * 8 388 608, 0..1 073 741 824; 0 turns it off. A response of more than half the size is not cached.
    */
-  readonly maxHeldBytes?: number
+  readonly maxCachedBytes?: number
   /**
-   * What counts as the same payload. Default `raw`: the same bytes. A change is a change of every fingerprint:
-   * retries of writes from before it are refused as reused.
+   * How payloads are compared. Default `raw`: byte by byte. Changing it changes every fingerprint, so retries of earlier
+   * writes are refused as reused keys.
    */
   readonly fingerprint?: FingerprintMode
-  /** Says what became of a lost run. Asked at most once per request. Without it every one is unknown. */
-  readonly recover?: (lost: LostRun) => Promise<Recovered>
-  /** How waiters wait; for tests. */
+  /** Finds out what became of a lost run. Called at most once per request. Without it, the outcome stays unknown. */
+  readonly recover?: (lost: LostRun) => Promise<RecoveryResult>
+  /** How waiting requests sleep; for tests. */
   readonly timer?: Timer
 }
 
-/** Their names. */
-export const COMMON_OPTIONS: OptionNames<CommonOptions> = {
+/** The names of the base options. */
+export const BASE_OPTIONS: OptionNames<IdempotencyBaseOptions> = {
   clock: true,
   minKeyLength: true,
   maxKeyLength: true,
@@ -53,48 +77,42 @@ export const COMMON_OPTIONS: OptionNames<CommonOptions> = {
   waitMs: true,
   maxWaiters: true,
   storedHeaders: true,
-  maxAnswerBytes: true,
-  maxHeldBytes: true,
+  maxResponseBytes: true,
+  maxCachedBytes: true,
   fingerprint: true,
   recover: true,
   timer: true,
 }
 
-/** Checked options. */
-export interface Settings extends KeepOptions {
-  readonly clock: Clock
-  readonly keyLength: KeyLength
-  readonly leaseMs: number
-  readonly retentionMs: number
-  readonly waitMs: number
-  readonly maxWaiters: number
-  readonly maxHeldBytes: number
-  readonly fingerprint: FingerprintMode
-  readonly recover: (lost: LostRun) => Promise<Recovered>
-  readonly timer: Timer
+/** The base options, checked and with their defaults. */
+export interface Settings
+  extends Required<Omit<IdempotencyBaseOptions, 'minKeyLength' | 'maxKeyLength' | 'storedHeaders'>> {
+  readonly keyLength: { readonly min: number; readonly max: number }
+  /** In lower case. */
+  readonly storedHeaders: ReadonlySet<string>
 }
 
 const DAY_MS = 86_400_000
-const HEADERS = ['content-type', 'content-language', 'location', 'link']
+const DEFAULT_HEADERS = ['content-type', 'content-language', 'location', 'link']
 
-function headerNames(names: readonly string[]): ReadonlySet<string> {
+function checkedHeaders(names: readonly string[]): ReadonlySet<string> {
   const set = new Set(names.map(name => name.toLowerCase()))
-  if (set.has('set-cookie')) throw new TypeError('storedHeaders must not name set-cookie')
+  if (set.has('set-cookie')) throw new TypeError('storedHeaders must not contain set-cookie')
   return set
 }
 
-function mode(value: unknown): FingerprintMode {
+function checkedFingerprint(value: unknown): FingerprintMode {
   if (value === 'raw' || value === 'canonical-json') return value
   throw new TypeError(`fingerprint must be raw or canonical-json, not ${typeof value} ${String(value)}`)
 }
 
-function callback<T>(name: string, value: T): T {
+function checkedFunction<T>(name: string, value: T): T {
   if (typeof value === 'function') return value
   throw new TypeError(`${name} must be a function, not ${typeof value}`)
 }
 
-/** Checks options once. Throws a `TypeError` that names the option, its bounds and what was given. */
-export function checkedOptions(options: CommonOptions): Settings {
+/** Checks the base options and fills in their defaults. Throws a `TypeError` that names the option and its bounds. */
+export function checkedSettings(options: IdempotencyBaseOptions): Settings {
   const min = integerOption('minKeyLength', options.minKeyLength ?? 8, 1, 255)
   return {
     clock: options.clock ?? systemClock,
@@ -103,11 +121,11 @@ export function checkedOptions(options: CommonOptions): Settings {
     retentionMs: integerOption('retentionMs', options.retentionMs ?? DAY_MS, 60_000, 365 * DAY_MS),
     waitMs: integerOption('waitMs', options.waitMs ?? 5_000, 0, 60_000),
     maxWaiters: integerOption('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
-    storedHeaders: headerNames(options.storedHeaders ?? HEADERS),
-    maxAnswerBytes: integerOption('maxAnswerBytes', options.maxAnswerBytes ?? 262_144, 0, 16_777_216),
-    maxHeldBytes: integerOption('maxHeldBytes', options.maxHeldBytes ?? 8_388_608, 0, 1_073_741_824),
-    fingerprint: mode(options.fingerprint ?? 'raw'),
-    recover: callback('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
+    storedHeaders: checkedHeaders(options.storedHeaders ?? DEFAULT_HEADERS),
+    maxResponseBytes: integerOption('maxResponseBytes', options.maxResponseBytes ?? 262_144, 0, 16_777_216),
+    maxCachedBytes: integerOption('maxCachedBytes', options.maxCachedBytes ?? 8_388_608, 0, 1_073_741_824),
+    fingerprint: checkedFingerprint(options.fingerprint ?? 'raw'),
+    recover: checkedFunction('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
     timer: options.timer ?? nodeTimer,
   }
 }

@@ -1,86 +1,76 @@
-import { allow, Fault, knownOptions, type Verdict, type OptionNames } from '@gatewright/kernel'
+import { allow, Fault, knownOptions, type EpochMs, type OptionNames, type Verdict } from '@gatewright/kernel'
 import {
   withinTransactionScope,
   type SqlClient,
   type SqlQueries,
   type SqlTransaction,
 } from '@gatewright/kernel/sql'
-import { classify, type StoredAnswer } from './answer.ts'
 import type { IdempotencyDenial } from './codes.ts'
-import { controlsTransaction } from './control.ts'
-import { decide, modeOf, type Attempt, type Started, type Way } from './decide.ts'
-import { keeping } from './ending.ts'
-import { checkedOptions, COMMON_OPTIONS, type CommonOptions } from './options.ts'
-import { identify, type IdentifiedRequest, type RequestFacts } from './request.ts'
+import { createCoordinator } from './execution/coordinator.ts'
+import { decide, type AttemptResult, type ExecutionStrategy, type StartedRun } from './execution/decide.ts'
+import { controlsTransaction } from './execution/transaction-control.ts'
+import { BASE_OPTIONS, checkedSettings, type IdempotencyBaseOptions } from './options.ts'
+import { identify, type IdempotentRequest, type IdentifiedRequest } from './request/identify.ts'
+import { retain } from './response/retention.ts'
+import { classify, type StoredResponse } from './response/stored-response.ts'
 import type { TransactionStorage } from './storage/port.ts'
 
 /** Options of `createTransactionalIdempotency`. */
-export interface TransactionalOptions extends CommonOptions {
-  /** The database that holds the business rows, and the record beside them. */
+export interface TransactionalOptions extends IdempotencyBaseOptions {
+  /** The database that holds the business rows and the idempotency records. */
   readonly db: SqlClient
-  /** The record in an open transaction: `postgresTransactionStorage` or `sqliteStorage`. */
+  /** Makes the storage of the records in an open transaction: `postgresTransactionStorage` or `sqliteStorage`. */
   readonly storage: (tx: SqlTransaction) => TransactionStorage
 }
 
-const OPTIONS: OptionNames<TransactionalOptions> = { ...COMMON_OPTIONS, db: true, storage: true }
+const OPTIONS: OptionNames<TransactionalOptions> = { ...BASE_OPTIONS, db: true, storage: true }
 
-/** What the handler is given beside its transaction. */
-export interface RunFacts {
+/** What the handler gets besides its transaction. */
+export interface RunContext {
   readonly fence: number
   readonly effectId: string
 }
 
-/** The answer, and whether it is an earlier one. `expiresAt` is null for an answer that was not kept. */
-export interface Answered {
-  readonly answer: StoredAnswer
+/** The response of a write, and whether it is a replay. `expiresAt` is null if the response was not stored. */
+export interface TransactionResult {
+  readonly response: StoredResponse
   readonly replayed: boolean
-  readonly expiresAt: number | null
+  readonly expiresAt: EpochMs | null
 }
 
-/** A write and its record in one transaction. */
+/** Runs a write and stores its record in one transaction. */
 export interface TransactionalIdempotency {
   /**
-   * Runs `handler` once per key: its rows and its answer commit together or not at all, whatever crashes.
-   * An answer that `classify` does not call final rolls back everything the handler wrote, and is returned
-   * unrecorded; so does an error of the handler, which is passed on. The handler uses only `tx` and does no
-   * network I/O. Simultaneous duplicates wait up to `waitMs` without holding a connection. `prepare` is for what needs
-   * the network and changes nothing: it runs before the transaction, at most once, and only where neither a stored answer
-   * nor another run stands in the way, which costs one look at the record more. Its error is passed on, unrecorded.
-   * Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client asks again.
+   * Runs `handler` once per key. Its rows and its response commit together or not at all, also after a crash. A response
+   * that `classify` does not call final rolls back everything the handler wrote and is returned without being stored. An
+   * error of the handler also rolls back, and is rethrown. The handler must use only `tx` and do no network I/O.
+   * Simultaneous duplicates wait up to `waitMs` without holding a connection.
+   *
+   * `prepare` is for work that needs the network and changes nothing. It runs before the transaction, at most once, and
+   * only if no response is stored and no other run is in progress; this costs one more look at the record. Its error is
+   * rethrown, and nothing is stored.
+   * Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
    */
   run(
-    facts: RequestFacts,
-    handler: (tx: SqlQueries, run: RunFacts) => Promise<StoredAnswer>,
+    request: IdempotentRequest,
+    handler: (tx: SqlQueries, run: RunContext) => Promise<StoredResponse>,
     prepare?: () => Promise<void>,
-  ): Promise<Verdict<Answered, IdempotencyDenial>>
-  /** Resolves when every run that this process has started is ended: wait for it before exit. */
+  ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
+  /** Resolves when every run that this process has started has ended. Wait for it before the process exits. */
   drained(): Promise<void>
-}
-
-/** The record's begin is the first statement, and goes out with the transaction's. */
-const BEGIN_LATE = { beginLate: true }
-
-/** A run that has ended with its attempt. */
-interface Ran extends Started {
-  readonly value: Answered
-}
-
-const OUTCOMES: Omit<Way<Ran, Answered>, 'attempt'> = {
-  started: (_, { value }) => value,
-  replayed: ({ answer, expiresAt }) => ({ answer, expiresAt, replayed: true }),
-}
-
-/** What an attempt came to that was rolled back on purpose. */
-interface RolledBack {
-  as: Attempt<Ran> | undefined
 }
 
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
 
-/** Begins a run to see whether it may, and takes it back: the answer is not final. */
-const LOOK: Handler = async () => ({ status: 503, headers: [], body: '' })
+/** A run whose transaction has ended. */
+interface CompletedRun extends StartedRun {
+  readonly result: TransactionResult
+}
 
-/** Idempotent writes that commit exactly once, with the business rows they make. */
+/** Begins a run and rolls it back, because its response is not final: tells whether the write may run. */
+const PROBE: Handler = async () => ({ status: 503, headers: [], body: '' })
+
+/** Makes idempotent writes that commit together with the business rows. Throws a `TypeError` for a wrong option. */
 export function createTransactionalIdempotency(options: TransactionalOptions): TransactionalIdempotency {
   const { db, storage } = knownOptions('createTransactionalIdempotency', options, OPTIONS)
   if (typeof db?.transaction !== 'function') {
@@ -91,83 +81,102 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
       'createTransactionalIdempotency: storage must be a function of the transaction, such as postgresTransactionStorage',
     )
   }
-  const settings = checkedOptions(options)
-  const mode = modeOf(settings, storage(db))
+  const settings = checkedSettings(options)
+  const coordinator = createCoordinator(settings, storage(db))
 
-  // Both are made once: V8 compiles what is made for each run again after each collection.
-  const inTransaction = async (
+  const runInTransaction = async (
     tx: SqlTransaction,
     { storageKey, effectId }: IdentifiedRequest,
     handler: Handler,
-    rolledBack: RolledBack,
-  ): Promise<Attempt<Ran>> => {
+    rollBack: (reason: string, result: AttemptResult<CompletedRun>) => never,
+  ): Promise<AttemptResult<CompletedRun>> => {
     const record = storage(tx)
-    const now = settings.clock.now()
-    const begun = await record.begin(storageKey, effectId, now + settings.leaseMs, now)
+    const startedAt = settings.clock.now()
+    const begun = await record.begin(storageKey, effectId, startedAt + settings.leaseMs, startedAt)
     if (begun.state !== 'started') return begun
     const { fence } = begun
-    const answer = await withinTransactionScope(db, () => handler(withoutControl(tx), { fence, effectId }))
-    if (classify(answer.status) !== 'final') {
-      const value = { answer, replayed: false, expiresAt: null }
-      rolledBack.as = { state: 'started', value, settled: { as: undefined } }
-      throw new Error('rolled back: the answer is not final')
+    const response = await withinTransactionScope(db, () =>
+      handler(withoutTransactionControl(tx), { fence, effectId }),
+    )
+    if (classify(response.status) !== 'final') {
+      const result = { response, replayed: false, expiresAt: null }
+      return rollBack('the response is not final', {
+        state: 'started',
+        result,
+        ended: { outcome: undefined },
+      })
     }
     const endedAt = settings.clock.now()
     const expiresAt = endedAt + settings.retentionMs
-    const { ending, kept } = keeping(answer, expiresAt, settings)
+    const { ending, replay } = retain(response, expiresAt, settings)
     const ended = record.endLast
-      ? record.endLast(storageKey, fence, ending, endedAt)
-      : record.end(storageKey, fence, ending, endedAt)
-    if (!(await ended)) {
-      // Somebody decided about the key between the read of the begin and its lock: see what it was.
-      rolledBack.as = { state: 'running' }
-      throw new Error('rolled back: another run was first')
-    }
-    const value = { answer, replayed: false, expiresAt }
-    return { state: 'started', value, settled: { as: allow(kept) } }
+      ? await record.endLast(storageKey, fence, ending, endedAt)
+      : await record.end(storageKey, fence, ending, endedAt)
+    // Another run decided about the key after the record was read and before it was locked: the next attempt reads it.
+    if (!ended) return rollBack('another run has decided about the key', { state: 'running' })
+    const result = { response, replayed: false, expiresAt }
+    return { state: 'started', result, ended: { outcome: allow(replay) } }
   }
 
-  const attempt = async (request: IdentifiedRequest, handler: Handler): Promise<Attempt<Ran>> => {
-    const rolledBack: RolledBack = { as: undefined }
+  const attempt = async (
+    request: IdentifiedRequest,
+    handler: Handler,
+  ): Promise<AttemptResult<CompletedRun>> => {
+    const rolledBack: { result?: AttemptResult<CompletedRun> } = {}
+    const rollBack = (reason: string, result: AttemptResult<CompletedRun>): never => {
+      rolledBack.result = result
+      throw new Error(`rolled back: ${reason}`)
+    }
     try {
-      return await db.transaction(tx => inTransaction(tx, request, handler, rolledBack), BEGIN_LATE)
+      // The first statement reads the record, and BEGIN is sent together with it.
+      return await db.transaction(tx => runInTransaction(tx, request, handler, rollBack), { lazyBegin: true })
     } catch (error) {
-      if (!rolledBack.as) throw error
-      return rolledBack.as
+      if (!rolledBack.result) throw error
+      return rolledBack.result
     }
   }
 
-  const prepared = (handler: Handler, prepare: () => Promise<void>): Way<Ran, Answered>['attempt'] => {
-    let ready = false
-    return async asked => {
-      if (!ready) {
-        const looked = await attempt(asked, LOOK)
-        if (looked.state !== 'started') return looked
+  const attemptPrepared = (
+    handler: Handler,
+    prepare: () => Promise<void>,
+  ): ExecutionStrategy<CompletedRun, TransactionResult>['attempt'] => {
+    let prepared = false
+    return async request => {
+      if (!prepared) {
+        const probed = await attempt(request, PROBE)
+        if (probed.state !== 'started') return probed
         await prepare()
-        ready = true
+        prepared = true
       }
-      return attempt(asked, handler)
+      return attempt(request, handler)
     }
   }
 
   return {
-    async run(facts, handler, prepare) {
-      const request = identify(facts, settings)
-      if (!request.ok) return request
-      const { value } = request
-      if (prepare) return decide(mode, value, { attempt: prepared(handler, prepare), ...OUTCOMES })
-      return decide(mode, value, { attempt: asked => attempt(asked, handler), ...OUTCOMES })
+    async run(request, handler, prepare) {
+      const identified = identify(request, settings)
+      if (!identified.ok) return identified
+      return decide(coordinator, identified.value, {
+        attempt: prepare
+          ? attemptPrepared(handler, prepare)
+          : identifiedRequest => attempt(identifiedRequest, handler),
+        started: (_request, { result }) => result,
+        replayed: ({ response, expiresAt }) => ({ response, expiresAt, replayed: true }),
+      })
     },
-    drained: () => mode.runs.drained(),
+    drained: () => coordinator.runs.drained(),
   }
 }
 
-/** The transaction as the handler gets it: it may set savepoints, but not end what holds rows and answer together. */
-function withoutControl(tx: SqlQueries): SqlQueries {
-  return { query: (text, values) => (controlsTransaction(text) ? refused() : tx.query(text, values)) }
-}
-
-const refused = async (): Promise<never> => {
-  const tried = 'end or begin a transaction by itself, or run several statements as one'
-  throw new Fault('ERR_OUTSIDE_TRANSACTION', `the handler tried to ${tried}`)
+/** Wraps the transaction of a handler: it may set savepoints, but not begin or end a transaction. */
+function withoutTransactionControl(tx: SqlQueries): SqlQueries {
+  return {
+    async query(text, values) {
+      if (!controlsTransaction(text)) return tx.query(text, values)
+      throw new Fault(
+        'ERR_OUTSIDE_TRANSACTION',
+        'the handler tried to begin or end a transaction, or to run several statements in one text',
+      )
+    },
+  }
 }

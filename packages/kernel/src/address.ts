@@ -1,15 +1,17 @@
 import ipaddr from 'ipaddr.js'
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Block = readonly [address: Address, bits: number]
 
-/** Reads one whole address; an IPv4-mapped IPv6 address is IPv4. `ipaddr.js` also takes short and octal forms such as `127.1`: refused. */
+/**
+ * Parses one complete address; an IPv4-mapped IPv6 address becomes IPv4. Refuses short and octal forms such as `127.1`,
+ * which `ipaddr.js` would accept.
+ */
 function parse(text: string): Address | undefined {
-  const usual = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
-  return usual ? ipaddr.process(text) : undefined
+  const isComplete = ipaddr.IPv4.isValidFourPartDecimal(text) || ipaddr.IPv6.isValid(text)
+  return isComplete ? ipaddr.process(text) : undefined
 }
 
-/** The canonical text of an IP address; undefined for anything else. An IPv4-mapped IPv6 address is written as IPv4. */
+/** Returns the canonical text of an IP address, or undefined for any other text. An IPv4-mapped IPv6 address becomes IPv4. */
 export function canonicalAddress(text: string): string | undefined {
   return parse(text)?.toString()
 }
@@ -20,8 +22,8 @@ export function isAddressBlock(text: string): boolean {
 }
 
 /**
- * Tests addresses against blocks, which are parsed once. An absent or malformed address is in no block. Throws a `TypeError` for
- * a block that `isAddressBlock` refuses.
+ * Parses address blocks once and returns a function that tells whether an address is in one of them. A missing or malformed
+ * address is in none. Throws a `TypeError` for a block that `isAddressBlock` refuses.
  */
 export function addressMatcher(blocks: readonly string[]): (address: string | undefined) => boolean {
   const ranges = blocks.map(parseBlock)
@@ -33,7 +35,7 @@ export function addressMatcher(blocks: readonly string[]): (address: string | un
   }
 }
 
-function parseBlock(text: string): Block {
+function parseBlock(text: string): readonly [address: Address, bits: number] {
   if (!isAddressBlock(text)) throw new TypeError(`${text} is not an IP address or a CIDR block`)
   const [address, bits] = text.includes('/') ? ipaddr.parseCIDR(text) : [ipaddr.parse(text), 128]
   const mapped = address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress() && bits >= 96
@@ -42,8 +44,8 @@ function parseBlock(text: string): Block {
 }
 
 /**
- * The rate-limit bucket of a client address: an IPv4 address itself, an IPv6 address by its /64, because one subscriber holds at
- * least that many. All other texts share the bucket `unknown`.
+ * Returns the rate-limit bucket of a client address: the address itself for IPv4, its /64 for IPv6, because a subscriber
+ * usually has at least a /64. All other texts share the bucket `unknown`.
  */
 export function addressBucket(text: string): string {
   const address = parse(text)

@@ -1,7 +1,7 @@
-/** Milliseconds since 1970-01-01T00:00:00Z, as an integer. The unit of every instant that crosses a port. */
+/** Milliseconds since 1970-01-01T00:00:00Z, as an integer. Storage ports express every instant in it. */
 export type EpochMs = number
 
-/** Where decisions take the time from, so that a test can hold it. */
+/** Tells the time to decisions. Tests replace it. */
 export interface Clock {
   now(): EpochMs
 }
@@ -10,7 +10,7 @@ export interface Clock {
 export const systemClock: Clock = { now: () => Date.now() }
 
 /**
- * How long storage keeps an entry after its `expiresAt`, in ms (10 minutes). Expiry is decided against the
- * caller's clock; deleting later means that a fast host deletes nothing that a slow one still needs.
+ * How long storage keeps an entry after its `expiresAt`, in ms (10 minutes). Each caller decides about expiry by its own
+ * clock. The delay keeps a host with a fast clock from deleting what a host with a slow clock still needs.
  */
 export const GRACE_MS = 600_000

@@ -1,15 +1,15 @@
 import { Fault } from './fault.ts'
 import { knownOptions, type OptionNames } from './options.ts'
 
-/** Bounds of a fair queue. */
+/** Limits of a fair queue. */
 export interface FairQueueOptions {
-  /** Jobs under way at once. */
+  /** Jobs that may run at once. */
   readonly atOnce: number
-  /** Jobs that may wait, all classes together. `Infinity`: no bound. */
+  /** Jobs that may wait, all classes together. `Infinity`: no limit. */
   readonly waiting: number
-  /** Jobs of one class that may wait. Jobs without a class count together and are bounded by `waiting` only. */
+  /** Jobs of one class that may wait. Jobs without a class form one class, which only `waiting` limits. */
   readonly waitingPerClass: number
-  /** After this many ms of jobs, the event loop has a turn before the next job starts. 0: one job per turn. */
+  /** How many ms of jobs may start in one turn of the event loop. 0: one job per turn. */
   readonly turnMs: number
 }
 
@@ -20,16 +20,16 @@ const OPTIONS: OptionNames<FairQueueOptions> = {
   turnMs: true,
 }
 
-/** What `runQueued` answers instead of running the job, because the job's class takes more than its share. */
+/** What `runQueued` returns instead of running the job, when too many jobs of its class are waiting. */
 export const REFUSED: unique symbol = Symbol('refused')
 
 /**
- * Runs a bounded number of jobs at once, and those that wait class by class in turn. A class is whoever must not be
- * able to make the others wait, such as a client address. Its members are for the functions below alone.
+ * State of a queue that runs a limited number of jobs at once and serves waiting classes in turn. A class is a client,
+ * such as an address, that must not be able to make the others wait. Only the functions of this file use the members.
  */
 export interface FairQueue {
   readonly bounds: FairQueueOptions
-  /** Classes with jobs that wait, the next to be served first. */
+  /** Waiting jobs by class, the class that is served next first. */
   readonly queues: Map<string | undefined, WaitingJob[]>
   queued: number
   active: number
@@ -42,23 +42,24 @@ interface WaitingJob {
   refuse(): void
 }
 
-/** Makes a fair queue. The bounds are the caller's to check. */
+/** Makes a fair queue. It does not check the ranges of its limits: the caller does. */
 export function createFairQueue(bounds: FairQueueOptions): FairQueue {
   knownOptions('createFairQueue', bounds, OPTIONS)
   return { bounds, queues: new Map(), queued: 0, active: 0, turnStarted: 0, inTurn: false }
 }
 
-/** Whether `runQueued` would refuse this class now for its share alone: then spend no work on its next job. */
+/** Whether `runQueued` would refuse this class because `waitingPerClass` of its jobs wait. */
 export function isClassFull({ queues, bounds }: FairQueue, jobClass: string | undefined): boolean {
   return jobClass !== undefined && (queues.get(jobClass)?.length ?? 0) >= bounds.waitingPerClass
 }
 
 /**
- * Runs `job(subject)` when it is its class's turn: at once, and without a promise where the job has none, when
- * nothing waits and this turn of the event loop has time left. Answers `REFUSED`, the job not started, when its class
- * has its share waiting already, or when room is needed and no class has more waiting than this one. Throws what the
- * job throws. Fault, thrown: `ERR_OVERLOADED` when everything is full of classes that have no more waiting than the
- * caller's.
+ * Runs `job(subject)` when its class is served. If nothing waits and this turn of the event loop has time left, the job
+ * runs immediately, and a job that returns no promise makes this function return none. When the queue is full, the
+ * newest job of the class with the most waiting jobs is refused. Returns `REFUSED`, without starting the job, if
+ * `waitingPerClass` jobs of its class wait, or if the queue is full and no class has more waiting jobs than this one would have. Throws what the
+ * job throws. Fault, thrown: `ERR_OVERLOADED` if the queue is full, this class has no waiting job and no other class has
+ * more than one.
  */
 export function runQueued<S, T>(
   queue: FairQueue,
@@ -75,7 +76,7 @@ export function runQueued<S, T>(
   return done.finally(() => finish(queue))
 }
 
-/** Whether this turn of the event loop has time left. The first job of a turn starts its time. */
+/** Whether this turn of the event loop has time left. The time starts with the first job of a turn. */
 function hasTimeLeft(queue: FairQueue): boolean {
   if (queue.inTurn) return performance.now() - queue.turnStarted < queue.bounds.turnMs
   queue.inTurn = true
@@ -113,7 +114,7 @@ function runLater<T>(
   const { queues, bounds } = queue
   const own = queues.get(jobClass)?.length ?? 0
   if (isClassFull(queue, jobClass)) return REFUSED
-  if (queue.queued >= bounds.waiting && !makeRoom(queue, own)) {
+  if (queue.queued >= bounds.waiting && !refuseNewestOfLargest(queue, own)) {
     if (own > 0) return REFUSED
     throw new Fault('ERR_OVERLOADED', 'too many jobs are waiting')
   }
@@ -126,8 +127,8 @@ function runLater<T>(
   })
 }
 
-/** Makes room at the cost of the class with most jobs waiting; false when that is no other than the caller's. */
-function makeRoom(queue: FairQueue, own: number): boolean {
+/** Refuses the newest job of the class with the most waiting jobs. False if the caller's class would then have the most. */
+function refuseNewestOfLargest(queue: FairQueue, own: number): boolean {
   const { queues } = queue
   const [jobClass, jobs] = [...queues].reduce((most, next) => (next[1].length > most[1].length ? next : most))
   if (jobs.length <= own + 1) return false

@@ -1,30 +1,30 @@
-/** Codes a `Fault` can carry. All of them become HTTP 503 with `Retry-After`. */
+/** The codes of a `Fault`. A host answers all of them with HTTP 503 and `Retry-After`. */
 export type FaultCode =
-  /** The store did not answer, or refused. Whether the step took effect is unknown. */
+  /** The store did not reply, or refused. Whether the step took effect is unknown. */
   | 'ERR_STORE_UNAVAILABLE'
-  /** The store answered something its adapter cannot read. Whether the step took effect is unknown. */
+  /** The adapter cannot read the store's reply. Whether the step took effect is unknown. */
   | 'ERR_STORE_REPLY'
-  /** A bounded store is full of live entries and must not forget one. Nothing was stored. */
+  /** A store of limited size is full of entries that have not expired. Nothing was stored. */
   | 'ERR_STORE_FULL'
-  /** Verification or signing keys cannot be had. */
+  /** Verification or signing keys are unavailable. */
   | 'ERR_KEYS_UNAVAILABLE'
-  /** A chain's RPC endpoint is down, slow or talks nonsense. */
+  /** A chain's RPC endpoint is down, too slow, or sends replies that cannot be read. */
   | 'ERR_RPC_UNAVAILABLE'
-  /** More work is in flight than the process accepts; nothing was started. */
+  /** The process has more work than it accepts. Nothing was started. */
   | 'ERR_OVERLOADED'
-  /** Another run took the write over, since this one took longer than its lease. Whether this one took effect is unknown. */
+  /** Another run took the write over, because this one outlived its lease. Whether this one took effect is unknown. */
   | 'ERR_LEASE_LOST'
-  /** A handler used the database beside the transaction it was given: a mistake in its code. Nothing was done. */
+  /** A handler used the database outside the transaction that it was given: a bug in the handler. Nothing was done. */
   | 'ERR_OUTSIDE_TRANSACTION'
 
 /**
- * A broken world: thrown, never returned, and never turned into a yes, 401, 403 or 429 by a catch-all.
- * `message` is for logs; hosts answer a fixed text instead. The driver's error is in `cause`.
+ * A failure of something that a decision depends on. It is thrown, never returned. A catch-all must not turn it into a
+ * success, a 401, 403 or 429. `message` is for logs; hosts answer with a fixed text. `cause` has the driver's error.
  */
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly code: FaultCode
-  /** Seconds a client should wait before it tries again; rendered as `Retry-After`. */
+  /** Seconds that a client should wait before it tries again; sent as `Retry-After`. */
   readonly retryAfterSeconds: number
 
   constructor(
@@ -38,7 +38,7 @@ export class Fault extends Error {
   }
 }
 
-/** Runs a store call and turns whatever the driver throws into an `ERR_STORE_UNAVAILABLE` fault; faults pass. */
+/** Runs a store call. Turns any error into an `ERR_STORE_UNAVAILABLE` fault, except one that is a fault already. */
 export async function orFault<T>(store: string, call: () => Promise<T>): Promise<T> {
   try {
     return await call()
@@ -47,12 +47,12 @@ export async function orFault<T>(store: string, call: () => Promise<T>): Promise
   }
 }
 
-/** What a store call threw, as a fault: `ERR_STORE_UNAVAILABLE` with the cause, or the fault that it is. */
+/** Turns an error of a store call into an `ERR_STORE_UNAVAILABLE` fault with that cause. Returns a fault unchanged. */
 export function toFault(store: string, cause: unknown): Fault {
   return cause instanceof Fault ? cause : new Fault('ERR_STORE_UNAVAILABLE', `${store} failed`, { cause })
 }
 
-/** The fault for a reply that its adapter cannot read. The reply itself is left out: it may hold secrets. */
+/** Makes the fault for a reply that the adapter cannot read. It leaves the reply out, because that may hold secrets. */
 export function malformedReply(store: string, expected: string): Fault {
   return new Fault('ERR_STORE_REPLY', `${store} sent a malformed reply: expected ${expected}`)
 }

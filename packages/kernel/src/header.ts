@@ -1,2 +1,2 @@
-/** A header field of an answer. */
+/** A header field of an HTTP response. */
 export type HeaderField = readonly [name: string, value: string]

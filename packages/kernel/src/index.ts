@@ -1,8 +1,9 @@
-export { fromClaims, SESSION_TOKEN_TYPE, toClaims } from './claims.ts'
 export { GRACE_MS, systemClock } from './clock.ts'
-export { keyDigest } from './digest.ts'
 export { createFairQueue, isClassFull, REFUSED, runQueued } from './fair-queue.ts'
 export { Fault, malformedReply, orFault, toFault } from './fault.ts'
+export { keyDigest } from './key-digest.ts'
+export { warnMemoryStorage } from './memory-warning.ts'
+export { integerOption, knownOptions } from './options.ts'
 export {
   DEFAULT_REDIS_PREFIX,
   endsSession,
@@ -10,20 +11,19 @@ export {
   memoryFeed,
   redisFeed,
   sqlFeed,
-} from './feed.ts'
-export { warnMemoryStorage } from './memory.ts'
-export { integerOption, knownOptions } from './options.ts'
+} from './revocation-feed.ts'
 export { checkRule } from './rule.ts'
 export { missingScopes, scopeCatalogue } from './scope.ts'
-export { isStorableText } from './text.ts'
+export { fromClaims, SESSION_TOKEN_TYPE, toClaims } from './session.ts'
+export { isStorableText } from './storable-text.ts'
 export { allow, denier } from './verdict.ts'
-export type { Session, SessionClaims, Surface } from './claims.ts'
 export type { Clock, EpochMs } from './clock.ts'
 export type { FairQueue, FairQueueOptions } from './fair-queue.ts'
 export type { FaultCode } from './fault.ts'
-export type { FeedChange, FeedEntry, MemoryFeed } from './feed.ts'
 export type { HeaderField } from './header.ts'
 export type { OptionNames } from './options.ts'
+export type { FeedChange, FeedEntry, MemoryFeed } from './revocation-feed.ts'
 export type { Rule } from './rule.ts'
 export type { ScopeCatalogue } from './scope.ts'
-export type { Allowed, CauseText, Denial, DenialExtras, DenialOf, Verdict } from './verdict.ts'
+export type { Session, SessionClaims, Surface } from './session.ts'
+export type { CauseText, Denial, DenialExtras, DenialOf, Verdict } from './verdict.ts'

@@ -1,11 +1,10 @@
-/** The names of the members of an options type, every member of a union included. A name that is left out does not compile. */
+/** The member names of an options type, as an object. Leaving a name out does not compile. */
 export type OptionNames<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, true>>
 
 /**
- * Refuses options with a name that is not in `names`: a misspelt option would otherwise count as absent, and what it was to
- * switch on would be off. Returns the options. `where` names the function, and inside it the object: `createGuard limits[0]`.
- * A known option may be undefined. Throws a `TypeError` for anything that is not an object, and for an unknown option
- * whatever its value; it says which name is near and which are known.
+ * Returns the options if all their names are in `names`, and throws a `TypeError` otherwise: without the check a misspelt
+ * option would silently have no effect. The error suggests the nearest known name and lists all of them. `where` names the
+ * function and, inside its options, the object: `createGuard limits[0]`. A known option may be undefined.
  */
 export function knownOptions<Options extends object>(
   where: string,
@@ -24,8 +23,8 @@ export function knownOptions<Options extends object>(
 }
 
 /**
- * Returns `value` when it is an integer from `least` to `most`. Throws a `TypeError` that names the option, its bounds and what was
- * given; of another type only the type, since it may be a secret in the wrong place.
+ * Returns `value` if it is an integer from `least` to `most`, and throws a `TypeError` otherwise. The error names the option,
+ * its bounds and the value. For a value of another type it names only the type, because the value may be a secret.
  */
 export function integerOption(name: string, value: unknown, least: number, most: number): number {
   if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
@@ -48,8 +47,8 @@ function unknownOption(name: string, known: readonly string[]): string {
 }
 
 /**
- * The known name that takes the fewest edits, if they are few for its length or only add its end (`window` for
- * `windowSeconds`). Upper and lower case are not told apart.
+ * Finds the known name with the fewest edits, ignoring case. At most a third of the known name's length and 3 edits are
+ * allowed, or any number if the given name is its beginning (`window` for `windowSeconds`).
  */
 function nearest(name: string, known: readonly string[]): string | undefined {
   let best: string | undefined
@@ -66,7 +65,7 @@ function nearest(name: string, known: readonly string[]): string | undefined {
   return best
 }
 
-/** How many insertions, deletions, replacements and exchanges of neighbours lead from one text to the other. */
+/** Counts the edits from one text to the other: insertions, deletions, replacements and swaps of neighbours. */
 function editsBetween(from: string, to: string): number {
   let before: number[] = []
   let last = Array.from({ length: to.length + 1 }, (_, column) => column)

@@ -1,31 +1,27 @@
-import type { Surface } from './claims.ts'
+import type { Surface } from './session.ts'
 
 interface RuleMembers {
-  /** The operation's canonical id, `tag.verb`: what policies, limits, idempotency records and reports name. */
+  /** The operation's canonical id, `tag.verb`. Policies, limits, idempotency records and reports use it. */
   readonly operation: string
-  /** The only surface whose sessions may call it. Absent: both. */
+  /** The only surface whose sessions may call the operation. Absent: both. */
   readonly surface?: Surface
-  /** Its class, for limits that name classes. */
+  /** The class of the operation, for rate limits per class. */
   readonly limit?: string
-  /** What kind of money it moves. Such an operation must go through `reserve` before it takes effect. */
+  /** How the operation moves money. It must call `reserve` before it takes effect. */
   readonly spends?: 'spend' | 'withdrawal'
-  /** Whether its answer reveals card secrets (`allowCardSecrets`). */
+  /** Whether the response reveals card secrets (policy `allowCardSecrets`). */
   readonly cardSecrets?: boolean
 }
 
-/** Scopes that must all be held; `[]` says that no scope is needed. */
-type AllOf<S extends string> = readonly S[]
-/** Scopes of which one must be held, beside `allOf`. */
-type AnyOf<S extends string> = readonly S[]
-
 /**
- * What one operation asks of a request. It names its scopes in `allOf`, `anyOf` or both; `allOf: []` says that none is
- * needed. Declare each once, at start-up, and pass the same object every time. `S`: the scopes it may name.
+ * What an operation requires of a request. The session must have all scopes of `allOf` and one of `anyOf`; at least one of
+ * the two must be given, and `allOf: []` says that no scope is needed. Declare each rule once, at start-up, and pass the
+ * same object every time. `S`: the scopes that it may name.
  */
 export type Rule<S extends string = string> = RuleMembers &
   (
-    | { readonly allOf?: AllOf<S>; readonly anyOf: AnyOf<S> }
-    | { readonly allOf: AllOf<S>; readonly anyOf?: AnyOf<S> }
+    | { readonly allOf?: readonly S[]; readonly anyOf: readonly S[] }
+    | { readonly allOf: readonly S[]; readonly anyOf?: readonly S[] }
   )
 
 type Member = keyof RuleMembers | 'allOf' | 'anyOf'
@@ -34,7 +30,7 @@ const OPERATION = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+$/
 /** `scope-token` of RFC 6749 section 3.3: printable ASCII without space, quote and backslash. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** What is wrong with the value of each member, or undefined. */
+/** Checks the value of each member: returns what is wrong, or undefined. */
 const MEMBERS: Readonly<Record<Member, (value: unknown) => string | undefined>> = {
   operation: value =>
     typeof value === 'string' && OPERATION.test(value)
@@ -44,14 +40,15 @@ const MEMBERS: Readonly<Record<Member, (value: unknown) => string | undefined>> 
   allOf: scopeList,
   anyOf: value =>
     scopeList(value) ?? ((value as []).length === 0 ? 'must name at least one scope' : undefined),
-  limit: value => (typeof value === 'string' && value !== '' ? undefined : 'must be the name of a class'),
+  limit: value =>
+    typeof value === 'string' && value !== '' ? undefined : 'must be the name of a rate-limit class',
   spends: oneOf('spend', 'withdrawal'),
   cardSecrets: value => (typeof value === 'boolean' ? undefined : 'must be true or false'),
 }
 
 /**
- * Checks a rule at declaration and gives it back. Throws a `TypeError` that names the operation and the wrong member:
- * an unknown or undefined one would else let requests pass that the rule was meant to refuse.
+ * Returns a rule if it is valid. Throws a `TypeError` that names the operation and the wrong member otherwise, also for
+ * unknown and undefined members: with a misspelt one the rule would allow requests that it was meant to refuse.
  */
 export function checkRule(rule: unknown): Rule {
   if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
@@ -85,5 +82,5 @@ function scopeList(value: unknown): string | undefined {
   if (!Array.isArray(value)) return 'must be a list of scopes'
   const index = Array.from(value).findIndex(scope => typeof scope !== 'string' || !SCOPE.test(scope))
   if (index < 0) return undefined
-  return `must hold scopes only, printable ASCII without space, quote and backslash: [${index}] is none`
+  return `must contain only scopes (printable ASCII without space, quote and backslash): [${index}] is not a scope`
 }

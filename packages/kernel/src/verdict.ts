@@ -1,63 +1,55 @@
 /**
- * An expected "no": data, never thrown. Codes are spelled as on the wire and each package closes its own union.
- * `message` may be shown to the caller, so it never holds tokens, keys, signatures, bodies or internal text.
+ * A refusal. It is returned, never thrown. Codes are the wire codes; each package has a closed union of its own.
+ * `message` may be shown to the client, so it never contains tokens, keys, signatures, bodies or internal text.
  */
 export interface Denial<Code extends string = string> {
   readonly ok: false
   readonly code: Code
-  /** HTTP status a host answers with. */
+  /** The HTTP status of the response. */
   readonly status: number
   readonly message: string
-  /** The request field (or header) at fault, where there is one. */
+  /** The request field or header that caused the refusal, if there is one. */
   readonly field?: string
-  /** Seconds after which the same call may succeed; rendered as `Retry-After`. */
+  /** Seconds after which the same request may succeed; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number
-  /** Facts for the caller that are safe to show: which scope, which rule, what remains. */
+  /** Facts that are safe to show to the client, such as the missing scope or the rule. */
   readonly details?: Readonly<Record<string, unknown>>
-  /** The exact reason, for the decision event only. Never rendered. */
+  /** The exact reason, for the decision event only. Never sent to the client. */
   readonly reason?: string
 }
 
-/** An expected "yes". */
-export interface Allowed<T> {
-  readonly ok: true
-  readonly value: T
-}
+/** What a decision returns. Failures of a store or another dependency are thrown as a `Fault` instead. */
+export type Verdict<T, D extends Denial = Denial> = { readonly ok: true; readonly value: T } | D
 
-/** What every decision returns. A broken world is not a verdict: it throws a `Fault`. */
-export type Verdict<T, D extends Denial = Denial> = Allowed<T> | D
-
-/** Wraps a decided "yes". */
-export function allow<T>(value: T): Allowed<T> {
+/** Makes a positive decision. */
+export function allow<T>(value: T): { readonly ok: true; readonly value: T } {
   return { ok: true, value }
 }
 
-/** What a denial may carry beside its code and message. A rule or reason that its package does not list does not compile. */
+/** The optional members of a denial. A rule or reason that the package does not list does not compile. */
 export type DenialExtras<Rules extends string = never, Reasons extends string = never> = Partial<
   Pick<Denial, 'field' | 'retryAfterSeconds'>
 > & {
-  /** `rule` names the rule that forbids the request: shown to the caller. */
+  /** Shown to the client. `rule` names the rule that forbids the request. */
   readonly details?: Readonly<Record<string, unknown>> & { readonly rule?: Rules }
   readonly reason?: Reasons
 }
 
 /**
- * The texts that a listed cause stands for: `{name}` in it stands for any text. `'wrong {field}'` is
- * `` `wrong ${string}` ``.
+ * The texts that match a listed cause, where `{name}` matches any text: `'wrong {field}'` gives `` `wrong ${string}` ``.
  */
 export type CauseText<Listed extends string> = Listed extends `${infer Before}{${string}}${infer After}`
   ? `${Before}${string}${CauseText<After>}`
   : Listed
 
-/** The closed union of denials that a table of codes can produce. */
+/** The closed union of denials of a code table. */
 export type DenialOf<Codes extends Readonly<Record<string, number>>> = {
   [C in keyof Codes & string]: Denial<C>
 }[keyof Codes & string]
 
 /**
- * Makes a package's `deny` from its code table (`codes.ts`), so that a code always carries its own status and
- * a code outside the table does not compile. Nor does a `details.rule` outside `Rules` or a `reason` outside `Reasons`;
- * without these lists a package says none.
+ * Makes the `deny` function of a package from its code table (`codes.ts`), which gives each code its status. A code
+ * outside the table, a `details.rule` outside `Rules` and a `reason` outside `Reasons` do not compile.
  */
 export function denier<
   const Codes extends Readonly<Record<string, number>>,

@@ -1,25 +1,29 @@
 import { denier, type DenialOf, type HeaderField } from '@gatewright/kernel'
-import { answerHeaders } from './notices.ts'
-import type { AliasUse } from './table.ts'
+import { answerHeaders } from './answer-headers.ts'
+import type { MatchedAlias } from './table.ts'
 
-/** Denials of this package, with their HTTP status. */
+/** The denial codes of this package and their HTTP statuses. */
 export const codes = { invalid_request: 400, gone: 410 } as const
 
-/** What reading old names can refuse with, and the old names that the request used up to there. */
+/** A denial of this package, with the old names that were found in the request before it. */
 export type AliasDenial = DenialOf<typeof codes> & {
-  readonly used: readonly AliasUse[]
-  /** Fields of the answer: what `answerHeaders` says of the old names used. */
+  readonly used: readonly MatchedAlias[]
+  /** Header fields of the response: `answerHeaders(used)`. */
   readonly headers: readonly HeaderField[]
 }
 
-const plain: ReturnType<typeof denier<typeof codes>> = denier(codes)
+const denyPlain: ReturnType<typeof denier<typeof codes>> = denier(codes)
 
-/** Makes a denial of this package, with the notices of the old names used. */
+/** Makes a denial of this package. */
 export function deny(
   code: keyof typeof codes,
   message: string,
-  used: readonly AliasUse[],
+  used: readonly MatchedAlias[],
   field?: string,
 ): AliasDenial {
-  return { ...plain(code, message, field === undefined ? {} : { field }), used, headers: answerHeaders(used) }
+  return {
+    ...denyPlain(code, message, field === undefined ? {} : { field }),
+    used,
+    headers: answerHeaders(used),
+  }
 }

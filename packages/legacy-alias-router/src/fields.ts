@@ -1,24 +1,16 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { deny, type AliasDenial } from './codes.ts'
-import type { Alias, AliasTable, AliasUse, RequestFieldRename } from './table.ts'
+import type { Alias, AliasTable, MatchedAlias, RequestFieldRename } from './table.ts'
 
 type Body = Readonly<Record<string, unknown>>
 
 /** A request body under current names. */
-export interface FieldsRead {
+export interface TranslatedFields {
   readonly body: Record<string, unknown>
-  readonly used: readonly AliasUse[]
+  readonly used: readonly MatchedAlias[]
 }
 
-/** An old field as it is looked for: its row, the path to it, and how twins compare. */
-interface OldField {
-  readonly alias: Alias
-  readonly to: string
-  readonly path: readonly string[]
-  readonly ignoreCase: boolean
-}
-
-/** Own properties only; null counts as absent, because clients send it for "none". */
+/** Reads a property of own properties only. Null counts as absent, because clients send it for "none". */
 function valueAt(body: Body, path: readonly string[]): unknown {
   let value: unknown = body
   for (const name of path) {
@@ -28,20 +20,28 @@ function valueAt(body: Body, path: readonly string[]): unknown {
   return value ?? undefined
 }
 
-function same(one: unknown, other: unknown, ignoreCase: boolean): boolean {
+function isSame(one: unknown, other: unknown, ignoreCase: boolean): boolean {
   if (ignoreCase && typeof one === 'string' && typeof other === 'string') {
     return one.toLowerCase() === other.toLowerCase()
   }
   return one === other || JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** Compiles the request fields of a table: see `Aliases.readFields`. */
-export function fieldReader(
+/** Makes `Aliases.readFields` for a table. */
+export function createFieldReader(
   table: AliasTable,
   aliases: readonly Alias[],
-): (operation: string, body: Body) => Verdict<FieldsRead, AliasDenial> {
+): (operation: string, body: Body) => Verdict<TranslatedFields, AliasDenial> {
   const rows = aliases.filter(({ kind }) => kind === 'request-field')
-  const byOperation = new Map<string, OldField[]>()
+  const byOperation = new Map<
+    string,
+    {
+      readonly alias: Alias
+      readonly to: string
+      readonly path: readonly string[]
+      readonly ignoreCase: boolean
+    }[]
+  >()
   for (const [index, row] of (table.requestFields ?? []).entries()) {
     const { from, to, ignoreCase = false } = row satisfies RequestFieldRename
     const field = { alias: rows[index] as Alias, to, path: from.split('.'), ignoreCase }
@@ -50,7 +50,7 @@ export function fieldReader(
 
   return (operation, received) => {
     const body = { ...received }
-    const used: AliasUse[] = []
+    const used: MatchedAlias[] = []
     for (const { alias, to, path, ignoreCase } of byOperation.get(operation) ?? []) {
       const { from, mode } = alias
       const old = valueAt(received, path)
@@ -59,10 +59,10 @@ export function fieldReader(
       used.push({ alias })
       if (mode === 'gone') {
         if (current !== undefined) continue
-        return deny('gone', `${from} is gone: send ${to}`, used, from)
+        return deny('gone', `the field ${from} is gone: send ${to}`, used, from)
       }
-      if (current !== undefined && !same(current, old, ignoreCase)) {
-        const message = `${to} and its old name ${from} differ: send one`
+      if (current !== undefined && !isSame(current, old, ignoreCase)) {
+        const message = `${to} and its old name ${from} have different values: send only ${to}`
         return deny('invalid_request', message, used, to)
       }
       body[to] = current ?? old
@@ -72,12 +72,14 @@ export function fieldReader(
   }
 }
 
-/** Compiles the answer fields of a table: see `Aliases.withTwins`. */
-export function twinWriter(aliases: readonly Alias[]): (fields: Body) => Record<string, unknown> {
-  const twins = aliases.filter(({ kind, mode }) => kind === 'answer-field' && mode !== 'gone')
+/** Makes `Aliases.withLegacyFields` for a table. */
+export function createLegacyFieldWriter(
+  aliases: readonly Alias[],
+): (fields: Body) => Record<string, unknown> {
+  const renames = aliases.filter(({ kind, mode }) => kind === 'answer-field' && mode !== 'gone')
   return fields => {
     const copy = { ...fields }
-    for (const { from, to } of twins) {
+    for (const { from, to } of renames) {
       if (Object.hasOwn(fields, to as string)) copy[from] = fields[to as string]
     }
     return copy

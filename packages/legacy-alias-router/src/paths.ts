@@ -1,14 +1,15 @@
 import { listAliases, type Alias, type AliasTable } from './table.ts'
 
 /**
- * The paths that every reader takes for the same resource: segments of RFC 3986 `pchar` without `;`, none of
- * them empty, `.` or `..`, and no percent-encoded slash, back-slash, dot or control character. A slash may end it.
+ * Paths that every router reads as the same resource: segments of RFC 3986 `pchar` without `;`, none of them empty, `.` or
+ * `..`, and no percent-encoded slash, backslash, dot or control character. A slash may end the path.
  */
-const PLAIN = /^(?:\/(?!\.{1,2}(?:\/|$))(?:[a-z0-9._~!$&'()*+,=:@-]|%(?!2f|5c|2e|7f|[01])[0-9a-f]{2})+)+\/?$/i
+const UNAMBIGUOUS =
+  /^(?:\/(?!\.{1,2}(?:\/|$))(?:[a-z0-9._~!$&'()*+,=:@-]|%(?!2f|5c|2e|7f|[01])[0-9a-f]{2})+)+\/?$/i
 
-/** Whether a path can be read in one way only. Percent-encoded bytes must be UTF-8. */
-export function isPlain(path: string): boolean {
-  if (!PLAIN.test(path)) return false
+/** Whether all routers read a path in the same way. Percent-encoded bytes must be UTF-8. */
+export function isUnambiguous(path: string): boolean {
+  if (!UNAMBIGUOUS.test(path)) return false
   if (!path.includes('%')) return true
   try {
     decodeURIComponent(path)
@@ -18,10 +19,7 @@ export function isPlain(path: string): boolean {
   }
 }
 
-/** Finds the row that translates a path: an exact one, else the longest prefix of whole segments. */
-export type FindPath = (path: string) => Alias | undefined
-
-/** A segment of the table's paths: the rows that end there, and what follows. */
+/** A path segment: the rows whose paths end at it, and the segments that follow it. */
 interface Node {
   exact?: Alias
   prefix?: Alias
@@ -29,10 +27,10 @@ interface Node {
 }
 
 /**
- * Indexes the paths of a table by segment. A look-up walks a path as far as some row has its segments, and so costs
- * the same with few rows and with many.
+ * Returns a function that finds the row that translates a path: the row of exactly this path, otherwise the longest prefix of
+ * whole segments. The paths are indexed by segment, so the cost does not depend on the number of rows.
  */
-export function pathFinder(aliases: readonly Alias[]): FindPath {
+export function createPathIndex(aliases: readonly Alias[]): (path: string) => Alias | undefined {
   const root: Node = { next: new Map() }
   for (const alias of aliases) {
     const { kind, from } = alias
@@ -61,29 +59,27 @@ export function pathFinder(aliases: readonly Alias[]): FindPath {
   }
 }
 
-/** The current spelling of a path that a row translates. What follows the prefix stays byte for byte. */
-export function translated(path: string, { from, to }: Alias): string {
+/** Translates a path by its row. What follows the prefix is not changed. */
+export function translatePath(path: string, { from, to }: Alias): string {
   return `${to}${path.slice(from.length)}`
 }
 
-/** An old spelling of a current path. */
-export interface LegacyPath {
-  readonly path: string
-  readonly alias: Alias
-}
-
 /**
- * Lists the old spellings of a current path, parameters (`{id}`) included: what an API description marks as
- * deprecated. Those that are `gone` are listed too.
+ * Lists the old spellings of a current path, which may have parameters (`{id}`). An API description marks them as
+ * deprecated. Old spellings with the mode `gone` are listed too.
  */
-export function legacyPaths(table: AliasTable, path: string): readonly LegacyPath[] {
+export function legacyPaths(
+  table: AliasTable,
+  path: string,
+): readonly { readonly path: string; readonly alias: Alias }[] {
   const aliases = listAliases(table)
-  const find = pathFinder(aliases)
+  const find = createPathIndex(aliases)
   return aliases.flatMap(alias => {
     const { kind, from, to } = alias
-    const reaches = (kind === 'path' && path === to) || (kind === 'prefix' && `${path}/`.startsWith(`${to}/`))
+    const leadsToPath =
+      (kind === 'path' && path === to) || (kind === 'prefix' && `${path}/`.startsWith(`${to}/`))
     const old = from + path.slice(to?.length)
-    // A longer row may take this spelling elsewhere.
-    return reaches && find(old) === alias ? [{ path: old, alias }] : []
+    // A longer prefix may translate this spelling to another path.
+    return leadsToPath && find(old) === alias ? [{ path: old, alias }] : []
   })
 }

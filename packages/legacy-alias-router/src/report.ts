@@ -2,42 +2,36 @@ import type { EpochMs } from '@gatewright/kernel'
 import type { AliasUsage, AliasUsageStorage } from './storage/port.ts'
 import { isDeprecated, listAliases, type Alias, type AliasTable } from './table.ts'
 
-/** One principal's use of an old name. Instants are RFC 3339. */
-export interface ReportedUser {
-  readonly principal: string
-  readonly count: number
-  readonly firstSeen: string
-  readonly lastSeen: string
-}
-
-/** What is known of one old name. */
-export interface ReportedAlias {
-  readonly id: string
-  readonly from: string
-  readonly to: string | null
-  /** `unlisted`: it was used once and is in the table no more. */
-  readonly mode: 'serve' | 'deprecated' | 'gone' | 'unlisted'
-  readonly deprecatedSince: string | null
-  readonly sunset: string | null
-  /** Its sunset has come and it still works. */
-  readonly due: boolean
-  readonly count: number
-  readonly lastSeen: string | null
-  /** The latest user first. */
-  readonly users: readonly ReportedUser[]
-}
-
-/** Who still uses which old name. Plain JSON. */
+/** Who still uses which old name. Plain JSON; instants are RFC 3339. */
 export interface AliasReport {
   readonly at: string
-  readonly aliases: readonly ReportedAlias[]
+  readonly aliases: readonly {
+    readonly id: string
+    readonly from: string
+    readonly to: string | null
+    /** `unlisted`: it was used, and is no longer in the table. */
+    readonly mode: 'serve' | 'deprecated' | 'gone' | 'unlisted'
+    readonly deprecatedSince: string | null
+    readonly sunset: string | null
+    /** Whether it still works although its sunset has passed. */
+    readonly due: boolean
+    readonly count: number
+    readonly lastSeen: string | null
+    /** The latest user first. */
+    readonly users: readonly {
+      readonly principal: string
+      readonly count: number
+      readonly firstSeen: string
+      readonly lastSeen: string
+    }[]
+  }[]
 }
 
 const PAGE_ROWS = 1000
-const date = (at: EpochMs | undefined): string | null =>
+const toDate = (at: EpochMs | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
-async function everyRow(storage: AliasUsageStorage): Promise<Map<string, AliasUsage[]>> {
+async function readAll(storage: AliasUsageStorage): Promise<Map<string, AliasUsage[]>> {
   const byAlias = new Map<string, AliasUsage[]>()
   let last: AliasUsage | undefined
   for (;;) {
@@ -48,22 +42,22 @@ async function everyRow(storage: AliasUsageStorage): Promise<Map<string, AliasUs
   }
 }
 
-function reported(
+function reportEntry(
   alias: Alias | undefined,
   id: string,
   usage: readonly AliasUsage[],
   now: EpochMs,
-): ReportedAlias {
+): AliasReport['aliases'][number] {
   const dates = alias && isDeprecated(alias.mode) ? alias.mode : undefined
   const users = [...usage].sort((one, other) => other.lastSeen - one.lastSeen)
   const mode = alias === undefined ? 'unlisted' : isDeprecated(alias.mode) ? 'deprecated' : alias.mode
   return {
     ...{ id, from: alias?.from ?? id, to: alias?.to ?? null, mode },
-    deprecatedSince: date(dates?.deprecatedSince),
-    sunset: date(dates?.sunset),
+    deprecatedSince: toDate(dates?.deprecatedSince),
+    sunset: toDate(dates?.sunset),
     due: dates?.sunset !== undefined && dates.sunset <= now,
     count: usage.reduce((sum, { count }) => sum + count, 0),
-    lastSeen: date(users[0]?.lastSeen),
+    lastSeen: toDate(users[0]?.lastSeen),
     users: users.map(({ principal, count, firstSeen, lastSeen }) => ({
       ...{ principal, count },
       firstSeen: new Date(firstSeen).toISOString(),
@@ -73,30 +67,30 @@ function reported(
 }
 
 /**
- * Reports who still uses which old name: every row of the table, used or not, then what was used and is listed
- * no more. Counts of running processes lag by their `flushMs`. Answer fields and schemes are told to nobody in
- * particular, so they have no users. Faults of the store.
+ * Reports who still uses which old name: first every row of the table, used or not, then used names that are no longer in the
+ * table. Counts of running processes are late by up to their `flushMs`. Answer fields and schemes have no users, because
+ * their use cannot be observed. Faults: those of the storage.
  */
 export async function aliasReport(
   storage: AliasUsageStorage,
   table: AliasTable,
   now: EpochMs,
 ): Promise<AliasReport> {
-  const usage = await everyRow(storage)
+  const usage = await readAll(storage)
   const listed = listAliases(table)
   const ids = new Set(listed.map(({ id }) => id))
   const unlisted = [...usage.keys()].filter(id => !ids.has(id))
   return {
     at: new Date(now).toISOString(),
     aliases: [
-      ...listed.map(alias => reported(alias, alias.id, usage.get(alias.id) ?? [], now)),
-      ...unlisted.map(id => reported(undefined, id, usage.get(id) ?? [], now)),
+      ...listed.map(alias => reportEntry(alias, alias.id, usage.get(alias.id) ?? [], now)),
+      ...unlisted.map(id => reportEntry(undefined, id, usage.get(id) ?? [], now)),
     ],
   }
 }
 
-/** A text table with aligned columns; the first line is the head. */
-function aligned(lines: readonly (readonly string[])[]): string {
+/** Formats a text table with aligned columns. The first line is the header. */
+function alignColumns(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) =>
     Math.max(...lines.map(cells => cells[column]?.length ?? 0)),
   )
@@ -110,7 +104,7 @@ function aligned(lines: readonly (readonly string[])[]): string {
     .join('\n')
 }
 
-/** Writes a report for a terminal: a line per old name and user, latest first. */
+/** Formats a report for a terminal: a line per old name and user, the latest user first. */
 export function reportText({ at, aliases }: AliasReport): string {
   const day = (instant: string | null): string => (instant === null ? '-' : instant.slice(0, 10))
   const lines = aliases.flatMap(({ id, mode, due, sunset, users }) => {
@@ -121,5 +115,5 @@ export function reportText({ at, aliases }: AliasReport): string {
     ])
   })
   const head = ['old name', 'mode', 'sunset', 'used by', 'calls', 'first', 'last']
-  return `Old names and who uses them, ${at}\n\n${aligned([head, ...lines])}\n`
+  return `Old names and who uses them, ${at}\n\n${alignColumns([head, ...lines])}\n`
 }

@@ -1,78 +1,75 @@
 import { allow, type Verdict, type HeaderField } from '@gatewright/kernel'
+import { answerHeaders } from './answer-headers.ts'
 import { checkedAliases } from './check.ts'
 import { deny, type AliasDenial } from './codes.ts'
-import { fieldReader, twinWriter, type FieldsRead } from './fields.ts'
-import { answerHeaders } from './notices.ts'
-import { isPlain, pathFinder, translated } from './paths.ts'
-import { scopeReader, type ScopesRead } from './scopes.ts'
-import type { Alias, AliasTable, AliasUse } from './table.ts'
+import { createFieldReader, createLegacyFieldWriter, type TranslatedFields } from './fields.ts'
+import { createPathIndex, isUnambiguous, translatePath } from './paths.ts'
+import { createScopeReader, type TranslatedScopes } from './scopes.ts'
+import type { Alias, AliasTable, MatchedAlias } from './table.ts'
 
-/** What `resolve` looks at. */
-export interface AliasFacts {
-  /** The request target's path as received: undecoded, without the query. */
+/** A request under its current names, and the old names that it used. */
+export interface ResolvedRequest {
   readonly path: string
-  /** Reads a request header by lower-case name. */
-  header(name: string): string | undefined
-}
-
-/** The request under current names, and what of it was said in old ones. */
-export interface Resolved {
-  readonly path: string
-  /** Current headers whose value arrived under an old name. No prototype. */
+  /** Headers that were sent under an old name, under their current name. The object has no prototype. */
   readonly headers: Readonly<Record<string, string>>
-  /** The old paths and headers that were used. */
-  readonly used: readonly AliasUse[]
+  /** The old paths and headers that the request used. */
+  readonly used: readonly MatchedAlias[]
   /**
-   * Fields for every answer to the request, errors included: `answerHeaders(used)`. A host that also reads fields or
-   * scopes calls that function itself, with all that was used.
+   * Header fields for every response to the request, also for errors: `answerHeaders(used)`. A host that also reads fields or
+   * scopes calls that function itself, with all old names used.
    */
   readonly answerHeaders: readonly HeaderField[]
 }
 
 /**
- * The alias table, ready to use. The readers share their refusals: `gone` (410) for a name whose mode is `gone`
- * when its current name did not come too, else the old one is ignored; `invalid_request` when an old name and
- * its current one both came and differ (`field` names the current one). A denial's `used` has what was found.
+ * A checked alias table. Its readers have two denials. `gone` (410): the request uses a name with the mode `gone` without its
+ * current name; with the current name, the old one is ignored. `invalid_request` (400): an old name and its current name have
+ * different values; `field` has the current name.
  */
 export interface Aliases {
   /**
-   * Translates path and headers. Paths match by whole segments; a path that a router could read in more than
-   * one way is never translated. The cost does not depend on the number of paths in the table.
+   * Translates the path and headers of a request. `path` is the path of the request target as received: undecoded, without
+   * the query. `header` reads a header by its lower-case name. Paths match by whole segments; a path that routers could read
+   * differently is never translated. The cost does not depend on the number of paths in the table.
    */
-  resolve(facts: AliasFacts): Verdict<Resolved, AliasDenial>
+  resolve(request: {
+    readonly path: string
+    header(name: string): string | undefined
+  }): Verdict<ResolvedRequest, AliasDenial>
   /**
-   * Translates the fields of an operation's request body. An old name at the top is replaced; one inside an
-   * object is copied from there. `null` counts as absent.
+   * Translates the fields of an operation's request body. An old field at the top level is replaced; one inside an object is
+   * copied. `null` counts as absent.
    */
-  readFields(operation: string, body: Readonly<Record<string, unknown>>): Verdict<FieldsRead, AliasDenial>
-  /** Translates requested scopes: renamed ones to their current name, retired ones aside. */
-  readScopes(surface: string, requested: readonly string[]): Verdict<ScopesRead, AliasDenial>
-  /** Fields for every answer to a request that used these names, errors included. */
-  answerHeaders(used: readonly AliasUse[]): readonly HeaderField[]
-  /** Copies an answer object with the old twin of each field that has one. */
-  withTwins(fields: Readonly<Record<string, unknown>>): Record<string, unknown>
+  readFields(
+    operation: string,
+    body: Readonly<Record<string, unknown>>,
+  ): Verdict<TranslatedFields, AliasDenial>
+  /** Translates requested scopes. Renamed scopes get their current name; retired ones are listed separately. */
+  readScopes(surface: string, requested: readonly string[]): Verdict<TranslatedScopes, AliasDenial>
+  /** Makes the header fields of every response to a request that used these old names, also for errors. */
+  answerHeaders(used: readonly MatchedAlias[]): readonly HeaderField[]
+  /** Copies a response object and adds each renamed field under its old name too. */
+  withLegacyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
 
-const NO_HEADERS: Resolved['headers'] = Object.freeze(Object.create(null) as Record<string, string>)
-const NONE: readonly AliasUse[] = Object.freeze([])
+type TranslatedHeaders = Pick<ResolvedRequest, 'headers' | 'used'>
 
-interface HeadersRead {
-  readonly headers: Resolved['headers']
-  readonly used: readonly AliasUse[]
-}
-
-const NOTHING_OLD = allow<HeadersRead>({ headers: NO_HEADERS, used: NONE })
+/** Shared by all requests without old headers. */
+const NO_OLD_HEADERS = allow<TranslatedHeaders>({
+  headers: Object.freeze(Object.create(null) as Record<string, string>),
+  used: Object.freeze([]),
+})
 
 function readHeaders(
   rows: readonly Alias[],
-  header: AliasFacts['header'],
-): Verdict<HeadersRead, AliasDenial> {
-  let read: { headers: Record<string, string>; used: AliasUse[] } | undefined
+  header: (name: string) => string | undefined,
+): Verdict<TranslatedHeaders, AliasDenial> {
+  let translated: { headers: Record<string, string>; used: MatchedAlias[] } | undefined
   for (const alias of rows) {
     const old = header(alias.from)
     if (old === undefined) continue
-    read ??= { headers: Object.create(null) as Record<string, string>, used: [] }
-    const { headers, used } = read
+    translated ??= { headers: Object.create(null) as Record<string, string>, used: [] }
+    const { headers, used } = translated
     used.push({ alias })
     const to = alias.to as string
     const current = headers[to] ?? header(to)
@@ -81,36 +78,37 @@ function readHeaders(
       return deny('gone', `the header ${alias.from} is gone: send ${to}`, used, alias.from)
     }
     if (current !== undefined && current !== old) {
-      const message = `${to} and its old name ${alias.from} differ: send one`
+      const message = `${to} and its old name ${alias.from} have different values: send only ${to}`
       return deny('invalid_request', message, used, to)
     }
     headers[to] = old
   }
-  return read ? allow(read) : NOTHING_OLD
+  return translated ? allow(translated) : NO_OLD_HEADERS
 }
 
-/** Checks the table (a wrong one throws a `TypeError` that names the row) and compiles it. */
+/** Makes the readers of an alias table. Throws a `TypeError` that names the row if the table is wrong. */
 export function createAliases(table: AliasTable): Aliases {
   const aliases = checkedAliases(table)
   const headerRows = aliases.filter(({ kind }) => kind === 'header')
-  const find = pathFinder(aliases)
+  const findPath = createPathIndex(aliases)
 
   return {
     resolve({ path, header }) {
       const read = readHeaders(headerRows, header)
       if (!read.ok) return read
       const { headers, used } = read.value
-      const alias = find(path)
-      if (!alias || !isPlain(path)) return allow({ path, headers, used, answerHeaders: answerHeaders(used) })
-      const successor = translated(path, alias)
+      const alias = findPath(path)
+      if (!alias || !isUnambiguous(path))
+        return allow({ path, headers, used, answerHeaders: answerHeaders(used) })
+      const successor = translatePath(path, alias)
       const all = [...used, { alias, successor }]
       if (alias.mode !== 'gone')
         return allow({ path: successor, headers, used: all, answerHeaders: answerHeaders(all) })
       return deny('gone', `${alias.from} is gone: use ${alias.to}`, all)
     },
     answerHeaders,
-    readFields: fieldReader(table, aliases),
-    readScopes: scopeReader(aliases),
-    withTwins: twinWriter(aliases),
+    readFields: createFieldReader(table, aliases),
+    readScopes: createScopeReader(aliases),
+    withLegacyFields: createLegacyFieldWriter(aliases),
   }
 }

@@ -1,27 +1,27 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import { deny, type AliasDenial } from './codes.ts'
-import type { Alias, AliasUse } from './table.ts'
+import type { Alias, MatchedAlias } from './table.ts'
 
 /** Requested scopes under current names. */
-export interface ScopesRead {
-  /** What may be granted, each once. */
+export interface TranslatedScopes {
+  /** The scopes that may be granted, without repeats. */
   readonly scopes: string[]
-  /** Retired ones: accepted, granting nothing, each once. */
+  /** Retired scopes, which are accepted and grant nothing, without repeats. */
   readonly ignored: string[]
-  readonly used: readonly AliasUse[]
+  readonly used: readonly MatchedAlias[]
 }
 
-/** Compiles the scopes of a table: see `Aliases.readScopes`. */
-export function scopeReader(
+/** Makes `Aliases.readScopes` for a table. */
+export function createScopeReader(
   aliases: readonly Alias[],
-): (surface: string, requested: readonly string[]) => Verdict<ScopesRead, AliasDenial> {
+): (surface: string, requested: readonly string[]) => Verdict<TranslatedScopes, AliasDenial> {
   const rows = new Map(
     aliases.flatMap(alias => (alias.kind === 'scope' ? [[`${alias.within}:${alias.from}`, alias]] : [])),
   )
   return (surface, requested) => {
     const scopes = new Set<string>()
     const ignored = new Set<string>()
-    const used = new Map<string, AliasUse>()
+    const used = new Map<string, MatchedAlias>()
     for (const name of requested) {
       const alias = rows.get(`${surface}:${name}`)
       if (!alias) {
@@ -30,7 +30,7 @@ export function scopeReader(
       }
       used.set(alias.id, { alias })
       if (alias.mode === 'gone') {
-        const instead = alias.to === null ? 'leave it out' : `ask for ${alias.to}`
+        const instead = alias.to === null ? 'leave it out' : `request ${alias.to}`
         return deny('gone', `the scope ${name} is gone: ${instead}`, [...used.values()])
       }
       if (alias.to === null) ignored.add(name)

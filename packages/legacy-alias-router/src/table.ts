@@ -1,28 +1,28 @@
 import { knownOptions, type EpochMs, type OptionNames } from '@gatewright/kernel'
 
-/** A deprecated name works as before; answers to calls that use it say so. */
-export interface Deprecated {
-  /** Since when, or from when on: `Deprecation` (RFC 9745). */
+/** The mode of a deprecated name: it works, and responses to requests that use it say that it is deprecated. */
+export interface Deprecation {
+  /** When the deprecation started or will start: the `Deprecation` header (RFC 9745). */
   readonly deprecatedSince: EpochMs
   /**
-   * When it stops working, not before `deprecatedSince`: `Sunset` (RFC 8594). It announces and ends nothing: the
-   * name works until its mode is `gone`. A whole second, because HTTP dates are.
+   * When the name is expected to stop working, not before `deprecatedSince`: the `Sunset` header (RFC 8594). It is only an
+   * announcement: the name works until its mode is `gone`. A whole second, because HTTP dates are in seconds.
    */
   readonly sunset?: EpochMs
-  /** A page for people, as an http(s) URL or a path: `Link` with `rel="deprecation"`. */
+  /** A page about the deprecation, as an http(s) URL or a path: the `Link` header with `rel="deprecation"`. */
   readonly link?: string
 }
 
-const DEPRECATED: OptionNames<Deprecated> = {
+const DEPRECATED: OptionNames<Deprecation> = {
   deprecatedSince: true,
   sunset: true,
   link: true,
 }
 
-/** How an old name is treated: works and says nothing, works and says that it is deprecated, or answers 410. */
-export type AliasMode = 'serve' | Deprecated | 'gone'
+/** How an old name is treated. `serve`: it works. `Deprecation`: it works, and responses say so. `gone`: it gets a 410. */
+export type AliasMode = 'serve' | Deprecation | 'gone'
 
-/** An old spelling and the current one. */
+/** An old name and its current name. */
 export interface Rename {
   readonly from: string
   readonly to: string
@@ -31,18 +31,18 @@ export interface Rename {
 
 /** An old field of a request body. */
 export interface RequestFieldRename extends Rename {
-  /** The operation whose bodies it is read in. */
+  /** The operation whose request body has the field. */
   readonly operation: string
-  /** Twins that differ in letter case only count as equal, as with hex addresses. */
+  /** Whether the values under the old and the current name are compared ignoring case, as for hex addresses. */
   readonly ignoreCase?: boolean
 }
 
 const RENAME: OptionNames<Rename> = { from: true, to: true, mode: true }
 const REQUEST_FIELD: OptionNames<RequestFieldRename> = { ...RENAME, operation: true, ignoreCase: true }
 
-/** A scope that has another name now, or none (`to: null`): then it is accepted and grants nothing. */
+/** A renamed scope. With `to: null` it is retired: it is accepted and grants nothing. */
 export interface ScopeRename {
-  /** The kind of credential it is asked for. */
+  /** The surface on which the scope is requested. */
   readonly surface: string
   readonly from: string
   readonly to: string | null
@@ -51,20 +51,20 @@ export interface ScopeRename {
 
 const SCOPE: OptionNames<ScopeRename> = { ...RENAME, surface: true }
 
-/** Every old name of an API, as data. A list that is left out is empty. */
+/** All old names of an API. A list that is left out is empty. */
 export interface AliasTable {
-  /** Path prefixes of whole segments, such as `/consumer/v1` -> `/user/v1`. The longest one that fits counts. */
+  /** Path prefixes of whole segments, such as `/consumer/v1` -> `/user/v1`. The longest matching prefix is used. */
   readonly prefixes?: readonly Rename[]
-  /** Exact paths. They go before prefixes. */
+  /** Exact paths. They take precedence over prefixes. */
   readonly paths?: readonly Rename[]
-  /** Request headers, lower-case. */
+  /** Request headers, in lower case. */
   readonly headers?: readonly Rename[]
-  /** Fields of request bodies. `from` may lie inside an object (`wallet.address`), `to` is at the top. */
+  /** Fields of request bodies. `from` may be inside an object (`wallet.address`); `to` is at the top level. */
   readonly requestFields?: readonly RequestFieldRename[]
-  /** Answer fields that are sent a second time under an old name, until that is `gone`. */
+  /** Fields of responses that are also sent under an old name, until its mode is `gone`. */
   readonly answerFields?: readonly Rename[]
   readonly scopes?: readonly ScopeRename[]
-  /** Names of security schemes in the API description. */
+  /** Security schemes of the API description. */
   readonly schemes?: readonly Rename[]
 }
 
@@ -78,35 +78,35 @@ const TABLE: OptionNames<AliasTable> = {
   schemes: true,
 }
 
-/** What kind of name an alias is. */
+/** The kind of a name. */
 export type AliasKind = 'prefix' | 'path' | 'header' | 'request-field' | 'answer-field' | 'scope' | 'scheme'
 
 /** One row of a table. */
 export interface Alias {
-  /** Names it in usage records and reports, such as `prefix:/consumer/v1` or `scope:user:old.read`. */
+  /** Identifies it in usage records and reports, such as `prefix:/consumer/v1` or `scope:user:old.read`. */
   readonly id: string
   readonly kind: AliasKind
-  /** The operation of a request field, the surface of a scope, else empty. */
+  /** The operation of a request field, or the surface of a scope; otherwise empty. */
   readonly within: string
   readonly from: string
   readonly to: string | null
   readonly mode: AliasMode
 }
 
-/** An old name that a request used. */
-export interface AliasUse {
+/** An old name that a request uses. */
+export interface MatchedAlias {
   readonly alias: Alias
-  /** The current path, when the old name was a path. */
+  /** The current path, if the old name is a path. */
   readonly successor?: string
 }
 
-/** A row of any list. */
+/** A row of any list of a table. */
 interface Row extends Pick<Alias, 'from' | 'to' | 'mode'> {
   readonly operation?: string
   readonly surface?: string
 }
 
-function rows<R extends Row>(
+function listRows<R extends Row>(
   name: keyof AliasTable,
   kind: AliasKind,
   list: readonly R[] = [],
@@ -122,7 +122,7 @@ function rows<R extends Row>(
   })
 }
 
-/** Lists a table's rows, kind by kind. Throws a `TypeError` for a member that no table, row or mode has. */
+/** Lists the rows of a table by kind. Throws a `TypeError` for an unknown member of the table, a row or a mode. */
 export function listAliases(table: AliasTable): readonly Alias[] {
   const { prefixes, paths, headers, requestFields, answerFields, scopes, schemes } = knownOptions(
     'alias table',
@@ -130,17 +130,17 @@ export function listAliases(table: AliasTable): readonly Alias[] {
     TABLE,
   )
   return [
-    ...rows('prefixes', 'prefix', prefixes, RENAME),
-    ...rows('paths', 'path', paths, RENAME),
-    ...rows('headers', 'header', headers, RENAME),
-    ...rows('requestFields', 'request-field', requestFields, REQUEST_FIELD),
-    ...rows('answerFields', 'answer-field', answerFields, RENAME),
-    ...rows('scopes', 'scope', scopes, SCOPE),
-    ...rows('schemes', 'scheme', schemes, RENAME),
+    ...listRows('prefixes', 'prefix', prefixes, RENAME),
+    ...listRows('paths', 'path', paths, RENAME),
+    ...listRows('headers', 'header', headers, RENAME),
+    ...listRows('requestFields', 'request-field', requestFields, REQUEST_FIELD),
+    ...listRows('answerFields', 'answer-field', answerFields, RENAME),
+    ...listRows('scopes', 'scope', scopes, SCOPE),
+    ...listRows('schemes', 'scheme', schemes, RENAME),
   ]
 }
 
-/** Whether a mode has dates to tell. */
-export function isDeprecated(mode: AliasMode): mode is Deprecated {
+/** Whether a mode is a `Deprecation`. */
+export function isDeprecated(mode: AliasMode): mode is Deprecation {
   return typeof mode === 'object'
 }

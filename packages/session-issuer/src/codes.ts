@@ -2,19 +2,19 @@ import { denier, type DenialOf } from '@gatewright/kernel'
 
 /** Every denial of this package, with its HTTP status. */
 export const codes = {
-  /** A field of the request is out of its bounds. */
+  /** A field of the request is malformed or out of bounds. */
   invalid_request: 400,
-  /** No such key, another environment or surface, wrong secret, revoked or past its end: one message for all. */
+  /** Unknown key, wrong environment or surface, wrong secret, revoked or expired: one message for all of them. */
   unauthorized: 401,
   /** More scopes than the caller holds; `details.scope` names the missing ones. */
   insufficient_scope: 403,
-  /** A rule of this package forbids it; `details.rule` names it. */
+  /** A rule of this package forbids the request; `details.rule` names it. */
   policy_blocked: 403,
-  /** No such key or session within the caller's sight. */
+  /** No such key or session, or the caller may not see it. */
   not_found: 404,
 } as const
 
-/** Every rule that a `policy_blocked` of this package names in `details.rule`. */
+/** Every rule that a `policy_blocked` of this package can name in `details.rule`. */
 export const rules = ['key_authority', 'max_depth', 'max_live_keys', 'already_rotated'] as const
 export type IssuerRule = (typeof rules)[number]
 
@@ -22,12 +22,12 @@ export type IssuerRule = (typeof rules)[number]
 export const reasons = [
   'not a key of this environment and surface',
   'no such key',
-  'wrong secret, or its pepper is gone',
+  'wrong secret, or its pepper was removed',
   'revoked',
-  'past its end',
+  'the key has expired',
   'its key has changed or ended',
-  'it has ended',
-  'it ends within this second',
+  'the key or session has ended',
+  'the session would end within this second',
   'the parent session was revoked',
 ] as const
 export type IssuerReason = (typeof reasons)[number]
@@ -35,5 +35,5 @@ export type IssuerReason = (typeof reasons)[number]
 /** A denial of this package. */
 export type IssuerDenial = DenialOf<typeof codes>
 
-/** Makes a denial whose status is the one of its code. */
+/** Makes a denial with the status of its code. */
 export const deny: ReturnType<typeof denier<typeof codes, IssuerRule, IssuerReason>> = denier(codes)

@@ -1,25 +1,28 @@
 export { codes, reasons, rules } from './codes.ts'
 export { createIssuer } from './issuer.ts'
-export { keyPattern } from './key-text.ts'
-export type { Caller } from './authority.ts'
-export type { KeyChange } from './change-key.ts'
+export { keyPattern } from './keys/key-text.ts'
+export type { Caller } from './keys/authority.ts'
+export type { KeyChange } from './keys/change-key.ts'
 export type { IssuerDenial, IssuerReason, IssuerRule } from './codes.ts'
-export type { AroundRead } from './authenticate.ts'
-export type { CreatedKey, KeyRequest } from './create-key.ts'
-export type { IssuedSession, SessionRequest } from './issue-session.ts'
-export type { Issuer, Maintenance, PublishedKeys } from './issuer.ts'
-export type { Environment } from './key-text.ts'
-export type { ListedKey } from './list-keys.ts'
+export type { KeyReadLimiter } from './keys/authenticate.ts'
+export type { CreatedKey, KeyRequest } from './keys/create-key.ts'
+export type { IssuedSession, SessionRequest } from './sessions/issue-session.ts'
+export type { Issuer } from './issuer.ts'
+export type { MaintenanceResult } from './maintain.ts'
+export type { JwksDocument } from './signing/jwks.ts'
+export type { Environment } from './keys/key-text.ts'
+export type { KeyWithPolicies } from './keys/list-keys.ts'
 export type { IssuerOptions } from './options.ts'
-export type { Pepper } from './peppers.ts'
-export type { EndedWithKeys } from './manage-sessions.ts'
-export type { Rotation } from './rotate-key.ts'
-export type { ListedSigningKey } from './signing/ring.ts'
+export type { Pepper } from './keys/peppers.ts'
+export type { RevocationCounts } from './sessions/manage-sessions.ts'
+export type { RotationOptions } from './keys/rotate-key.ts'
+export type { SigningKeyInfo } from './signing/key-ring.ts'
 export type { SigningKeyState } from './signing/schedule.ts'
 export type { AuditAction, AuditActor, AuditEntry, AuditStorage } from './storage/audit-port.ts'
 export type {
   ApiKey,
-  KeyMaker,
+  IssuerStorage,
+  KeyCreator,
   KeyPolicyRecord,
   KeyRecord,
   KeyStorage,

@@ -3,7 +3,10 @@ import { randomFillSync } from 'node:crypto'
 /** The digits of base62, in the order of their values. */
 export const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Random bytes fetched ahead, each used once: a fetch costs more than an id. */
+/**
+ * Random bytes generated in advance, each used once: one call of the generator costs more than an id (`npm run bench --
+ * session-issuer`, mint).
+ */
 const pool = Buffer.alloc(2048)
 let next = pool.length
 
@@ -17,7 +20,7 @@ function randomByte(): number {
   return byte
 }
 
-/** `length` random base62 characters, 5.95 bits each. Bytes of 248 and above are thrown away: 62 x 4 = 248. */
+/** Generates `length` random base62 characters, 5.95 bits each. Bytes of 248 and above are skipped: 62 x 4 = 248. */
 export function randomBase62(length: number): string {
   let text = ''
   while (text.length < length) {

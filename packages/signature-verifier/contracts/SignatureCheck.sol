@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.30;
 
-/// Asks a wallet contract whether it stands by a signature (ERC-1271), after deploying it in simulation where it does
-/// not exist yet (ERC-6492). Run by `eth_call` as creation code and never deployed: what the constructor returns is
-/// the answer, three words: 1 for yes or 0 for no, the chain's id, the block's number. One call, so one block.
-/// Wallet and factory are hostile: each gets a share of the gas, neither can make this revert, and no more than one
-/// word of what they return is copied.
+/// Calls a wallet contract's `isValidSignature` (ERC-1271), after deploying it in simulation where it does not exist yet
+/// (ERC-6492). Run by `eth_call` as creation code and never deployed. The constructor returns three words: 1 for valid
+/// or 0 for invalid, the chain id, the block number. One call, so one block. Wallet and factory may be hostile: each
+/// gets a third of the gas, neither can make this revert, and at most one word of what they return is copied.
 contract SignatureCheck {
   constructor(address wallet, bytes32 hash, bytes memory signature, address factory, bytes memory deployment) {
     bytes memory question = abi.encodeWithSignature("isValidSignature(bytes32,bytes)", hash, signature);

@@ -1,38 +1,66 @@
 import { randomInt } from 'node:crypto'
-import type { Clock, EpochMs, OptionNames } from '@gatewright/kernel'
-import type { ChallengeStorage } from './storage/port.ts'
+import { integerOption, knownOptions, type Clock, type EpochMs, type OptionNames } from '@gatewright/kernel'
+import type { ChallengeStorage, NonceStorage } from './storage/port.ts'
+import type { Template } from './templates/template.ts'
 
-/** Server-issued nonces: which templates need one, and for how long it is good. */
+/** Server-issued nonces: which templates need one, and how long it is valid. */
 export interface ChallengeOptions {
-  /** Names of templates whose nonce must be one that `issueChallenge` gave out. */
+  /** Names of the templates that accept only nonces from `issueChallenge`. */
   readonly templates: readonly string[]
-  /** Life of a challenge in ms, 10 000 to 3 600 000. Default 600 000. */
+  /** How long a challenge is valid, in ms, 10 000 to 3 600 000. Default 600 000. */
   readonly ttlMs?: number
 }
 
-/** Their names. */
-export const CHALLENGE_OPTIONS: OptionNames<ChallengeOptions> = {
+const OPTIONS: OptionNames<ChallengeOptions> = {
   templates: true,
   ttlMs: true,
 }
 
-/** A nonce that this host will accept once. */
+/** Challenge options with their storage. */
+interface CheckedChallenges {
+  readonly storage: ChallengeStorage
+  readonly templates: ReadonlySet<string>
+  readonly ttlMs: number
+}
+
+/** Checks the option `challenges`. Throws a `TypeError`. */
+export function checkedChallenges(
+  options: ChallengeOptions,
+  nonces: NonceStorage,
+  known: readonly Template[],
+): CheckedChallenges {
+  const { templates, ttlMs } = knownOptions('createVerifier challenges', options, OPTIONS)
+  const storage = nonces as ChallengeStorage
+  if (typeof storage.issue !== 'function' || typeof storage.consume !== 'function') {
+    throw new TypeError('nonces must be a ChallengeStorage (issue and consume) when challenges is given')
+  }
+  const unknown = templates.find(name => !known.some(template => template.name === name))
+  if (unknown !== undefined)
+    throw new TypeError(`challenges.templates must name templates of this verifier, got "${unknown}"`)
+  return {
+    storage,
+    templates: new Set(templates),
+    ttlMs: integerOption('challenges.ttlMs', ttlMs ?? 600_000, 10_000, 3_600_000),
+  }
+}
+
+/** A nonce that this host accepts once. */
 export interface Challenge {
-  /** 22 letters and digits, 130 bits: a nonce of every template, EIP-4361 included. */
+  /** 22 letters and digits with 130 random bits. Every template accepts such a nonce, EIP-4361 included. */
   readonly nonce: string
-  /** The challenge is good while `now < expiresAt`. */
+  /** The challenge is valid while `now < expiresAt`. */
   readonly expiresAt: EpochMs
 }
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 const LENGTH = 22
 
-/** A challenge's key: bound to a lower-case address, or to none. */
+/** The storage key of a challenge, which binds it to a lower-case address or to none. */
 const keyOf = (address: string | undefined, nonce: string): string => `${address ?? ''}\n${nonce}`
 
 /**
- * Gives out a nonce, for one address or, before the wallet is known, for any. Faults: those of `ChallengeStorage`,
- * and `ERR_STORE_FULL` when too many are out.
+ * Issues a nonce, for one address or for whichever address uses it first. Faults: those of `ChallengeStorage`, and
+ * `ERR_STORE_FULL` when too many challenges are open.
  */
 export async function issueChallenge(
   storage: ChallengeStorage,
@@ -47,7 +75,7 @@ export async function issueChallenge(
   return { nonce, expiresAt }
 }
 
-/** Uses up the challenge with this nonce, the address's own or one for any; false when there is none. */
+/** Consumes the challenge with this nonce, issued for the address or for any. False when there is none. */
 export async function consumeChallenge(
   storage: ChallengeStorage,
   address: string,

@@ -1,33 +1,35 @@
-export { isChecksumAddress } from './address.ts'
+export { isChecksumAddress } from './signatures/address.ts'
 export { codes, reasons } from './codes.ts'
-export { parseEip4361, renderEip4361 } from './eip4361.ts'
-export { fromHashWasm, fromLibauth, fromSecp256k1Addon, fastestRecover } from './fastest-recover.ts'
-export { keccakWithJsSha3, recoverWithViem } from './recover.ts'
-export { requestDigest } from './request-digest.ts'
-export { lineTemplate } from './template.ts'
+export { parseEip4361, renderEip4361 } from './templates/eip4361.ts'
+export {
+  fromHashWasm,
+  fromLibauth,
+  fromSecp256k1Addon,
+  fastestRecover,
+} from './signatures/fastest-recover.ts'
+export { keccakWithJsSha3, recoverWithViem } from './signatures/recover.ts'
+export { requestDigest } from './templates/request-digest.ts'
+export { lineTemplate } from './templates/line-template.ts'
 export {
   agentBootstrap,
   bootstrap,
   boundBootstrap,
   REQUEST_RESOURCE,
   signInWithEthereum,
-} from './templates.ts'
-export { createVerifier } from './verify.ts'
+} from './templates/built-in.ts'
+export { createVerifier } from './verifier.ts'
 export type { Challenge, ChallengeOptions } from './challenge.ts'
 export type { ProofDenial, ProofReason } from './codes.ts'
-export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './contract-wallet.ts'
-export type { Eip4361Message } from './eip4361.ts'
-export type { RecoveryLimits, VerifierOptions } from './options.ts'
+export type { ContractWalletChain, ContractWalletOptions, RpcClient } from './signatures/contract-wallet.ts'
+export type { Eip4361Message } from './templates/eip4361.ts'
+export type { VerifierOptions } from './options.ts'
+export type { QueueLimits } from './queue-options.ts'
 export type {
-  HashWasmKeccak,
-  LibauthWasm,
-  LoadModule,
   FastestRecover,
   Secp256k1Addon,
-} from './fastest-recover.ts'
+} from './signatures/fastest-recover.ts'
 export type { WalletProof } from './proof.ts'
-export type { Keccak256, Recover } from './recover.ts'
-export type { RequestedGrant } from './request-digest.ts'
+export type { Keccak256, Recover } from './signatures/recover.ts'
 export type { ChallengeStorage, NonceStorage } from './storage/port.ts'
-export type { Binding, Reading, Template, TemplateFacts } from './template.ts'
-export type { ProofContext, ProvenWallet, Verifier } from './verify.ts'
+export type { Binding, Template, TemplateInput, TemplateMatch } from './templates/template.ts'
+export type { ProofContext, VerifiedWallet, Verifier } from './verifier.ts'

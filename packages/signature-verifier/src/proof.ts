@@ -1,13 +1,13 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { invalidRequest, invalidSignature, type ProofDenial } from './codes.ts'
-import type { Keccak256 } from './recover.ts'
-import { parseRfc3339 } from './rfc3339.ts'
-import { parseHex } from './signature.ts'
-import { isPlainLine, looksLikeField } from './text.ts'
+import type { Keccak256 } from './signatures/recover.ts'
+import { parseRfc3339 } from './templates/rfc3339.ts'
+import { parseHex } from './signatures/ecdsa.ts'
+import { isPlainLine, looksLikeField } from './templates/plain-text.ts'
 
 /**
- * A wallet proof as it came in: every field is hostile until read. A template of the host's own may use more
- * fields than these.
+ * A wallet proof as the client sent it: no field is trusted before it is checked. A template of the host's own may use
+ * more fields than these.
  */
 export interface WalletProof {
   readonly address?: unknown
@@ -18,7 +18,7 @@ export interface WalletProof {
   readonly connector?: unknown
   readonly chainId?: unknown
   readonly walletLabel?: unknown
-  /** Names one template, so that only it is tried. */
+  /** Names one template, so that only this one is tried. */
   readonly template?: unknown
   /** The signed text itself, for templates that cannot be rendered from the fields. */
   readonly message?: unknown
@@ -26,13 +26,13 @@ export interface WalletProof {
 }
 
 /** What the host knows and templates may use. */
-export interface HostFields {
+interface HostFields {
   readonly service: string
   readonly domain: string | undefined
   readonly requestDigest: string | undefined
 }
 
-/** A proof whose fields all have the right shape. */
+/** A proof whose fields all have the right format. */
 export interface Statement {
   /** Lower-case. */
   readonly address: string
@@ -40,7 +40,9 @@ export interface Statement {
   readonly nonce: string
   readonly issuedAt: EpochMs
   readonly expiresAt: EpochMs
-  /** Fields as sent, and the host's, for rendering. Absent, null and empty optional fields are undefined. */
+  /**
+   * Fields as sent, and those of the host, for rendering. Optional fields that are absent, null or empty are undefined.
+   */
   readonly fields: Readonly<Record<string, string | undefined>>
   readonly template: string | undefined
   readonly message: string | undefined
@@ -51,8 +53,8 @@ const NONCE = /^[\x21-\x7e]{8,128}$/
 const MAX_FIELD_LENGTH = 120
 const MAX_MESSAGE_LENGTH = 8192
 
-/** What is wrong with an optional line of text. */
-function lineFault(field: string, value: unknown, most: number = MAX_FIELD_LENGTH): ProofDenial | undefined {
+/** Refuses an optional text field that is not one plain line; undefined when the field is fine. */
+function refuseLine(field: string, value: unknown, most: number = MAX_FIELD_LENGTH): ProofDenial | undefined {
   if (typeof value !== 'string') return invalidRequest(field, 'must be text')
   if (value.length > most) return invalidRequest(field, `must have at most ${most} characters`)
   if (!isPlainLine(value)) return invalidRequest(field, 'must be one line without control characters')
@@ -63,20 +65,20 @@ function lineFault(field: string, value: unknown, most: number = MAX_FIELD_LENGT
 /** Null and empty mean absent, as clients write `value || "unknown"`. */
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 
-/** `chainId` comes as a number or as text; as text it is rendered as sent. 0 means absent. */
+/** Reads `chainId`, a number or a text. A text is rendered as sent. 0 means absent. */
 function readChainId(chainId: unknown): string | undefined | ProofDenial {
   if (isAbsent(chainId) || chainId === 0) return undefined
-  if (typeof chainId !== 'number') return lineFault('chainId', chainId) ?? (chainId as string)
+  if (typeof chainId !== 'number') return refuseLine('chainId', chainId) ?? (chainId as string)
   if (Number.isSafeInteger(chainId) && chainId > 0) return String(chainId)
   return invalidRequest('chainId', 'must be a positive integer')
 }
 
-/** An address in lower case, or false. */
+/** Reads an address and returns it in lower case, or false. */
 export function readAddress(address: unknown): string | false {
   return typeof address === 'string' && ADDRESS.test(address) && address.toLowerCase()
 }
 
-/** Reads the optional lines into `fields`; the first fault ends it. */
+/** Reads the optional text fields into `fields`; returns the first denial. */
 function readLines(
   proof: WalletProof,
   names: readonly string[],
@@ -85,25 +87,25 @@ function readLines(
   for (const name of names) {
     const value = proof[name]
     if (isAbsent(value)) continue
-    const fault = lineFault(name, value)
-    if (fault) return fault
+    const denial = refuseLine(name, value)
+    if (denial) return denial
     fields[name] = value as string
   }
   return undefined
 }
 
-/** What is wrong with the two fields that choose and carry the signed text. */
-function textFault({ template, message }: WalletProof): ProofDenial | undefined {
-  const fault = isAbsent(template) ? undefined : lineFault('template', template)
-  if (fault || message === undefined || message === null) return fault
+/** Refuses malformed `template` and `message`, the fields that choose and carry the signed text. */
+function refuseText({ template, message }: WalletProof): ProofDenial | undefined {
+  const denial = isAbsent(template) ? undefined : refuseLine('template', template)
+  if (denial || message === undefined || message === null) return denial
   if (typeof message !== 'string') return invalidRequest('message', 'must be text')
   if (message.length <= MAX_MESSAGE_LENGTH) return undefined
   return invalidRequest('message', `must have at most ${MAX_MESSAGE_LENGTH} characters`)
 }
 
 /**
- * Checks shapes alone, the cheapest part: no clock, no hash, the signature's bytes last. `lines` are the optional
- * fields that templates use. Denial: `invalid_request` naming the first field at fault.
+ * Checks the format of every field, without a clock or a hash; the signature's bytes come last. `lines` are the
+ * optional fields that templates use. Denial: `invalid_request` naming the first wrong field.
  */
 export function readStatement(
   proof: WalletProof,
@@ -133,8 +135,8 @@ export function readStatement(
     domain: host.domain,
     requestDigest: host.requestDigest,
   }
-  const fault = readLines(proof, lines, fields) ?? textFault(proof)
-  if (fault) return fault
+  const denial = readLines(proof, lines, fields) ?? refuseText(proof)
+  if (denial) return denial
   const signature = parseHex(proof.signature)
   if (!signature) return invalidRequest('signature', 'must be 0x and whole bytes of hex, at most 16 KiB')
   return {
@@ -150,15 +152,15 @@ export function readStatement(
 }
 
 /** The time rules, in ms. */
-export interface TimeRules {
+interface TimeRules {
   readonly windowMs: number
   readonly skewMs: number
 }
 
 /**
- * Checks the times: `issuedAt < expiresAt`, a window of at most `windowMs` (inclusive), `issuedAt <= now + skewMs`
- * (inclusive), `now < expiresAt` (exclusive: at `expiresAt` it is over, with no tolerance).
- * Denials: `invalid_request` for a window no statement may have, `invalid_signature` for the wrong moment.
+ * Checks the times: `issuedAt < expiresAt`, at most `windowMs` between them (inclusive), `issuedAt <= now + skewMs`
+ * (inclusive), and `now < expiresAt` (exclusive: at `expiresAt` the statement has expired, with no tolerance). Denials:
+ * `invalid_request` for a window that no statement may have, `invalid_signature` for the wrong time.
  */
 export function checkTimes(
   { issuedAt, expiresAt }: Statement,
@@ -175,8 +177,8 @@ export function checkTimes(
 }
 
 /**
- * EIP-55: an address in mixed case must have its checksum's case: a letter is upper-case where the hash of the
- * lower-case digits has a nibble of 8 or more. All lower and all upper case carry no checksum.
+ * Checks the EIP-55 checksum of an address in mixed case: a letter is upper-case where the hash of the lower-case
+ * digits has a nibble of 8 or more. An address all in lower or upper case carries no checksum.
  */
 export function checkChecksum({ fields, address }: Statement, keccak256: Keccak256): ProofDenial | undefined {
   const digits = (fields['address'] as string).slice(2)
@@ -193,5 +195,5 @@ export function checkChecksum({ fields, address }: Statement, keccak256: Keccak2
   return undefined
 }
 
-/** Whether a hex digit is a number, or a letter of the case that the checksum's bit asks for: upper where it is set. */
+/** Whether a hex digit is a number, or a letter of the case that the checksum's bit demands: upper where it is set. */
 const hasCase = (code: number, bit: number): boolean => code <= 57 || code < 97 === (bit !== 0)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { gate, type OpenGate, type Failure, type IdempotentCall, type Route } from '@gatewright/http'
 import { expressGate, keepRawBody, type BodyChoice } from '@gatewright/http/express'
 import { koaGate } from '@gatewright/http/koa'
-import { createIdempotency, type CommonOptions } from '@gatewright/idempotency-store'
+import { createIdempotency, type IdempotencyBaseOptions } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
 import type { Access } from '@gatewright/scope-guard'
@@ -24,7 +24,7 @@ interface Ground {
   readonly headers: Record<string, string>
 }
 
-async function ground(options: CommonOptions = {}): Promise<Ground> {
+async function ground(options: IdempotencyBaseOptions = {}): Promise<Ground> {
   const { guard, bearer, clock } = await bench()
   const failures: Failure[] = []
   const idempotency = createIdempotency({ storage: memoryStorage(), clock, waitMs: 0, ...options })

@@ -1,7 +1,7 @@
 import { scopeCatalogue, type Rule } from '@gatewright/kernel'
 import { gate, type Failure, type Handler, type SpendingCall } from '@gatewright/http'
 import { fetchGate } from '@gatewright/http/fetch'
-import { createIdempotency, type Recovered } from '@gatewright/idempotency-store'
+import { createIdempotency, type RecoveryResult } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import type { Access, Policy, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import { memoryStorage as spendStorage } from '@gatewright/scope-guard/memory'
@@ -34,7 +34,7 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
     cacheEntries: 1,
   })
   const failures: Failure[] = []
-  let recovered: Recovered = { state: 'unknown' }
+  let recovered: RecoveryResult = { state: 'unknown' }
   const idempotency = createIdempotency({
     ...{ storage: memoryStorage(), clock, waitMs: 1000 },
     recover: async () => recovered,
@@ -72,7 +72,7 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
     }
     return 0
   }
-  const recoverAs = (state: Recovered): unknown => (recovered = state)
+  const recoverAs = (state: RecoveryResult): unknown => (recovered = state)
   return { guard, bearer, clock, api, idempotency, failures, broken, send, left, recoverAs, handle }
 }
 

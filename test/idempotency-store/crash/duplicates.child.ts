@@ -11,7 +11,7 @@ import { postgresStorage, postgresTransactionStorage } from '@gatewright/idempot
 import type { Verdict } from '@gatewright/kernel'
 import { fromPgPool } from '@gatewright/kernel/sql'
 import { openPostgresPool } from '../../harness/stores.ts'
-import { answer, write } from '../support.ts'
+import { response, write } from '../support.ts'
 import { payIn } from './stores.ts'
 
 /** What a process' clients got. */
@@ -39,7 +39,7 @@ function transactional(): () => Promise<Served> {
     run(write(), async (tx, { effectId }) => {
       await busy()
       await payIn(tx, effectId)
-      return answer(201)
+      return response(201)
     })
 }
 
@@ -48,7 +48,7 @@ function twoPhase(): () => Promise<Served> {
   const perform = async (claim: Claim): Promise<Served> => {
     await busy()
     await db.transaction(tx => payIn(tx, claim.effectId))
-    await idempotency.complete(claim, answer(201))
+    await idempotency.complete(claim, response(201))
     return { ok: true, value: { replayed: false } }
   }
   return async () => {

@@ -55,7 +55,7 @@ for (const mode of ['transactional', 'two-phase']) {
       sum(tally => tally.inProgress),
     ]
     t.equal(await transfers(db), 1, 'money moved once')
-    t.equal(fresh, 1, 'one client got the first answer')
+    t.equal(fresh, 1, 'one client got the first response')
     t.equal(fresh + replayed + inProgress, DUPLICATES, 'the others a replay or request_in_progress')
     t.same(
       tallies.flatMap(tally => tally.others),

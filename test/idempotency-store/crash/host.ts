@@ -3,11 +3,11 @@ import {
   createTransactionalIdempotency,
   type IdempotencyDenial,
   type LostRun,
-  type Recovered,
+  type RecoveryResult,
 } from '@gatewright/idempotency-store'
 import type { Clock, Verdict } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
-import { answer, write } from '../support.ts'
+import { response, write } from '../support.ts'
 import { payIn, type CrashStore } from './stores.ts'
 
 /** `transactional`: record and rows in one transaction. The others: begin, effect, complete; with a recovery or not. */
@@ -26,21 +26,21 @@ export function startHost(store: CrashStore, mode: Mode, clock: Clock): () => Pr
     return async () => {
       const result = await run(write(), async (tx, { effectId }) => {
         await payIn(tx, effectId)
-        return answer(201)
+        return response(201)
       })
       if (!result.ok) return result
-      return { ok: true, value: { replayed: result.value.replayed, status: result.value.answer.status } }
+      return { ok: true, value: { replayed: result.value.replayed, status: result.value.response.status } }
     }
   }
   /** Asks the ledger. The lost process is dead and its transaction over, so "not there" is final. */
-  const recover = async ({ effectId }: LostRun): Promise<Recovered> => {
+  const recover = async ({ effectId }: LostRun): Promise<RecoveryResult> => {
     const found = await rows(store.db, 'select id from payins where id = $1', [effectId])
-    return found.length > 0 ? { state: 'completed', answer: answer(201) } : { state: 'never_happened' }
+    return found.length > 0 ? { state: 'completed', response: response(201) } : { state: 'never_happened' }
   }
   const idempotency = createIdempotency({
     storage: store.storage(store.db),
     clock,
-    // A dead run answers nobody, so waiting for it would only take time here.
+    // A dead run responses nobody, so waiting for it would only take time here.
     waitMs: 0,
     ...(mode === 'two-phase' ? {} : { recover }),
   })
@@ -48,11 +48,11 @@ export function startHost(store: CrashStore, mode: Mode, clock: Clock): () => Pr
     const begun = await idempotency.begin(write())
     if (!begun.ok) return begun
     if (begun.value.state === 'replay') {
-      return { ok: true, value: { replayed: true, status: begun.value.answer.status } }
+      return { ok: true, value: { replayed: true, status: begun.value.response.status } }
     }
     const { claim } = begun.value
     await store.db.transaction(tx => payIn(tx, claim.effectId))
-    await idempotency.complete(claim, answer(201))
+    await idempotency.complete(claim, response(201))
     return { ok: true, value: { replayed: false, status: 201 } }
   }
 }

@@ -30,21 +30,21 @@ async function freshPlace(store: StoreName): Promise<{ place: string; remove(): 
   return { place, remove }
 }
 
-interface Death {
-  /** False when the victim served the request before it came to the step. */
+interface CrashResult {
+  /** False if the victim served the request before it reached the step. */
   readonly died: boolean
-  /** What the client got in the end, asking again after `request_in_progress`, and once more after that. */
+  /** The last result of the client, which retries after `request_in_progress`, and the result of one more request. */
   readonly end: Outcome
   readonly repeat: Outcome
-  /** How often money had moved by then. */
+  /** How often money had moved until then. */
   readonly moved: number
-  /** What the client gets once the host has a recovery callback, and how often money has moved in the end. */
+  /** The client's result once the host has a recover callback, and how often money has moved in the end. */
   readonly recovered: Outcome
   readonly movedInAll: number
 }
 
-/** Kills a host at one step, restarts it and lets the client ask until there is an answer. */
-async function killAt(store: StoreName, mode: Mode, when: keyof Steps, step: number): Promise<Death> {
+/** Kills a host at one step, restarts it and lets the client retry until it gets a result. */
+async function killAt(store: StoreName, mode: Mode, when: keyof Steps, step: number): Promise<CrashResult> {
   const { place, remove } = await freshPlace(store)
   const clock = manualClock()
   const setUp = await openStore(store, place, NO_STEPS)
@@ -73,17 +73,17 @@ async function killAt(store: StoreName, mode: Mode, when: keyof Steps, step: num
   return { died, end, repeat, moved, recovered, movedInAll }
 }
 
-/** Goes through the steps of a mode until the victim survives, and says how many times it died. */
+/** Kills a host at each step of a mode until it survives. Returns how often it was killed. */
 async function everyStep(
   store: StoreName,
   mode: Mode,
   when: keyof Steps,
-  judge: (death: Death, title: string) => void,
+  check: (crash: CrashResult, title: string) => void,
 ): Promise<number> {
   for (let step = 1; ; step++) {
-    const death = await killAt(store, mode, when, step)
-    judge(death, `${store}, ${mode}: killed ${when} statement ${step}`)
-    if (!death.died) return step - 1
+    const crash = await killAt(store, mode, when, step)
+    check(crash, `${store}, ${mode}: killed ${when} statement ${step}`)
+    if (!crash.died) return step - 1
   }
 }
 
@@ -97,10 +97,10 @@ function roundTrips(store: StoreName, mode: Mode): Readonly<Record<keyof Steps, 
   return { before: 7, during: 7, between: 0, after: 7 }
 }
 
-function prove(
+function testCrashes(
   title: string,
   mode: Mode,
-  judge: (t: Test, death: Death, title: string, unknown: boolean) => void,
+  check: (t: Test, crash: CrashResult, title: string, unknown: boolean) => void,
 ): void {
   for (const store of ['postgres', 'sqlite'] as const) {
     void t.test(`${title}, on ${store}`, async t => {
@@ -108,10 +108,10 @@ function prove(
       const atLeast = roundTrips(store, mode)
       for (const when of ['before', 'during', 'between', 'after'] as const) {
         if (atLeast[when] === 0) continue
-        const deaths = await everyStep(store, mode, when, (death, name) => {
-          const unknown = !death.end.ok && death.end.code === 'outcome_unknown'
+        const deaths = await everyStep(store, mode, when, (crash, name) => {
+          const unknown = !crash.end.ok && crash.end.code === 'outcome_unknown'
           if (unknown) count.unknown++
-          judge(t, death, name, unknown)
+          check(t, crash, name, unknown)
         })
         t.ok(deaths >= atLeast[when], `the victim died ${when} ${deaths} statements`)
         count.deaths += deaths
@@ -123,25 +123,25 @@ function prove(
 
 t.setTimeout(1_800_000)
 
-prove(
+testCrashes(
   'in one transaction, money moves exactly once wherever the host is killed',
   'transactional',
-  (t, death, title) => {
-    t.match(death.end, { ok: true, value: { status: 201 } }, title)
-    t.match(death.repeat, { ok: true, value: { status: 201, replayed: true } }, title)
-    t.equal(death.moved, 1, title)
+  (t, crash, title) => {
+    t.match(crash.end, { ok: true, value: { status: 201 } }, title)
+    t.match(crash.repeat, { ok: true, value: { status: 201, replayed: true } }, title)
+    t.equal(crash.moved, 1, title)
   },
 )
 
-prove(
-  'in two phases, money moves at most once, and the client ends with an answer or an explicit unknown',
+testCrashes(
+  'in two phases, money moves at most once, and the client ends with a response or an explicit unknown',
   'two-phase',
-  (t, death, title, unknown) => {
-    if (!unknown) t.match(death.end, { ok: true, value: { status: 201 } }, title)
-    t.ok(unknown ? death.moved <= 1 : death.moved === 1, title)
-    if (unknown) t.match(death.repeat, { code: 'outcome_unknown' }, title)
-    else t.match(death.repeat, { ok: true, value: { replayed: true } }, title)
-    t.match(death.recovered, { ok: true, value: { status: 201 } }, `${title}, then recovered`)
-    t.equal(death.movedInAll, 1, `${title}, then recovered`)
+  (t, crash, title, unknown) => {
+    if (!unknown) t.match(crash.end, { ok: true, value: { status: 201 } }, title)
+    t.ok(unknown ? crash.moved <= 1 : crash.moved === 1, title)
+    if (unknown) t.match(crash.repeat, { code: 'outcome_unknown' }, title)
+    else t.match(crash.repeat, { ok: true, value: { replayed: true } }, title)
+    t.match(crash.recovered, { ok: true, value: { status: 201 } }, `${title}, then recovered`)
+    t.equal(crash.movedInAll, 1, `${title}, then recovered`)
   },
 )

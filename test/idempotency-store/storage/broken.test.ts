@@ -4,21 +4,21 @@ import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { idempotencyStorageContract, idempotencyStorageFaults } from '@gatewright/idempotency-store/testing'
 import t from 'tap'
 
-const failures = (make: (sound: IdempotencyStorage) => Partial<IdempotencyStorage>): Promise<string[]> =>
+const failures = (make: (correct: IdempotencyStorage) => Partial<IdempotencyStorage>): Promise<string[]> =>
   failingTests(runner =>
     idempotencyStorageContract(runner, 'broken', async () => {
-      const sound = memoryStorage()
-      return { connections: [{ ...sound, ...make(sound) }], close: async () => {} }
+      const correct = memoryStorage()
+      return { connections: [{ ...correct, ...make(correct) }], close: async () => {} }
     }),
   )
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-t.test('passes a sound adapter, so that a failure below means something', async t => {
+t.test('a correct adapter passes, so that a failure below is meaningful', async t => {
   t.same(await failures(() => ({})), [])
 })
 
 t.test('catches an adapter that reads and then writes', async t => {
-  const failed = await failures(sound => {
+  const failed = await failures(correct => {
     const started = new Map<string, number>()
     return {
       async begin(key, fingerprint, leaseUntil, now) {
@@ -26,123 +26,127 @@ t.test('catches an adapter that reads and then writes', async t => {
         await yieldOnce()
         if (seen === undefined) {
           started.set(key, now)
-          await sound.begin(key, fingerprint, leaseUntil, now)
+          await correct.begin(key, fingerprint, leaseUntil, now)
           return { state: 'started', fence: now }
         }
-        return sound.begin(key, fingerprint, leaseUntil, now)
+        return correct.begin(key, fingerprint, leaseUntil, now)
       },
     }
   })
-  t.ok(failed.includes('lets one of 50 simultaneous begins start, and the others see it running'))
-  t.ok(failed.includes('lets one of 50 simultaneous begins with different payloads start'))
+  t.ok(failed.includes('starts one of 50 simultaneous begins, and reports it as running to the others'))
+  t.ok(failed.includes('starts one of 50 simultaneous begins with different fingerprints'))
 })
 
-t.test('catches an adapter that runs a lost write again by itself', async t => {
-  const failed = await failures(sound => ({
+t.test('catches an adapter that starts a lost key again', async t => {
+  const failed = await failures(correct => ({
     async begin(key, ...rest) {
-      const begun = await sound.begin(key, ...rest)
+      const begun = await correct.begin(key, ...rest)
       if (begun.state !== 'lost') return begun
-      await sound.end(key, begun.fence, { state: 'free', expiresAt: rest[1] }, rest[2])
-      return sound.begin(key, ...rest)
+      await correct.end(key, begun.fence, { state: 'free', expiresAt: rest[1] }, rest[2])
+      return correct.begin(key, ...rest)
     },
   }))
   t.same(failed, [
-    'shows a run that was ended as lost, before its lease is over',
+    'reports a run that was ended as lost before its lease is over',
     'starts none of 50 simultaneous begins of a lost key',
-    'shows a run as running until 1 ms before its lease ends, and as lost exactly at it',
+    'reports a run as running until 1 ms before its lease ends, and as lost exactly at its end',
     'keeps a lost run lost, however much time passes',
-    'accepts the owner after its lease while nobody else has decided',
-    'collects at most the given number of ended records, and no running or live one',
+    'accepts the ending of an owner after its lease if no other caller has decided',
+    'collects at most the given number of expired records, and no running, lost or unexpired one',
   ])
 })
 
 t.test('catches an adapter that does not check the fence', async t => {
-  const failed = await failures(sound => {
+  const failed = await failures(correct => {
     const last = new Map<string, number>()
     return {
       async begin(key, ...rest) {
-        const begun = await sound.begin(key, ...rest)
+        const begun = await correct.begin(key, ...rest)
         if (begun.state === 'started') last.set(key, begun.fence)
         return begun
       },
-      end: (key, fence, ...rest) => sound.end(key, last.get(key) ?? fence, ...rest),
+      end: (key, fence, ...rest) => correct.end(key, last.get(key) ?? fence, ...rest),
     }
   })
-  t.same(failed, ['refuses every ending by an owner that was replaced, and leaves the new run alone'])
+  t.same(failed, ['refuses every ending by an owner whose key was started again, and keeps the new run'])
 })
 
-t.test('catches an adapter whose fence stands still', async t => {
-  const failed = await failures(sound => ({
+t.test('catches an adapter whose fence does not grow', async t => {
+  const failed = await failures(correct => ({
     async begin(...args) {
-      const begun = await sound.begin(...args)
+      const begun = await correct.begin(...args)
       return begun.state === 'started' ? { ...begun, fence: 1 } : begun
     },
-    end: async (key, fence, ...rest) => sound.end(key, fence, ...rest),
+    end: async (key, fence, ...rest) => correct.end(key, fence, ...rest),
   }))
-  t.ok(failed.includes('frees a released key at once, for any fingerprint, with a larger fence'))
+  t.ok(failed.includes('starts a freed key again immediately, for any fingerprint, with a larger fence'))
 })
 
-t.test('catches an adapter that forgets the fingerprint', async t => {
-  const failed = await failures(sound => ({
-    begin: (key, _fingerprint, ...rest) => sound.begin(key, '', ...rest),
+t.test('catches an adapter that ignores the fingerprint', async t => {
+  const failed = await failures(correct => ({
+    begin: (key, _fingerprint, ...rest) => correct.begin(key, '', ...rest),
   }))
   t.same(failed, [
-    'names reuse by another fingerprint, while running, when lost and when done',
-    'lets one of 50 simultaneous begins with different payloads start',
-    'tells the longest keys and fingerprints apart by their last letter',
+    'reports another fingerprint as reuse while the key is running, lost and done',
+    'starts one of 50 simultaneous begins with different fingerprints',
+    'distinguishes the longest keys and fingerprints by their last letter',
   ])
 })
 
-t.test('catches an adapter that drops the fingerprint when it stores the answer', async t => {
-  const failed = await failures(sound => {
+t.test('catches an adapter that loses the fingerprint when it stores the response', async t => {
+  const failed = await failures(correct => {
     const done = new Map<string, string>()
     const first = new Map<string, string>()
     return {
       async begin(key, fingerprint, ...rest) {
-        if (done.has(key)) return sound.begin(key, first.get(key) ?? fingerprint, ...rest)
-        const begun = await sound.begin(key, fingerprint, ...rest)
+        if (done.has(key)) return correct.begin(key, first.get(key) ?? fingerprint, ...rest)
+        const begun = await correct.begin(key, fingerprint, ...rest)
         if (begun.state === 'started') first.set(key, fingerprint)
         return begun
       },
       async end(key, fence, ending, now) {
-        const won = await sound.end(key, fence, ending, now)
-        if (won && ending.state === 'done') done.set(key, ending.answer)
+        const won = await correct.end(key, fence, ending, now)
+        if (won && ending.state === 'done') done.set(key, ending.response)
         return won
       },
     }
   })
-  t.ok(failed.includes('names reuse by another fingerprint, while running, when lost and when done'))
+  t.ok(failed.includes('reports another fingerprint as reuse while the key is running, lost and done'))
 })
 
-t.test('catches an adapter that lets the last answer win', async t => {
-  const failed = await failures(sound => {
-    const answers = new Map<string, string>()
+t.test('catches an adapter that keeps the last response', async t => {
+  const failed = await failures(correct => {
+    const responses = new Map<string, string>()
     return {
       async begin(key, ...rest) {
-        const begun = await sound.begin(key, ...rest)
-        return begun.state === 'done' ? { ...begun, answer: answers.get(key) ?? '' } : begun
+        const begun = await correct.begin(key, ...rest)
+        return begun.state === 'done' ? { ...begun, response: responses.get(key) ?? '' } : begun
       },
       async end(key, fence, ending, now) {
-        const won = await sound.end(key, fence, ending, now)
-        if (ending.state === 'done') answers.set(key, ending.answer)
+        const won = await correct.end(key, fence, ending, now)
+        if (ending.state === 'done') responses.set(key, ending.response)
         return won || ending.state === 'done'
       },
     }
   })
-  t.ok(failed.includes('lets an ending be repeated, refuses another one, and keeps the first answer'))
+  t.ok(failed.includes('accepts a repeated ending, refuses a different one, and keeps the first response'))
 })
 
 t.test('catches an adapter that is off by one at its deadlines', async t => {
-  const failed = await failures(sound => ({
-    begin: (key, fingerprint, leaseUntil, now) => sound.begin(key, fingerprint, leaseUntil, now - 1),
+  const failed = await failures(correct => ({
+    begin: (key, fingerprint, leaseUntil, now) => correct.begin(key, fingerprint, leaseUntil, now - 1),
   }))
-  t.ok(failed.includes('shows a run as running until 1 ms before its lease ends, and as lost exactly at it'))
-  t.ok(failed.includes('replays until 1 ms before the retention ends, and starts anew exactly at it'))
+  t.ok(
+    failed.includes(
+      'reports a run as running until 1 ms before its lease ends, and as lost exactly at its end',
+    ),
+  )
+  t.ok(failed.includes('replays until 1 ms before the retention ends, and starts again exactly at its end'))
 })
 
 t.test('catches an adapter that collects lost runs', async t => {
-  const failed = await failures(sound => {
-    let replaced = sound
+  const failed = await failures(correct => {
+    let replaced = correct
     return {
       begin: (...args) => replaced.begin(...args),
       end: (...args) => replaced.end(...args),
@@ -153,36 +157,36 @@ t.test('catches an adapter that collects lost runs', async t => {
     }
   })
   t.ok(failed.includes('keeps a lost run lost, however much time passes'))
-  t.ok(failed.includes('deletes nothing that a host 60 s behind still needs'))
+  t.ok(failed.includes('deletes nothing that a host with a clock 60 s behind still needs'))
 })
 
-t.test('catches an adapter that folds keys', async t => {
-  const failed = await failures(sound => ({
-    begin: (key, ...rest) => sound.begin(key.toLowerCase(), ...rest),
-    end: (key, ...rest) => sound.end(key.toLowerCase(), ...rest),
+t.test('catches an adapter that ignores the case of keys', async t => {
+  const failed = await failures(correct => ({
+    begin: (key, ...rest) => correct.begin(key.toLowerCase(), ...rest),
+    end: (key, ...rest) => correct.end(key.toLowerCase(), ...rest),
   }))
-  t.same(failed, ['keeps keys apart that differ in the case of a letter'])
+  t.same(failed, ['distinguishes keys that differ in the case of a letter'])
 })
 
-t.test('catches an adapter that answers instead of throwing when its store is hurt', async t => {
+t.test('catches an adapter that returns instead of throwing when its store fails', async t => {
   const begins = [{ state: 'started', fence: 1 }, { state: 'running' }] as const
   for (const begun of begins) {
     const healthy = memoryStorage()
     const swallowing = { ...healthy, begin: async () => begun, end: async () => true }
-    const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
+    const faulty = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
     const failed = await failingTests(runner =>
-      idempotencyStorageFaults(runner, 'broken', async () => ({ ...hurt, close: async () => {} })),
+      idempotencyStorageFaults(runner, 'broken', async () => ({ ...faulty, close: async () => {} })),
     )
     t.equal(failed.length, 5)
   }
 })
 
-t.test('catches an adapter that cuts long keys or fingerprints', async t => {
-  const title = 'tells the longest keys and fingerprints apart by their last letter'
+t.test('catches an adapter that truncates long keys or fingerprints', async t => {
+  const title = 'distinguishes the longest keys and fingerprints by their last letter'
   const cut = (text: string): string => text.slice(0, 42)
   const failed = [
-    await failures(sound => ({ begin: (key, ...rest) => sound.begin(cut(key), ...rest) })),
-    await failures(sound => ({ begin: (key, print, ...rest) => sound.begin(key, cut(print), ...rest) })),
+    await failures(correct => ({ begin: (key, ...rest) => correct.begin(cut(key), ...rest) })),
+    await failures(correct => ({ begin: (key, print, ...rest) => correct.begin(key, cut(print), ...rest) })),
   ]
   for (const titles of failed) t.ok(titles.includes(title))
 })

@@ -1,4 +1,4 @@
-import type { Begun, Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
+import type { BeginResult, Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
 import { isDeepStrictEqual } from 'node:util'
 
 /** One call of the port with everything it was given. */
@@ -16,7 +16,7 @@ export interface Event {
   readonly call: Call
   readonly invoked: number
   readonly returned: number
-  readonly result: Begun | boolean
+  readonly result: BeginResult | boolean
 }
 
 /** The record of one key as the port's text describes it. */
@@ -25,34 +25,34 @@ interface Held {
   readonly fence: number
   readonly state: 'running' | 'done' | 'free'
   readonly until: number
-  readonly answer: string | null
+  readonly response: string | null
 }
 type Model = Held | null
 
 /** What a sequential store does: the next state and the result. */
-function step(held: Model, call: Call): [Model, Begun | boolean] {
+function step(held: Model, call: Call): [Model, BeginResult | boolean] {
   if (call.verb === 'begin') {
     const { fingerprint, leaseUntil: until, now } = call
     const takeable = !held || held.state === 'free' || (held.state === 'done' && now >= held.until)
     if (takeable) {
       const fence = held ? Math.max(held.fence + 1, now) : now
       return [
-        { fingerprint, fence, state: 'running', until, answer: null },
+        { fingerprint, fence, state: 'running', until, response: null },
         { state: 'started', fence },
       ]
     }
     if (held.fingerprint !== fingerprint) return [held, { state: 'reused' }]
     if (held.state === 'done') {
-      return [held, { state: 'done', answer: held.answer as string, expiresAt: held.until }]
+      return [held, { state: 'done', response: held.response as string, expiresAt: held.until }]
     }
     return [held, now < held.until ? { state: 'running' } : { state: 'lost', fence: held.fence }]
   }
   if (!held || held.fence !== call.fence) return [held, false]
   const { ending } = call
-  const answer = ending.state === 'done' ? ending.answer : null
-  if (held.state !== 'running') return [held, held.state === ending.state && held.answer === answer]
+  const response = ending.state === 'done' ? ending.response : null
+  if (held.state !== 'running') return [held, held.state === ending.state && held.response === response]
   if (ending.state === 'lost') return [{ ...held, until: 0 }, true]
-  return [{ ...held, state: ending.state, until: ending.expiresAt, answer }, true]
+  return [{ ...held, state: ending.state, until: ending.expiresAt, response }, true]
 }
 
 /**
@@ -102,7 +102,7 @@ export async function record(
   const events: Event[] = []
   let tick = 0
   let latest = NOW
-  const perform = async (storage: IdempotencyStorage, call: Call): Promise<Begun | boolean> => {
+  const perform = async (storage: IdempotencyStorage, call: Call): Promise<BeginResult | boolean> => {
     const invoked = tick++
     const result =
       call.verb === 'begin'
@@ -130,7 +130,7 @@ export async function record(
         }
         const expiresAt = now + RETENTION_MS
         const endings: Record<Ending['state'], Ending> = {
-          done: { state: 'done', answer: `lane ${lane} step ${index}`, expiresAt },
+          done: { state: 'done', response: `lane ${lane} step ${index}`, expiresAt },
           free: { state: 'free', expiresAt },
           lost: { state: 'lost' },
         }

@@ -1,5 +1,5 @@
-// Hosts over one Postgres whose storages share statements, and what they send.
-import type { Begun, Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
+// Hosts over one Postgres whose storages batch calls, and the statements that they send.
+import type { BeginResult, Ending, IdempotencyStorage } from '@gatewright/idempotency-store'
 import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
@@ -9,32 +9,32 @@ import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 
 export const NOW = 1_767_225_600_000
 export const LEASE = NOW + 60_000
-/** An ending with an answer. */
-export const done = (answer: string): Ending => ({ state: 'done', answer, expiresAt: LEASE })
+/** An ending with a response. */
+export const done = (response: string): Ending => ({ state: 'done', response, expiresAt: LEASE })
 
-/** A host: its storage, and what it sends. */
+/** A host, and the statements that its storage sends. */
 export interface Host {
   readonly db: SqlClient
   readonly storage: IdempotencyStorage
-  /** How many calls each statement carried. */
-  readonly carried: number[]
+  /** The number of calls of each statement. */
+  readonly batchSizes: number[]
   /** SQLSTATEs of statements that were refused. */
   readonly refused: string[]
-  /** The most statements under way at once. */
-  mostAtOnce: number
+  /** The largest number of statements in flight. */
+  mostInFlight: number
 }
 
-/** A client that notes what passes; `after` sees each reply before the caller does. */
-export function watch(real: SqlClient, after: (carried: number) => Promise<void> = async () => {}): Host {
-  const [carried, refused]: [number[], string[]] = [[], []]
-  let underWay = 0
+/** A client that records its statements. `after` runs before the caller gets each reply. */
+export function watch(real: SqlClient, after: (batchSizes: number) => Promise<void> = async () => {}): Host {
+  const [batchSizes, refused]: [number[], string[]] = [[], []]
+  let inFlight = 0
   const db: SqlClient = {
     transaction: work => real.transaction(work),
     async query(text, values = []) {
       const [first] = values
       const size = typeof first === 'string' && first.startsWith('{') ? first.split(',').length : 1
-      carried.push(size)
-      host.mostAtOnce = Math.max(host.mostAtOnce, ++underWay)
+      batchSizes.push(size)
+      host.mostInFlight = Math.max(host.mostInFlight, ++inFlight)
       try {
         const reply = await real.query(text, values)
         await after(size)
@@ -43,11 +43,11 @@ export function watch(real: SqlClient, after: (carried: number) => Promise<void>
         refused.push(String((error as { cause?: { code?: unknown } }).cause?.code))
         throw error
       } finally {
-        underWay--
+        inFlight--
       }
     },
   }
-  const host: Host = { db, storage: postgresStorage(db), carried, refused, mostAtOnce: 0 }
+  const host: Host = { db, storage: postgresStorage(db), batchSizes, refused, mostInFlight: 0 }
   return host
 }
 
@@ -73,11 +73,11 @@ export async function openHost(t: Test, settings?: string): Promise<Host> {
   return (await openHosts(t, 1, settings))[0] as Host
 }
 
-/** So many keys. */
+/** Makes `count` keys. */
 export const keys = (count: number, name = 'key'): string[] =>
   Array.from({ length: count }, (_, index) => `${name} ${index}`)
 /** Begins all keys in one turn. */
-export const beginAll = (storage: IdempotencyStorage, each: readonly string[]): Promise<Begun[]> =>
+export const beginAll = (storage: IdempotencyStorage, each: readonly string[]): Promise<BeginResult[]> =>
   race(each.length, index => storage.begin(each[index] as string, 'f', LEASE, NOW))
 /** Ends all keys that were begun first, in one turn. */
 export const endAll = (
@@ -85,7 +85,7 @@ export const endAll = (
   each: readonly string[],
   ending: Ending,
 ): Promise<boolean[]> => race(each.length, index => storage.end(each[index] as string, NOW, ending, NOW))
-/** A value so many times. */
+/** Repeats a value. */
 export const times = <T>(count: number, value: T): T[] => Array.from({ length: count }, () => value)
-/** What the first begin of a key is told. */
+/** The result of the first begin of a key. */
 export const STARTED = { state: 'started', fence: NOW }

@@ -78,7 +78,7 @@ t.test('is linearizable on two hosts of Postgres whose calls for 8 keys share st
     }),
     { numRuns: 50, endOnFailure: true },
   )
-  t.ok(Math.max(...hosts.flatMap(({ carried }) => carried)) > 4, 'calls shared statements')
+  t.ok(Math.max(...hosts.flatMap(({ batchSizes }) => batchSizes)) > 4, 'calls shared statements')
   t.same(
     hosts.flatMap(({ refused }) => refused),
     [],
@@ -97,31 +97,31 @@ t.test('is linearizable on SQLite over 4 connections', async t => {
 
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-t.test('the check finds an adapter that reads and then writes', async t => {
-  const sound = memoryStorage()
+t.test('the check catches an adapter that reads and then writes', async t => {
+  const correct = memoryStorage()
   const begun = new Set<string>()
   const broken: IdempotencyStorage = {
-    ...sound,
+    ...correct,
     async begin(key, ...rest) {
       const isNew = !begun.has(key)
       await yieldOnce()
-      if (!isNew) return sound.begin(key, ...rest)
+      if (!isNew) return correct.begin(key, ...rest)
       begun.add(key)
-      await sound.begin(key, ...rest)
+      await correct.begin(key, ...rest)
       return { state: 'started', fence: rest[2] }
     },
   }
   await t.rejects(check([broken], 200), /Property failed after/)
 })
 
-t.test('the check finds an adapter that answers from a replica that lags', async t => {
-  const sound = memoryStorage()
+t.test('the check catches an adapter that reads from a lagging replica', async t => {
+  const correct = memoryStorage()
   const stale = new Map<string, Awaited<ReturnType<IdempotencyStorage['begin']>>>()
   const lagging: IdempotencyStorage = {
-    ...sound,
+    ...correct,
     async begin(key, ...rest) {
       const last = stale.get(key)
-      const now = await sound.begin(key, ...rest)
+      const now = await correct.begin(key, ...rest)
       if (now.state !== 'started') stale.set(key, now)
       return last && now.state === 'done' ? last : now
     },
@@ -129,7 +129,7 @@ t.test('the check finds an adapter that answers from a replica that lags', async
   await t.rejects(check([lagging], 500), /Property failed after/)
 })
 
-t.test('the check accepts either order of overlapping calls, and only the real one of others', t => {
+t.test('the check accepts either order of overlapping calls, and only the real order of others', t => {
   const at = (invoked: number, returned: number, state: 'started' | 'running'): Event => ({
     call: { verb: 'begin', fingerprint: 'a', leaseUntil: NOW + 1, now: NOW },
     invoked,

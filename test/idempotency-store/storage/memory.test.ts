@@ -8,18 +8,18 @@ idempotencyStorageContract(runner, 'memory', async () => ({
   close: async () => {},
 }))
 
-t.test('refuses with a fault when full of live records, and forgets none of them', async t => {
+t.test('throws a fault when it is full of live records, and deletes none of them', async t => {
   const storage = memoryStorage({ capacity: 3 })
   for (const key of ['a', 'b', 'c']) t.match(await storage.begin(key, 'f', 1000, 0), { state: 'started' })
   await t.rejects(storage.begin('d', 'f', 9000, 8000), { name: 'Fault', code: 'ERR_STORE_FULL' })
   for (const key of ['a', 'b', 'c']) t.match(await storage.begin(key, 'f', 9000, 8000), { state: 'lost' })
 })
 
-t.test('makes room when full from records that have expired', async t => {
+t.test('deletes expired records when it is full', async t => {
   const storage = memoryStorage({ capacity: 2 })
   await storage.begin('running', 'f', 10, 0)
   await storage.begin('done', 'f', 10, 0)
-  await storage.end('done', 0, { state: 'done', answer: '{}', expiresAt: 10 }, 0)
+  await storage.end('done', 0, { state: 'done', response: '{}', expiresAt: 10 }, 0)
   await t.rejects(storage.begin('next', 'f', 100, 9), { code: 'ERR_STORE_FULL' })
   t.match(await storage.begin('next', 'f', 100, 10), { state: 'started' })
   t.match(await storage.begin('running', 'f', 100, 10), { state: 'lost' })

@@ -1,5 +1,5 @@
-// A fresh table and one of a million records: every statement of the record goes by an index, alone and together, as
-// it is planned for its values and as it is planned once for all.
+// On a fresh table and on one of a million records, every statement uses an index: single and batched, with a custom and
+// with a generic plan.
 import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
 import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { race } from '@gatewright/kernel/testing'
@@ -9,18 +9,18 @@ import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { LEASE, NOW } from './hosts.ts'
 
 const MILLION = 1_000_000
-/** Four pages a look into an index of a million: to find, to lock, to write, and to enter it in two indexes. */
+/** A look into an index of a million reads four pages: to find, to lock, to write, and to update two indexes. */
 const MOST_BUFFERS_A_KEY = 25
 
-/** Runs each verb: 64 calls together for new, held and ended keys, one alone, and a collection. */
-async function everyVerb(db: SqlClient, name: string): Promise<void> {
+/** Calls each method: 64 batched calls for new, running and ended keys, a single one, and a collection. */
+async function callEveryMethod(db: SqlClient, name: string): Promise<void> {
   const storage = postgresStorage(db)
-  // The first of the 65 goes alone.
+  // The first of the 65 is sent alone.
   const begin = (now: number): Promise<unknown> =>
     race(65, index => storage.begin(`${name} ${index}`, 'f', LEASE, now))
   const end = (fence: number): Promise<unknown> =>
     race(65, index =>
-      storage.end(`${name} ${index}`, fence, { state: 'done', answer: '{}', expiresAt: LEASE }, NOW),
+      storage.end(`${name} ${index}`, fence, { state: 'done', response: '{}', expiresAt: LEASE }, NOW),
     )
   await begin(NOW)
   await end(NOW)
@@ -30,9 +30,9 @@ async function everyVerb(db: SqlClient, name: string): Promise<void> {
   await storage.collect(100, NOW)
 }
 
-function judge(t: Test, { text, plans }: Explained): void {
-  const together = text.includes('unnest')
-  const what = `${/delete|begun/.exec(text)?.[0] ?? 'end'}${together ? ' together' : ''}`
+function checkPlans(t: Test, { text, plans }: Explained): void {
+  const batched = text.includes('unnest')
+  const what = `${/delete|begun/.exec(text)?.[0] ?? 'end'}${batched ? ' batched' : ''}`
   for (const [at, plan] of plans.entries()) {
     const nodes = nodesOf(plan)
     const line = `${what}, ${['custom', 'generic'][at]}: ${buffersOf(plan)} buffers`
@@ -44,13 +44,13 @@ function judge(t: Test, { text, plans }: Explained): void {
       nodes.some(node => node['Index Name']),
       `by index: ${line}`,
     )
-    t.ok(buffersOf(plan) <= MOST_BUFFERS_A_KEY * (together ? 64 : 2), line)
+    t.ok(buffersOf(plan) <= MOST_BUFFERS_A_KEY * (batched ? 64 : 2), line)
   }
 }
 
 t.setTimeout(900_000)
 
-t.test('every statement goes by an index, on a fresh table and among a million records', async t => {
+t.test('every statement uses an index, on a fresh table and among a million records', async t => {
   const schema = uniqueName()
   const pool = await openPostgresPool(schema, 1)
   t.teardown(async () => {
@@ -61,7 +61,7 @@ t.test('every statement goes by an index, on a fresh table and among a million r
   await migrate(db)
   const explained = explainQueries(text => text.includes('gw_idempotency'), 3)
   t.teardown(() => explained.stop())
-  await everyVerb(db, 'fresh')
+  await callEveryMethod(db, 'fresh')
   const fresh = explained.found.splice(0).filter(({ text }) => !text.includes('delete'))
   explained.stop()
 
@@ -72,13 +72,13 @@ t.test('every statement goes by an index, on a fresh table and among a million r
   await pool.query('vacuum analyze gw_idempotency')
   const among = explainQueries(text => text.includes('gw_idempotency'), 3)
   t.teardown(() => among.stop())
-  await everyVerb(db, 'among')
+  await callEveryMethod(db, 'among')
   among.stop()
 
   for (const found of [fresh, among.found]) {
-    const together = found.filter(({ text }) => text.includes('unnest'))
-    t.equal(new Set(together.map(({ text }) => text)).size, 2, 'begins and endings shared statements')
-    for (const each of found) judge(t, each)
+    const batched = found.filter(({ text }) => text.includes('unnest'))
+    t.equal(new Set(batched.map(({ text }) => text)).size, 2, 'begins and endings shared statements')
+    for (const each of found) checkPlans(t, each)
   }
   t.equal(new Set(among.found.map(({ text }) => text)).size, 5, 'every statement was sent')
   const most = Math.max(...among.found.flatMap(({ plans }) => plans.map(buffersOf)))

@@ -22,7 +22,7 @@ idempotencyStorageFaults(runner, 'Postgres', async () => {
   }
 })
 
-t.test('answers running at once, without waiting, while another transaction holds the key', async t => {
+t.test('returns running immediately while another transaction has the key', async t => {
   const { connections, close } = await openPostgres(2, migrate)
   t.teardown(close)
   const [one, two] = connections
@@ -36,15 +36,15 @@ t.test('answers running at once, without waiting, while another transaction hold
     await postgresTransactionStorage(tx).end(
       'key',
       1000,
-      { state: 'done', answer: '{}', expiresAt: 9000 },
+      { state: 'done', response: '{}', expiresAt: 9000 },
       1000,
     )
   })
   const after = await two!.transaction(tx => postgresTransactionStorage(tx).begin('key', 'f', 2000, 1000))
-  t.same(after, { state: 'done', answer: '{}', expiresAt: 9000 })
+  t.same(after, { state: 'done', response: '{}', expiresAt: 9000 })
 })
 
-t.test('lets one of two open transactions start, and the other when the first rolls back', async t => {
+t.test('starts one of two open transactions, and the other when the first rolls back', async t => {
   const { connections, close } = await openPostgres(2, migrate)
   t.teardown(close)
   const [one, two] = connections
@@ -65,7 +65,7 @@ t.test('lets one of two open transactions start, and the other when the first ro
   t.same(await attempt(true), { state: 'running' })
 })
 
-t.test('migrates from 8 instances at once, and again', async t => {
+t.test('migrates when 8 instances do so at once, and again', async t => {
   const { connections, close } = await openPostgres(8, async () => {})
   t.teardown(close)
   await Promise.all(connections.map(db => migrate(db)))

@@ -14,12 +14,12 @@ idempotencyStorageContract(runner, 'Redis', async () => {
   return { connections: connections.map(client => redisStorage(client)), close }
 })
 
-idempotencyStorageContract(runner, 'Redis with a command for each key', async () => {
+idempotencyStorageContract(runner, 'Redis without batching', async () => {
   const { connections, close } = await openRedis(4)
   return { connections: connections.map(({ run }) => redisStorage({ run })), close }
 })
 
-/** Refuses what a server before Redis 7.0 refuses, in its words. */
+/** Refuses SET with NX and GET, with the error of a server before Redis 7.0. */
 const before7 = ({ run }: RedisClient): RedisClient => ({
   run: async (key, command) => {
     if (command.includes('NX') && command.includes('GET')) throw new Error('ERR syntax error')
@@ -32,9 +32,9 @@ idempotencyStorageContract(runner, 'Redis before 7.0', async () => {
   return { connections: connections.map(client => redisStorage(before7(client))), close }
 })
 
-idempotencyStorageContract(runner, 'Redis before 7.0 with shared commands', async () => {
+idempotencyStorageContract(runner, 'Redis before 7.0 with batching', async () => {
   const { connections, close } = await openRedis(4)
-  const storages = connections.map(client => redisStorage({ ...before7(client), single: true }))
+  const storages = connections.map(client => redisStorage({ ...before7(client), standalone: true }))
   return { connections: storages, close }
 })
 
@@ -49,8 +49,8 @@ idempotencyStorageFaults(runner, 'Redis', async () => {
   }
 })
 
-/** A storage over one connection, with a note of every command it sends. */
-async function noted(t: Test) {
+/** A storage over one connection, and the commands that it sends. */
+async function recording(t: Test) {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const client = connections[0]!
@@ -64,12 +64,12 @@ async function noted(t: Test) {
   return { client, commands, storage }
 }
 
-t.test('takes one round trip a verb, and one more after the server lost its scripts', async t => {
-  const { client, commands, storage } = await noted(t)
+t.test('takes one round trip per call, and one more after the server lost its scripts', async t => {
+  const { client, commands, storage } = await recording(t)
   const write = async (key: string): Promise<void> => {
     commands.length = 0
     await storage.begin(key, 'f', 2000, 1000)
-    await storage.end(key, 1000, { state: 'done', answer: '{}', expiresAt: 9000 }, 1000)
+    await storage.end(key, 1000, { state: 'done', response: '{}', expiresAt: 9000 }, 1000)
   }
   await write(uniqueName())
   await write(uniqueName())
@@ -79,8 +79,8 @@ t.test('takes one round trip a verb, and one more after the server lost its scri
   t.same(commands, ['SET', 'EVALSHA', 'EVAL'])
 })
 
-t.test('asks once about a key that is held, and twice only where it takes one over', async t => {
-  const { commands, storage } = await noted(t)
+t.test('takes one round trip for a key that exists, and two only to start it again', async t => {
+  const { commands, storage } = await recording(t)
   const key = uniqueName()
   const begin = async (now: number) => {
     commands.length = 0
@@ -90,8 +90,8 @@ t.test('asks once about a key that is held, and twice only where it takes one ov
   t.same(await begin(1999), { state: 'running' })
   t.same(await begin(2000), { state: 'lost', fence: 1000 })
   t.same(commands, ['SET'])
-  await storage.end(key, 1000, { state: 'done', answer: '{}', expiresAt: 9000 }, 2000)
-  t.same(await begin(8999), { state: 'done', answer: '{}', expiresAt: 9000 })
+  await storage.end(key, 1000, { state: 'done', response: '{}', expiresAt: 9000 }, 2000)
+  t.same(await begin(8999), { state: 'done', response: '{}', expiresAt: 9000 })
   t.same(commands, ['SET'])
   t.same(await begin(9000), { state: 'started', fence: 9000 })
   t.same(commands.slice(0, 2), ['SET', 'EVALSHA'])
@@ -100,7 +100,7 @@ t.test('asks once about a key that is held, and twice only where it takes one ov
   t.same(commands.slice(0, 2), ['SET', 'EVALSHA'])
 })
 
-t.test('gives a time to live to what has ended, and none to what is running or lost', async t => {
+t.test('sets a time to live on ended records, and none on running or lost ones', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const client = connections[0]!
@@ -121,14 +121,14 @@ t.test('gives a time to live to what has ended, and none to what is running or l
   t.equal(await ttl(), -1)
 })
 
-t.test('shares commands between the calls of one task, and a broken key fails alone', async t => {
+t.test('shares commands between the calls of one task, and fails only the broken key', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const client = connections[0]!
   const prefix = uniqueName()
   let commands = 0
   const counting = {
-    single: true,
+    standalone: true,
     run: (key: string, command: readonly string[]) => {
       commands++
       return client.run(key, command)
@@ -139,7 +139,7 @@ t.test('shares commands between the calls of one task, and a broken key fails al
   const [name] = (await client.run('', ['KEYS', `${prefix}*`])) as string[]
   await client.run(name!, ['DEL', name!])
   await client.run(name!, ['HSET', name!, 'a', 'b'])
-  // A server that does not know a script yet is asked twice.
+  // A server that does not know a script yet takes two commands.
   await Promise.all(['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000)))
   commands = 0
   const keys = ['one', 'two', 'broken', 'three', 'two']
@@ -156,7 +156,7 @@ t.test('shares commands between the calls of one task, and a broken key fails al
   t.match((reason as Fault).cause, /WRONGTYPE/)
 })
 
-t.test('does not take an empty reply of a script for a start', async t => {
+t.test('does not treat a null reply of a script as a start', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   for (const crossSlot of [false, true]) {
@@ -167,24 +167,24 @@ t.test('does not take an empty reply of a script for a start', async t => {
       if (!name.startsWith('EVAL')) return reply
       return Array.isArray(reply) ? reply.map(() => null) : null
     }
-    const storage = redisStorage({ single: true, run }, { prefix: uniqueName() })
+    const storage = redisStorage({ standalone: true, run }, { prefix: uniqueName() })
     const begun = ['first', 'second', 'third'].map(key => storage.begin(key, 'f', 2000, 1000))
     const refused = { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } }
     t.match(await Promise.allSettled(begun), [{ value: { state: 'started' } }, refused, refused])
   }
 })
 
-t.test('refuses a clock that gives fractions, which records would not compare rightly', async t => {
+t.test('refuses a clock with fractions, which records would compare wrongly', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const storage = redisStorage(connections[0]!, { prefix: uniqueName() })
   await t.rejects(storage.begin('key', 'f', 2000.5, 1000.5), /whole milliseconds, not 1000.5/)
   t.match(await storage.begin('key', 'f', 2000, 1000), { state: 'started' })
-  const ending = { state: 'done', answer: '{}', expiresAt: 9000.5 } as const
+  const ending = { state: 'done', response: '{}', expiresAt: 9000.5 } as const
   await t.rejects(storage.end('key', 1000, ending, 1000), /whole milliseconds, not 9000.5/)
 })
 
-t.test('starts each of 65 calls of one task, of which one is left over from a full command', async t => {
+t.test('starts each of 65 calls of one task, one of which does not fit the full batches', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const storage = redisStorage(connections[0]!, { prefix: uniqueName() })
@@ -192,12 +192,12 @@ t.test('starts each of 65 calls of one task, of which one is left over from a fu
   for (const each of await Promise.all(keys.map(key => storage.begin(key, 'f', 2000, 1000)))) {
     t.same(each, { state: 'started', fence: 1000 })
   }
-  const ending = { state: 'done', answer: '{}', expiresAt: 9000 } as const
+  const ending = { state: 'done', response: '{}', expiresAt: 9000 } as const
   for (const won of await Promise.all(keys.map(key => storage.end(key, 1000, ending, 1000))))
     t.equal(won, true)
 })
 
-t.test('gives each key a command of its own where the server is a cluster after all', async t => {
+t.test('sends a command for each key if the server turns out to be a cluster', async t => {
   const cluster = await startRedis(['--cluster-enabled', 'yes', '--appendonly', 'no'])
   t.teardown(cluster.stop)
   const client = createClient({ url: cluster.url })

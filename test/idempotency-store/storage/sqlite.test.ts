@@ -9,7 +9,7 @@ idempotencyStorageContract(runner, 'SQLite', async () => {
   return { connections: connections.map(db => sqliteStorage(db)), close }
 })
 
-t.test('throws a fault when the database cannot be used', async t => {
+t.test('throws a fault when the table does not exist', async t => {
   const { connections, close } = await openSqlite(1, async () => {})
   t.teardown(close)
   const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }

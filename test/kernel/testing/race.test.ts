@@ -1,7 +1,7 @@
 import { race } from '@gatewright/kernel/testing'
 import t from 'tap'
 
-t.test('starts every call before any of them goes on', async t => {
+t.test('starts every call before any of them continues', async t => {
   const events: string[] = []
   const results = await race(3, async index => {
     events.push(`start ${index}`)
@@ -14,7 +14,7 @@ t.test('starts every call before any of them goes on', async t => {
   t.equal(events.length, 6)
 })
 
-t.test('rejects when one call does: a fault is not a lost race', async t => {
+t.test('rejects when one call rejects: a fault is not a lost race', async t => {
   const calls = race(3, index => (index === 1 ? Promise.reject(new Error('down')) : Promise.resolve(false)))
   await t.rejects(calls, { message: 'down' })
 })

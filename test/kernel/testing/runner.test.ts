@@ -14,7 +14,7 @@ const suite = ({ describe, it }: TestRunner): void => {
   it('passes too', async () => {})
 }
 
-t.test('collects the tests of a suite in order, without running one', async t => {
+t.test('collects the tests of a suite in order, without running them', async t => {
   const names = ['passes', 'rejects', 'throws before it returns', 'passes too']
   t.same(
     collectTests(suite).map(test => test.name),
@@ -22,12 +22,12 @@ t.test('collects the tests of a suite in order, without running one', async t =>
   )
 })
 
-t.test('hands out tests that run', async t => {
+t.test('returns tests that can be run', async t => {
   const [passes, rejects] = collectTests(suite)
   await passes?.run()
   await t.rejects(rejects?.run() ?? Promise.resolve(), { message: 'no' })
 })
 
-t.test('names the tests that fail, whichever way they fail, and runs the rest', async t => {
+t.test('names the tests that throw or reject, and runs the rest', async t => {
   t.same(await failingTests(suite), ['rejects', 'throws before it returns'])
 })

@@ -2,7 +2,7 @@ import { Fault } from '@gatewright/kernel'
 import { collectTests, isStoreFault, openedTests } from '@gatewright/kernel/testing'
 import t from 'tap'
 
-t.test('opens for each test, gives it a key of its own, and closes also when it fails', async t => {
+t.test('opens for each test, gives it a key of its own, and closes even when the test fails', async t => {
   const events: string[] = []
   const open = async () => {
     events.push('open')
@@ -23,7 +23,7 @@ t.test('opens for each test, gives it a key of its own, and closes also when it 
   t.equal(keys.size, 2)
 })
 
-t.test('tells the fault of a store from every other error', async t => {
+t.test('distinguishes the fault of a store from every other error', async t => {
   t.equal(isStoreFault(new Fault('ERR_STORE_REPLY', 'garbled')), true)
   for (const other of [
     new Fault('ERR_KEYS_UNAVAILABLE', 'no keys'),

@@ -13,10 +13,10 @@ const failures = (broken: AliasUsageStorage): Promise<string[]> =>
     })),
   )
 
-/** A sound storage with `add` replaced by one that first changes what it was given. */
+/** A correct storage with `add` replaced by one that first changes what it was given. */
 function altering(change: (row: AliasUsage) => AliasUsage): AliasUsageStorage {
-  const sound = memoryStorage()
-  return { ...sound, add: (batch, now) => sound.add({ ...batch, rows: batch.rows.map(change) }, now) }
+  const correct = memoryStorage()
+  return { ...correct, add: (batch, now) => correct.add({ ...batch, rows: batch.rows.map(change) }, now) }
 }
 
 /** A storage of plain rows whose `add` yields between its steps, as a network would. */
@@ -53,106 +53,97 @@ function rowByRow(recognise: boolean): AliasUsageStorage {
   }
 }
 
-t.test('passes a sound adapter, so that a failure below means something', async t => {
+t.test('a correct adapter passes, so that a failure below is meaningful', async t => {
   t.same(await failures(memoryStorage()), [])
 })
 
 t.test('catches an adapter that reads and then writes', async t => {
-  t.same(await failures(rowByRow(true)), ['loses no count of 50 simultaneous writers, in opposite orders'])
-})
-
-t.test('catches an adapter that does not recognise a batch', async t => {
-  t.same(await failures(rowByRow(false)), [
-    'counts a batch that is sent again once, and answers false',
-    'adds one of 50 simultaneous sendings of a batch',
-    "keeps the batches of a writer apart from another's with the same number",
+  t.same(await failures(rowByRow(true)), [
+    'loses no count of 50 simultaneous writers that add rows in opposite orders',
   ])
 })
 
-t.test('catches an adapter that marks a batch after a pause', async t => {
-  const sound = memoryStorage()
+t.test('catches an adapter that does not recognise a repeated batch', async t => {
+  t.same(await failures(rowByRow(false)), [
+    'counts a repeated batch once, and returns false',
+    'adds a batch once in 50 simultaneous calls',
+    'distinguishes batches of two writers with the same number',
+  ])
+})
+
+t.test('catches an adapter that checks a batch and marks it later', async t => {
+  const correct = memoryStorage()
   const added = new Set<string>()
   let parts = 0
   const broken: AliasUsageStorage = {
-    ...sound,
+    ...correct,
     async add({ writer, sequence, rows }, now) {
       const id = `${writer}:${sequence}`
       if (added.has(id)) return false
       await yieldOnce()
       added.add(id)
-      return sound.add({ writer: `part${++parts}`, sequence: 1, rows }, now)
+      return correct.add({ writer: `part${++parts}`, sequence: 1, rows }, now)
     },
   }
-  t.same(await failures(broken), ['adds one of 50 simultaneous sendings of a batch'])
+  t.same(await failures(broken), ['adds a batch once in 50 simultaneous calls'])
 })
 
-t.test('catches an adapter that numbers all writers together', async t => {
-  const sound = memoryStorage()
+t.test('catches an adapter that ignores the writer', async t => {
+  const correct = memoryStorage()
   const broken: AliasUsageStorage = {
-    ...sound,
-    add: (batch, now) => sound.add({ ...batch, writer: 'everyone' }, now),
+    ...correct,
+    add: (batch, now) => correct.add({ ...batch, writer: 'everyone' }, now),
   }
-  t.ok(
-    (await failures(broken)).includes(
-      "keeps the batches of a writer apart from another's with the same number",
-    ),
-  )
+  t.ok((await failures(broken)).includes('distinguishes batches of two writers with the same number'))
 })
 
-t.test('catches an adapter that folds texts', async t => {
-  for (const fold of [(text: string) => text.toLowerCase(), (text: string) => text.trim()]) {
-    const broken = altering(row => ({ ...row, principal: fold(row.principal) }))
-    t.same(await failures(broken), ['keeps hostile texts apart and gives them back as they came'])
+t.test('catches an adapter that changes texts', async t => {
+  for (const change of [(text: string) => text.toLowerCase(), (text: string) => text.trim()]) {
+    const broken = altering(row => ({ ...row, principal: change(row.principal) }))
+    t.same(await failures(broken), ['distinguishes special texts and returns them unchanged'])
   }
 })
 
-t.test('catches an adapter that takes the last writer for the latest use', async t => {
-  const sound = memoryStorage()
+t.test('catches an adapter that keeps the instants of the last batch', async t => {
+  const correct = memoryStorage()
   const latest = new Map<string, AliasUsage>()
   const broken: AliasUsageStorage = {
-    ...sound,
+    ...correct,
     async add(batch, now) {
-      const added = await sound.add(batch, now)
+      const added = await correct.add(batch, now)
       for (const row of added ? batch.rows : []) latest.set(`${row.alias}\n${row.principal}`, row)
       return added
     },
     page: async (after, limit) =>
-      (await sound.page(after, limit)).map(row => {
+      (await correct.page(after, limit)).map(row => {
         const { firstSeen, lastSeen } = latest.get(`${row.alias}\n${row.principal}`) ?? row
         return { ...row, firstSeen, lastSeen }
       }),
   }
   const failed = await failures(broken)
-  t.ok(failed.includes('adds counts up and keeps the first and last instant, whatever the order'))
+  t.ok(failed.includes('adds counts and keeps the first and last instant, in any order of batches'))
 })
 
 t.test('catches an adapter that pages out of order, or collects too much', async t => {
-  const sound = memoryStorage()
+  const correct = memoryStorage()
   const backwards = {
-    ...sound,
-    page: async (...args: Parameters<typeof sound.page>) => [...(await sound.page(...args))].reverse(),
+    ...correct,
+    page: async (...args: Parameters<typeof correct.page>) => [...(await correct.page(...args))].reverse(),
   }
-  t.ok(
-    (await failures(backwards)).includes(
-      'adds a batch of 500 rows in one step and pages through it in order',
-    ),
-  )
+  t.ok((await failures(backwards)).includes('adds a batch of 500 rows and pages through it in order'))
   const another = memoryStorage()
   const greedy = { ...another, collect: (before: number) => another.collect(before + 1, Infinity) }
   t.same(await failures(greedy), [
-    'collects at most the given number of rows, none seen at or after the instant',
+    'collects at most the given number of rows, and none seen at or after the instant',
   ])
 })
 
-t.test(
-  'catches an adapter that answers instead of throwing when its store is cut or talks nonsense',
-  async t => {
-    const healthy = memoryStorage()
-    const swallowing = { ...healthy, add: async () => true, page: async () => [] }
-    const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
-    const failed = await failingTests(runner =>
-      aliasUsageStorageFaults(runner, 'broken', async () => ({ ...hurt, close: async () => {} })),
-    )
-    t.equal(failed.length, 4)
-  },
-)
+t.test('catches an adapter that returns instead of throwing when its store fails', async t => {
+  const healthy = memoryStorage()
+  const swallowing = { ...healthy, add: async () => true, page: async () => [] }
+  const faulty = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
+  const failed = await failingTests(runner =>
+    aliasUsageStorageFaults(runner, 'broken', async () => ({ ...faulty, close: async () => {} })),
+  )
+  t.equal(failed.length, 4)
+})

@@ -8,13 +8,13 @@ aliasUsageStorageContract(runner, 'memory', async () => ({
   close: async () => {},
 }))
 
-t.test('refuses a batch with a fault when it is full, and still adds to rows it has', async t => {
+t.test('throws a fault when it is full, and still adds to existing rows', async t => {
   const storage = memoryStorage({ capacity: 2 })
   const row = (alias: string) => ({ alias, principal: 'key', count: 1, firstSeen: 1, lastSeen: 1 })
   const batch = (writer: string, ...aliases: string[]) => ({ writer, sequence: 1, rows: aliases.map(row) })
   t.equal(await storage.add(batch('a', 'x', 'y'), 1), true)
   await t.rejects(storage.add(batch('b', 'x', 'z'), 1), { name: 'Fault', code: 'ERR_STORE_FULL' })
-  t.equal(await storage.add(batch('b', 'x', 'y'), 1), true, 'the refused batch left no mark')
+  t.equal(await storage.add(batch('b', 'x', 'y'), 1), true, 'the refused batch was not recorded')
   t.match(await storage.page(undefined, 10), [{ count: 2 }, { count: 2 }])
 })
 

@@ -21,7 +21,7 @@ aliasUsageStorageFaults(runner, 'Postgres', async () => {
   }
 })
 
-t.test('counts a batch once when its sender sent it again in a second open transaction', async t => {
+t.test('counts a batch once when it is sent again in a second open transaction', async t => {
   const { connections, close } = await openPostgres(2, migrate)
   t.teardown(close)
   const [one, two] = connections
@@ -37,7 +37,7 @@ t.test('counts a batch once when its sender sent it again in a second open trans
   t.match(await postgresStorage(one!).page(undefined, 10), [{ count: 1 }])
 })
 
-t.test('migrates from 8 instances at once, and again', async t => {
+t.test('migrates when 8 instances do so at once, and again', async t => {
   const { connections, close } = await openPostgres(8, async () => {})
   t.teardown(close)
   await Promise.all(connections.map(db => migrate(db)))

@@ -23,7 +23,7 @@ aliasUsageStorageFaults(runner, 'Redis', async () => {
   }
 })
 
-t.test('adds in one round trip', async t => {
+t.test('adds a batch in one round trip', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const commands: string[] = []
@@ -41,7 +41,7 @@ t.test('adds in one round trip', async t => {
   t.same(commands, ['EVALSHA'])
 })
 
-t.test('keeps every key in one slot, and forgets a writer after a day', async t => {
+t.test('keeps all keys in one slot, and expires a writer after a day', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const client = connections[0]!

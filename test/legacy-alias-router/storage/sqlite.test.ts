@@ -11,7 +11,7 @@ aliasUsageStorageContract(runner, 'SQLite', async () => {
   return { connections: connections.map(db => sqliteStorage(db)), close }
 })
 
-t.test('throws a fault when the database cannot be used', async t => {
+t.test('throws a fault when the tables do not exist', async t => {
   const { connections, close } = await openSqlite(1, async () => {})
   t.teardown(close)
   const storage = sqliteStorage(connections[0]!)
@@ -21,7 +21,7 @@ t.test('throws a fault when the database cannot be used', async t => {
   await t.rejects(storage.collect(1, 1), fault)
 })
 
-t.test('takes back the mark of a batch whose rows it could not store', async t => {
+t.test('rolls back the number of the writer when the rows cannot be stored', async t => {
   const { connections, close } = await openSqlite(1, migrate)
   t.teardown(close)
   const storage = sqliteStorage(connections[0]!)

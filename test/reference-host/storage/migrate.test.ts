@@ -12,7 +12,7 @@ for (const dialect of ['postgres', 'sqlite'] as const satisfies readonly SqlDial
       )
       const open = dialect === 'postgres' ? openPostgres : openSqlite
       const { connections, close } = await open(1, db =>
-        migrate(db, dialect, { room: 'host', versions: versions.slice(0, 1) }),
+        migrate(db, dialect, { namespace: 'host', versions: versions.slice(0, 1) }),
       )
       t.teardown(close)
       const db = connections[0]!
@@ -28,7 +28,7 @@ for (const dialect of ['postgres', 'sqlite'] as const satisfies readonly SqlDial
           [id, at],
         )
       }
-      for (let again = 0; again < 2; again += 1) await migrate(db, dialect, { room: 'host', versions })
+      for (let again = 0; again < 2; again += 1) await migrate(db, dialect, { namespace: 'host', versions })
       const kept = await rows(db, 'select * from gw_payins order by position')
       t.match(
         kept.map(row => ({ ...row, moves: toInteger(row['moves']) })),

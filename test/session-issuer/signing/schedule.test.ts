@@ -1,5 +1,5 @@
-// Several hosts rotate and drop signing keys through one store, their steps interleaved in every order, while
-// verifiers cache the document for as long as it says.
+// Several hosts rotate and drop signing keys through one store, their steps interleaved in every order, while verifiers
+// cache the document for as long as its max-age.
 import { Fault } from '@gatewright/kernel'
 import { type ManualClock } from '@gatewright/kernel/testing'
 import { createIssuer, type ApiKey, type Issuer, type SigningKeyStorage } from '@gatewright/session-issuer'
@@ -14,7 +14,7 @@ const REFRESH_MS = 5000
 const SKEW_MS = 5000
 const DAY = 86_400_000
 
-/** A clock that runs ahead of another. */
+/** A clock ahead of another. */
 const ahead = (clock: ManualClock, ms: number): { now(): number } => ({ now: () => clock.now() + ms })
 
 interface Verifier {
@@ -41,7 +41,9 @@ async function fleet(storage: SigningKeyStorage): Promise<Fleet> {
   return { hosts, verifiers, tokens: [], key, clock }
 }
 
-/** A verifier that honours max-age takes a document from any host, and refetches for nothing else. */
+/**
+ * A verifier that honours max-age reads the document from any host, and reads it again only when max-age has passed.
+ */
 async function mustKnow(
   verifier: Verifier,
   host: Issuer,
@@ -56,13 +58,13 @@ async function mustKnow(
   if (kid !== undefined) assert.ok(verifier.held.kids.has(kid), what)
 }
 
-/** How far the clock moves before an action: some way, or to just before an instant in the life of some key. */
+/** How far the clock moves before an action: some time, or to just before an instant in the life of a key. */
 type Wait = number | { readonly instant: 'activatesAt' | 'retiresAt' | 'dropsAt'; readonly before: number }
 
 interface Action {
   readonly does: 'rotate' | 'mint' | 'read'
   readonly host: number
-  /** Does the same at the same time, their store calls in any order. */
+  /** Runs the action twice at once, the store calls in any order. */
   readonly other: number
   readonly wait: Wait
 }
@@ -81,7 +83,10 @@ const anything: fc.Arbitrary<Action[]> = fc
   })
   .map(action => [action])
 
-/** The edges: a document read as stale as can be, a signature as early, then one as late and a drop as early. */
+/**
+ * The extremes: a document as stale and a signature as early as possible, then a signature as late and a drop as early
+ * as possible.
+ */
 const edges: fc.Arbitrary<Action[]> = fc
   .record({
     ...{ reader: host, announcer: host, signer: host, late: host },
@@ -98,7 +103,7 @@ const edges: fc.Arbitrary<Action[]> = fc
     { does: 'read', host: reader, other: signer, wait: { instant: 'dropsAt', before: dropBefore } },
   ])
 
-/** Moves the clock as an action says; never back. */
+/** Moves the clock as an action says, and never back. */
 async function pass(
   clock: ManualClock,
   store: SigningKeyStorage,
@@ -113,75 +118,81 @@ async function pass(
 
 const actions = fc.array(fc.oneof(anything, edges), { minLength: 3, maxLength: 8, size: 'max' })
 
-t.test('no verifier that honours max-age meets an unknown kid, and no token dies early', async t => {
-  let minted = 0
-  const kids = new Set<string>()
-  await fc.assert(
-    fc.asyncProperty(fc.scheduler(), actions, async (s, all) => {
-      const store = memorySigningKeys()
-      const slow: SigningKeyStorage = {
-        load: () => s.schedule(Promise.resolve(), 'load').then(() => store.load()),
-        replace: (revision, keys) =>
-          s.schedule(Promise.resolve(), 'replace').then(() => store.replace(revision, keys)),
-      }
-      const { hosts, verifiers, tokens, key, clock } = await fleet(slow)
-      /** Two hosts act at the same time, their store calls in any order. */
-      const act = async ({ host, does }: Pick<Action, 'host' | 'does'>): Promise<void> => {
-        const issuer = hosts[host] as Issuer
-        if (does === 'rotate') return void (await issuer.rotateSigningKey())
-        // A verifier that has read nothing yet comes by.
-        if (does === 'read') {
-          for (const verifier of verifiers) delete verifier.held
-          for (const verifier of verifiers) await mustKnow(verifier, issuer, undefined, '')
-          return
+t.test(
+  'verifiers that honour max-age never see an unknown kid, and no token becomes invalid early',
+  async t => {
+    let minted = 0
+    const kids = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), actions, async (s, all) => {
+        const store = memorySigningKeys()
+        const slow: SigningKeyStorage = {
+          load: () => s.schedule(Promise.resolve(), 'load').then(() => store.load()),
+          replace: (revision, keys) =>
+            s.schedule(Promise.resolve(), 'replace').then(() => store.replace(revision, keys)),
         }
-        const { token, session } = must(await issuer.issueSession(key, { ttlSeconds: 86_400 }))
-        const kid = decodeProtectedHeader(token).kid as string
-        tokens.push({ kid, expiresAt: session.expiresAt })
-        minted++
-        kids.add(kid)
-        for (const verifier of verifiers)
-          await mustKnow(verifier, issuer, kid, 'an unknown kid was signed with')
-      }
-      for (const one of all.flat()) {
-        await pass(clock, store, one)
-        const both = Promise.all([act(one), act({ host: one.other, does: one.does })])
-        await s.waitFor(both)
-        for (const { kid, expiresAt } of tokens) {
-          const live = verifiers.filter(verifier => verifier.clock.now() < expiresAt)
-          const checks = live.map(each =>
-            mustKnow(each, hosts[one.other] as Issuer, kid, 'a token died early'),
-          )
-          await s.waitFor(Promise.all(checks))
+        const { hosts, verifiers, tokens, key, clock } = await fleet(slow)
+        /** Two hosts act at once, their store calls in any order. */
+        const act = async ({ host, does }: Pick<Action, 'host' | 'does'>): Promise<void> => {
+          const issuer = hosts[host] as Issuer
+          if (does === 'rotate') return void (await issuer.rotateSigningKey())
+          // A verifier without a cached document reads it.
+          if (does === 'read') {
+            for (const verifier of verifiers) delete verifier.held
+            for (const verifier of verifiers) await mustKnow(verifier, issuer, undefined, '')
+            return
+          }
+          const { token, session } = must(await issuer.issueSession(key, { ttlSeconds: 86_400 }))
+          const kid = decodeProtectedHeader(token).kid as string
+          tokens.push({ kid, expiresAt: session.expiresAt })
+          minted++
+          kids.add(kid)
+          for (const verifier of verifiers)
+            await mustKnow(verifier, issuer, kid, 'an unknown kid was signed with')
         }
-      }
-    }),
-    { numRuns: 150 },
-  )
-  t.comment(`${minted} tokens under ${kids.size} keys`)
-  t.ok(minted > 100 && kids.size > 60, 'enough was signed and rotated for the law to mean something')
-})
+        for (const one of all.flat()) {
+          await pass(clock, store, one)
+          const both = Promise.all([act(one), act({ host: one.other, does: one.does })])
+          await s.waitFor(both)
+          for (const { kid, expiresAt } of tokens) {
+            const live = verifiers.filter(verifier => verifier.clock.now() < expiresAt)
+            const checks = live.map(each =>
+              mustKnow(each, hosts[one.other] as Issuer, kid, 'a token died early'),
+            )
+            await s.waitFor(Promise.all(checks))
+          }
+        }
+      }),
+      { numRuns: 150 },
+    )
+    t.comment(`${minted} tokens under ${kids.size} keys`)
+    t.ok(minted > 100 && kids.size > 60, 'enough was signed and rotated for the law to mean something')
+  },
+)
 
-t.test('of 3 hosts that start at once on an empty store one makes the key and all sign with it', async t => {
-  await fc.assert(
-    fc.asyncProperty(fc.scheduler(), async s => {
-      const store = memorySigningKeys()
-      const { hosts, key } = await fleet({
-        load: () => s.schedule(Promise.resolve(), 'load').then(() => store.load()),
-        replace: (revision, keys) =>
-          s.schedule(Promise.resolve(), 'replace').then(() => store.replace(revision, keys)),
-      })
-      const minted = await s.waitFor(Promise.all(hosts.map(host => host.issueSession(key))))
-      const kids = minted.map(verdict => decodeProtectedHeader(must(verdict).token).kid)
-      assert.equal(new Set(kids).size, 1)
-      assert.equal((await store.load()).keys.length, 1)
-    }),
-    { numRuns: 100 },
-  )
-  t.pass('one key')
-})
+t.test(
+  'of 3 hosts that start at once on an empty store one creates the key and all sign with it',
+  async t => {
+    await fc.assert(
+      fc.asyncProperty(fc.scheduler(), async s => {
+        const store = memorySigningKeys()
+        const { hosts, key } = await fleet({
+          load: () => s.schedule(Promise.resolve(), 'load').then(() => store.load()),
+          replace: (revision, keys) =>
+            s.schedule(Promise.resolve(), 'replace').then(() => store.replace(revision, keys)),
+        })
+        const minted = await s.waitFor(Promise.all(hosts.map(host => host.issueSession(key))))
+        const kids = minted.map(verdict => decodeProtectedHeader(must(verdict).token).kid)
+        assert.equal(new Set(kids).size, 1)
+        assert.equal((await store.load()).keys.length, 1)
+      }),
+      { numRuns: 100 },
+    )
+    t.pass('one key')
+  },
+)
 
-t.test('a key is announced, active, retired and dropped at its instants', async t => {
+t.test('a key becomes announced, active, retired and dropped at its instants', async t => {
   const { issuer, clock } = setUp()
   const [first] = await issuer.listSigningKeys()
   const states = async () => (await issuer.listSigningKeys()).map(key => key.state)
@@ -201,7 +212,7 @@ t.test('a key is announced, active, retired and dropped at its instants', async 
   t.equal(await issuer.verificationKey(first!.kid), undefined)
 })
 
-t.test('maintenance rotates a key of its age, and not before', async t => {
+t.test('maintain rotates a key at its age, and not before', async t => {
   const { issuer, clock } = setUp({ signingKeyDays: 30 })
   await issuer.jwks()
   clock.advance(30 * DAY - SKEW_MS - 1)
@@ -211,7 +222,7 @@ t.test('maintenance rotates a key of its age, and not before', async t => {
   t.equal((await issuer.maintain()).rotatedSigningKey, false)
 })
 
-t.test('a leaked key is dropped at once: the announced one takes over, else a fresh one', async t => {
+t.test('a leaked key is dropped at once, and the announced key or else a new one signs', async t => {
   const { issuer } = setUp()
   const { key } = await newKey(issuer, [])
   const signedBy = async () => decodeProtectedHeader(must(await issuer.issueSession(key)).token).kid as string
@@ -227,7 +238,7 @@ t.test('a leaked key is dropped at once: the announced one takes over, else a fr
   t.equal(await issuer.dropSigningKey(leaked), false, 'it is gone already')
 })
 
-t.test('dropping the announced key lets the one before it go on', async t => {
+t.test('dropping the announced key lets the key before it continue to sign', async t => {
   const { issuer, clock } = setUp()
   const { key } = await newKey(issuer, [])
   await issuer.jwks()
@@ -238,7 +249,7 @@ t.test('dropping the announced key lets the one before it go on', async t => {
   t.equal(decodeProtectedHeader(must(await issuer.issueSession(key)).token).kid, active!.kid)
 })
 
-t.test('another host learns of a drop within the refresh interval', async t => {
+t.test('another host applies a drop within the refresh interval', async t => {
   const { issuer, options, clock } = setUp()
   const other = createIssuer(options)
   const [leaked] = (await other.jwks()).keys
@@ -247,27 +258,24 @@ t.test('another host learns of a drop within the refresh interval', async t => {
   t.notOk((await other.jwks()).keys.some(key => key.kid === leaked!.kid))
 })
 
-t.test(
-  'a key of another host is found by its kid before the refresh, and strangers cost one look a second',
-  async t => {
-    const { options, clock } = setUp()
-    let loads = 0
-    const counted = { ...options.signingKeys, load: () => (loads++, options.signingKeys.load()) }
-    const guardSide = createIssuer({ ...options, signingKeys: counted })
-    const [old] = (await guardSide.jwks()).keys
-    const issuer = createIssuer(options)
-    await issuer.dropSigningKey(old!.kid!)
-    const [fresh] = (await issuer.jwks()).keys
-    clock.advance(1000)
-    t.equal((await guardSide.verificationKey(fresh!.kid!))?.kid, fresh!.kid)
-    loads = 0
-    for (let n = 0; n < 50; n++) t.equal(await guardSide.verificationKey(`stranger-${n}`), undefined)
-    t.equal(loads, 0)
-  },
-)
+t.test('an unknown kid makes a host read the store before the refresh, at most once a second', async t => {
+  const { options, clock } = setUp()
+  let loads = 0
+  const counted = { ...options.signingKeys, load: () => (loads++, options.signingKeys.load()) }
+  const guardSide = createIssuer({ ...options, signingKeys: counted })
+  const [old] = (await guardSide.jwks()).keys
+  const issuer = createIssuer(options)
+  await issuer.dropSigningKey(old!.kid!)
+  const [fresh] = (await issuer.jwks()).keys
+  clock.advance(1000)
+  t.equal((await guardSide.verificationKey(fresh!.kid!))?.kid, fresh!.kid)
+  loads = 0
+  for (let n = 0; n < 50; n++) t.equal(await guardSide.verificationKey(`stranger-${n}`), undefined)
+  t.equal(loads, 0)
+})
 
 t.test(
-  'a store that is down is a fault once the set is older than its refresh, never a stale document',
+  'throws a fault, and publishes no stale document, when the store is down and the set is older than its refresh',
   async t => {
     const { options, clock } = setUp()
     let down = false
@@ -288,7 +296,7 @@ t.test(
   },
 )
 
-t.test('the document holds public members only, with its cache header', async t => {
+t.test('the JWKS document contains public members only, with its cache header', async t => {
   for (const algorithm of ['EdDSA', 'ES256'] as const) {
     const { issuer } = setUp({ algorithm, jwksMaxAgeSeconds: 60 })
     const { keys, headers, maxAgeSeconds } = await issuer.jwks()

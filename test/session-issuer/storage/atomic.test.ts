@@ -1,5 +1,5 @@
-// A transaction that dies at any of its statements, or at its commit, leaves all or nothing: no row without its
-// feed entry and no entry without its row.
+// A transaction that fails at any of its statements, or at its commit, writes all or nothing: no row without its feed
+// entry and no entry without its row.
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
 import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-issuer/sqlite'
@@ -8,7 +8,7 @@ import t from 'tap'
 import { openPostgres, openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
 
-/** A client whose transactions die at statement `n`, or at the commit when they have fewer. */
+/** A client whose transactions fail at statement `n`, or at the commit when they have fewer. */
 function dying(db: SqlClient, n: number): { db: SqlClient; statements: () => number } {
   let count = 0
   const limited = (tx: SqlQueries): SqlQueries => ({
@@ -32,7 +32,7 @@ const BACKENDS = {
 }
 
 for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
-  t.test(`killed at any step of a commit of keys, ${name} holds all or nothing`, async t => {
+  t.test(`a commit of keys that is killed at any step leaves all or nothing in ${name}`, async t => {
     const { connections, close } = await open()
     t.teardown(close)
     const db = connections[0]!
@@ -53,7 +53,7 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
     t.ok(steps >= 4, `${steps} statements`)
   })
 
-  t.test(`killed at any step of a revocation, ${name} holds all or nothing`, async t => {
+  t.test(`a revocation that is killed at any step leaves all or nothing in ${name}`, async t => {
     const { connections, close } = await open()
     t.teardown(close)
     const db = connections[0]!

@@ -1,6 +1,12 @@
 import { memoryFeed, type MemoryFeed } from '@gatewright/kernel'
 import { failingTests } from '@gatewright/kernel/testing'
-import type { KeyStorage, SessionStorage, SigningKeySet, SigningKeyStorage } from '@gatewright/session-issuer'
+import type {
+  IssuerStorage,
+  KeyStorage,
+  SessionStorage,
+  SigningKeySet,
+  SigningKeyStorage,
+} from '@gatewright/session-issuer'
 import { memoryStorage } from '@gatewright/session-issuer/memory'
 import {
   auditContract,
@@ -10,7 +16,6 @@ import {
   sessionStorageFaults,
   signingKeyStorageContract,
   sessionRecord,
-  type AuditedStorage,
 } from '@gatewright/session-issuer/testing'
 import t from 'tap'
 import { memorySigningKeys } from '../fixtures.ts'
@@ -18,7 +23,7 @@ import { memorySigningKeys } from '../fixtures.ts'
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const close = async (): Promise<void> => {}
 
-/** Names of the contract's tests that fail for a memory adapter changed by `breaking`. */
+/** The names of the contract tests that fail for a memory adapter changed by `breaking`. */
 function brokenKeys(
   breaking: (sound: KeyStorage, feed: MemoryFeed) => Partial<KeyStorage>,
 ): Promise<string[]> {
@@ -45,7 +50,7 @@ function brokenSessions(
   )
 }
 
-t.test('passes sound adapters, so that a failure below means something', async t => {
+t.test('passes correct adapters, so that the failures below mean something', async t => {
   t.same(await brokenKeys(() => ({})), [])
   t.same(await brokenSessions(() => ({})), [])
 })
@@ -59,11 +64,11 @@ t.test('catches a commit that reads the revision and writes later', async t => {
       return sound.commit(account, (await sound.load(account)).revision, write)
     },
   }))
-  t.ok(failed.includes('lets one of 50 simultaneous first commits win, and writes nothing of the others'))
+  t.ok(failed.includes('lets one of 50 simultaneous first commits win, and writes nothing for the others'))
   t.ok(failed.includes('lets one of 50 simultaneous commits at a later revision win'))
 })
 
-t.test('catches a commit that tells the feed before it knows that it has won', async t => {
+t.test('catches a commit that appends to the feed before it has won', async t => {
   t.same(
     await brokenKeys((sound, feed) => ({
       async commit(account, revision, write) {
@@ -71,7 +76,7 @@ t.test('catches a commit that tells the feed before it knows that it has won', a
         return sound.commit(account, revision, { ...write, feed: [] })
       },
     })),
-    ['appends to the feed what the winning commit says, in its order, and nothing of a loser'],
+    ['appends the feed entries of the winning commit in their order, and none of a losing commit'],
   )
 })
 
@@ -82,7 +87,7 @@ t.test('catches a commit that forgets the feed', async t => {
   t.equal(failed.length, 2)
 })
 
-t.test('catches a use that is taken back', async t => {
+t.test('catches a commit that overwrites a use', async t => {
   const failed = await brokenKeys(sound => ({
     async touch(uses) {
       for (const use of uses) {
@@ -94,10 +99,10 @@ t.test('catches a use that is taken back', async t => {
       }
     },
   }))
-  t.ok(failed.includes('keeps the latest use, takes a new digest, and raises the revision'))
+  t.ok(failed.includes('keeps the latest use, replaces the digest, and raises the revision'))
 })
 
-t.test('catches accounts that are folded', async t => {
+t.test('catches an adapter that treats different accounts as one', async t => {
   const failed = await brokenKeys(sound => ({
     load: account => sound.load(account.normalize('NFC')),
     commit: (account, revision, write) =>
@@ -106,7 +111,7 @@ t.test('catches accounts that are folded', async t => {
         keys: write.keys.map(key => ({ ...key, accountId: key.accountId.normalize('NFC') })),
       }),
   }))
-  t.same(failed, ['keeps hostile accounts apart'])
+  t.same(failed, ['keeps accounts apart whose ids differ in case, spaces, control characters or length'])
 })
 
 t.test('catches a policy that is overwritten, and a collection that takes live keys', async t => {
@@ -120,14 +125,14 @@ t.test('catches a policy that is overwritten, and a collection that takes live k
       policies: async ids =>
         (await sound.policies(ids)).map(({ id }) => ({ id, document: documents.get(id) })),
     })),
-    ['stores policies with their key, never changes one, and answers only those it has'],
+    ['stores policies with their key, never changes one, and returns only those it has'],
   )
   t.same(await brokenKeys(sound => ({ collect: limit => sound.collect(limit, Infinity) })), [
-    'collects at most the given number of ended keys, and no live one',
+    'collects at most `limit` ended keys, and no live key',
   ])
 })
 
-t.test('catches an insert that looks at its parent and stores later', async t => {
+t.test('catches an insert that reads its parent and stores later', async t => {
   t.same(
     await brokenSessions(sound => ({
       async insert(session, policies) {
@@ -136,12 +141,14 @@ t.test('catches an insert that looks at its parent and stores later', async t =>
         await yieldOnce()
         return sound.insert({ ...session, ancestry: [] }, policies)
       },
-    })).then(failed => failed.includes('lets no session slip in under one that is being revoked')),
+    })).then(failed =>
+      failed.includes('leaves no live session under one that is revoked at the same moment'),
+    ),
     true,
   )
 })
 
-t.test('catches a revocation that leaves what was minted from the session', async t => {
+t.test('catches a revocation that leaves the sessions minted from the session', async t => {
   const failed = await brokenSessions((sound, feed) => ({
     async revoke(id, now) {
       const one = await sound.find(id)
@@ -151,11 +158,11 @@ t.test('catches a revocation that leaves what was minted from the session', asyn
       return 1
     },
   }))
-  t.ok(failed.includes('ends a session with all that was minted from it, and nothing else'))
-  t.ok(failed.includes('appends each session it ends to the feed, once'))
+  t.ok(failed.includes('revokes a session and those minted from it, and no other'))
+  t.ok(failed.includes('appends each revoked session to the feed once'))
 })
 
-t.test('catches a listing that is off by one at the end, and one that forgets its order', async t => {
+t.test('catches a listing that is off by 1 ms at the end, and one without order', async t => {
   const listed = 'lists live sessions of one account, latest end first, until the instant they end'
   t.ok(
     (await brokenSessions(sound => ({ list: (id, n, now) => sound.list(id, n, now - 1) }))).includes(listed),
@@ -167,14 +174,14 @@ t.test('catches a listing that is off by one at the end, and one that forgets it
   )
 })
 
-t.test('catches a collection that has no grace', async t => {
+t.test('catches a collection without the grace period', async t => {
   t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
     'keeps a feed entry for its retention, and no longer',
-    'deletes nothing that a host 60 s behind still needs, and no more than asked',
+    'deletes nothing that a host 60 s behind still needs, and at most `limit` sessions',
   ])
 })
 
-function brokenAudit(breaking: (sound: AuditedStorage) => Partial<AuditedStorage>): Promise<string[]> {
+function brokenAudit(breaking: (sound: IssuerStorage) => Partial<IssuerStorage>): Promise<string[]> {
   return failingTests(runner =>
     auditContract(runner, 'broken', async () => {
       const sound = memoryStorage({ feed: memoryFeed() })
@@ -183,7 +190,7 @@ function brokenAudit(breaking: (sound: AuditedStorage) => Partial<AuditedStorage
   )
 }
 
-t.test('catches audit rows that are written apart from what they are about, or not at all', async t => {
+t.test('catches audit rows that are written outside the step of their change, or not at all', async t => {
   t.same(await brokenAudit(() => ({})), [])
   const apart = await brokenAudit(({ keys, sessions }) => ({
     keys: {
@@ -207,8 +214,8 @@ t.test('catches audit rows that are written apart from what they are about, or n
   }))
   t.same(apart, [
     'keeps the rows of the commit that wins, and none of those that lost',
-    'keeps the row of a session that is stored, and none of one that is refused',
-    'notes a revocation once among simultaneous ones, and not where nothing was live',
+    'keeps the row of a stored session, and none of a refused one',
+    'keeps one row of simultaneous revocations, and none where nothing was live',
   ])
   const none = await brokenAudit(({ keys }) => ({
     keys: {
@@ -219,18 +226,18 @@ t.test('catches audit rows that are written apart from what they are about, or n
   t.equal(none.length, 4)
 })
 
-t.test('catches a list of audit rows in the wrong order, and a collection that comes too early', async t => {
+t.test('catches audit rows listed in the wrong order, and rows collected too early', async t => {
   t.same(
     await brokenAudit(({ audit }) => ({
       audit: { ...audit, list: async (...args) => (await audit.list(...args)).toReversed() },
     })),
-    ['lists newest first, as many as asked, from before an instant, of one account'],
+    ['lists rows of one account from before an instant, newest first, up to the limit'],
   )
   t.same(
     await brokenAudit(({ audit }) => ({
       audit: { ...audit, collect: (limit, now) => audit.collect(limit, now + 1) },
     })),
-    ['keeps a row until its time, and collects no more than asked'],
+    ['keeps a row until its expiry, and collects at most `limit` rows'],
   )
 })
 
@@ -259,7 +266,7 @@ t.test('catches a set of signing keys that is read and replaced later', async t 
 })
 
 t.test(
-  'catches adapters that answer instead of throwing when their store is cut or talks nonsense',
+  'catches adapters that resolve instead of throwing when their connection breaks or their reply is malformed',
   async t => {
     const healthy = memoryStorage({ feed: memoryFeed() })
     const keys: KeyStorage = {

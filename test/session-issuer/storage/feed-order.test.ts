@@ -1,5 +1,5 @@
-// A sequence alone does not order commits: a transaction that took position 1 may commit after the one that took
-// position 2, and a reader that has seen 2 never asks for 1 again.
+// A sequence alone does not order commits: a transaction with position 1 may commit after the one with position 2, and
+// a reader that has read position 2 never reads 1.
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import { migrate, postgresStorage } from '@gatewright/session-issuer/postgres'
 import { keyRecord, sessionRecord } from '@gatewright/session-issuer/testing'
@@ -7,7 +7,7 @@ import t from 'tap'
 import { openPostgres } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
 
-/** A promise and what fulfils it. */
+/** A promise and the function that resolves it. */
 function gate(): { passed: Promise<void>; open: () => void } {
   let open = (): void => {}
   const passed = new Promise<void>(resolve => {
@@ -16,7 +16,7 @@ function gate(): { passed: Promise<void>; open: () => void } {
   return { passed, open }
 }
 
-/** A client whose transactions wait for `release` before they commit; `reached` tells that one does. */
+/** A client whose transactions wait for `release` before they commit; `reached` resolves when one waits. */
 function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: () => void } {
   const [reached, released] = [gate(), gate()]
   const transaction: SqlClient['transaction'] = work =>
@@ -29,7 +29,7 @@ function held(db: SqlClient): { db: SqlClient; reached: Promise<void>; release: 
   return { db: { ...db, transaction }, reached: reached.passed, release: released.open }
 }
 
-/** A client that never takes the feed's lock: what appending by sequence alone would be. */
+/** A client that never takes the feed's lock, as if positions came from the sequence alone. */
 function unlocked(db: SqlClient): SqlClient {
   const withoutLock = (tx: SqlQueries): SqlQueries => ({
     query: async (text, values) => (text.includes('advisory') ? { rows: [] } : tx.query(text, values)),
@@ -39,7 +39,7 @@ function unlocked(db: SqlClient): SqlClient {
 
 type Revoke = (db: SqlClient, which: 0 | 1) => Promise<unknown>
 
-/** Lets the first revoke append and wait, starts the second, reads, lets the first commit, and reads on. */
+/** Lets the first revocation append and wait, starts the second, reads, lets the first commit, and reads on. */
 async function interleave(
   wrap: (db: SqlClient) => SqlClient,
   prepare: (db: SqlClient) => Promise<{ ids: readonly string[]; revoke: Revoke }>,
@@ -57,7 +57,7 @@ async function interleave(
     const second = revoke(wrap(two), 1).finally(() => {
       done.second = true
     })
-    // Until the second either waits for the lock of the first or has committed.
+    // Until the second either waits for the first one's lock or has committed.
     const waiting = async (): Promise<boolean> =>
       (
         await reader.query(`select 1 from pg_stat_activity where pid = $1 and wait_event_type = 'Lock'`, [
@@ -100,18 +100,15 @@ const keys = async (): Promise<{ ids: string[]; revoke: Revoke }> => {
 
 for (const [what, prepare] of Object.entries({ sessions, keys })) {
   t.test(
-    `two interleaved transactions revoke ${what}: the later waits, and no reader misses either`,
+    `of two interleaved transactions that revoke ${what} the later waits, and readers miss neither`,
     async t => {
       t.same(await interleave(db => db, prepare), { missed: [], secondWaited: true })
     },
   )
 
-  t.test(
-    `without the lock a reader misses one of the ${what}, so the test above means something`,
-    async t => {
-      const { missed, secondWaited } = await interleave(unlocked, prepare)
-      t.equal(missed.length, 1)
-      t.equal(secondWaited, false)
-    },
-  )
+  t.test(`without the lock a reader misses one of the ${what}, so the test above can fail`, async t => {
+    const { missed, secondWaited } = await interleave(unlocked, prepare)
+    t.equal(missed.length, 1)
+    t.equal(secondWaited, false)
+  })
 }

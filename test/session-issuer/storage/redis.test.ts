@@ -58,7 +58,7 @@ sessionStorageFaults(runner, 'Redis', async () => {
   }
 })
 
-t.test('refuses a prefix without a hash tag, because rows and feed could end in two slots', async t => {
+t.test('refuses a prefix without a hash tag, because rows and feed could be in two slots', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   for (const prefix of ['gw:', '{}:', '', 7 as never]) {
@@ -66,7 +66,7 @@ t.test('refuses a prefix without a hash tag, because rows and feed could end in 
   }
 })
 
-t.test('each verb is one round trip, and every session key ends by itself', async t => {
+t.test('each verb is one round trip, and every key of a session expires by itself', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const prefix = `{${uniqueName()}}:`
@@ -98,7 +98,7 @@ t.test('each verb is one round trip, and every session key ends by itself', asyn
     () => sessions.collect(10, 0),
   ]
   for (const verb of verbs) {
-    // Once more, because a script that the server does not know yet costs a second trip.
+    // Called twice, because a script that the server does not know yet costs a second round trip.
     for (let again = 0; again < 2; again++) {
       commands.length = 0
       await verb()
@@ -107,8 +107,8 @@ t.test('each verb is one round trip, and every session key ends by itself', asyn
   }
   const all = (await client.run(prefix, ['KEYS', `${prefix}*`])) as string[]
   const ending = all.filter(name => /:(session|sessions|minted|session-policy|audit):/.test(name))
-  // Two sessions, what was minted from one, its policy, and the audit rows of two accounts; the account's set went
-  // with its last live session.
+  // Two sessions, the set of those minted from one, its policy, and the audit rows of two accounts; the account's set
+  // expired with its last live session.
   t.equal(ending.length, 6)
   for (const name of ending) t.ok(Number(await client.run(name, ['PTTL', name])) > 0, name)
 })

@@ -11,8 +11,8 @@ import { runner } from '../../harness/runner.ts'
 import { openSqlite } from '../../harness/stores.ts'
 import { readSqlFeed } from '../feeds.ts'
 
-// One connection, as in the host: a transaction that awaits holds SQLite's lock, and a second connection of the
-// same process would wait for it without letting it go on.
+// One connection, as in the host: a transaction that awaits holds SQLite's lock, and a second connection of the same
+// process would block the event loop while it waits for that lock.
 async function open() {
   const { connections, close } = await openSqlite(1, migrate)
   const db = connections[0]!
@@ -40,7 +40,7 @@ auditContract(runner, 'SQLite', async () => {
   return { connections: [sqliteStorage(db)], close }
 })
 
-t.test('private signing keys are unreadable in the database, and open with their own key only', async t => {
+t.test('private signing keys are encrypted in the database, and decrypt with their own key only', async t => {
   const { db, close } = await open()
   t.teardown(close)
   const encryptionKey = randomBytes(32)

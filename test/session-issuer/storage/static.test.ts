@@ -7,7 +7,7 @@ import { must, newKey, setUp } from '../fixtures.ts'
 const draw = async (algorithm: string) =>
   exportJWK((await generateKeyPair(algorithm, { extractable: true })).privateKey)
 
-t.test('the first configured key signs and all are published; nothing here rotates them', async t => {
+t.test('the first configured key signs, all are published, and no verb rotates them', async t => {
   const [ed, es] = [await draw('EdDSA'), await draw('ES256')]
   const { options } = setUp()
   const issuer = createIssuer({ ...options, signingKeys: staticSigningKeyStorage([es, ed]) })
@@ -23,7 +23,7 @@ t.test('the first configured key signs and all are published; nothing here rotat
   await t.rejects(issuer.dropSigningKey(keys[0]!.kid!), { name: 'TypeError', message: /by configuration/ })
 })
 
-t.test('refuses what is not a list of distinct private keys, and shows none of it', async t => {
+t.test('refuses anything but a list of distinct private keys, without showing it', async t => {
   const key = await draw('EdDSA')
   const { d: _d, ...open } = key
   for (const bad of [

@@ -10,14 +10,14 @@ const open = async () => ({
 nonceStorageContract(runner, 'memory', open)
 challengeStorageContract(runner, 'memory', open)
 
-t.test('refuses with a fault when full of live nonces, and forgets none of them', async t => {
+t.test('throws a fault when full of live nonces, and forgets none of them', async t => {
   const storage = memoryStorage({ capacity: 3 })
   for (const key of ['a', 'b', 'c']) t.equal(await storage.claim(key, 1000, 0), true)
   await t.rejects(storage.claim('d', 1000, 999), { name: 'Fault', code: 'ERR_STORE_FULL' })
   for (const key of ['a', 'b', 'c']) t.equal(await storage.claim(key, 2000, 999), false)
 })
 
-t.test('makes room when full from nonces that have ended', async t => {
+t.test('deletes expired nonces when it is full', async t => {
   const storage = memoryStorage({ capacity: 2 })
   await storage.claim('short', 10, 0)
   await storage.claim('long', 1000, 0)
@@ -29,7 +29,7 @@ t.test('refuses a capacity that is not a positive integer', async t => {
   for (const capacity of [0, -1, 1.5, NaN]) t.throws(() => memoryStorage({ capacity }), /capacity/)
 })
 
-t.test('refuses a challenge when full of live ones, and still takes nonces', async t => {
+t.test('throws for a challenge when full of live challenges, and still accepts nonces', async t => {
   const storage = memoryStorage({ capacity: 2 })
   for (const key of ['a', 'b']) t.equal(await storage.issue(key, 1000, 0), true)
   await t.rejects(storage.issue('c', 1000, 999), { name: 'Fault', code: 'ERR_STORE_FULL' })

@@ -30,7 +30,7 @@ const hurt = async () => {
 nonceStorageFaults(runner, 'Postgres', hurt)
 challengeStorageFaults(runner, 'Postgres', hurt)
 
-t.test('lets one of two open transactions win, and the other when the first rolls back', async t => {
+t.test('lets one of two open transactions win, and the other one when the first rolls back', async t => {
   const { connections, close } = await openPostgres(2, migrate)
   t.teardown(close)
   const [one, two] = connections

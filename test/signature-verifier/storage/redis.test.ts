@@ -48,38 +48,35 @@ t.test('claims in one round trip', async t => {
   t.same(commands, ['EVALSHA'])
 })
 
-t.test(
-  'refuses with a fault when Redis is full, forgets nothing, and goes on when there is room',
-  async t => {
-    // A server of its own: what fills it must not fill that of other tests.
-    const shared = process.env['TEST_REDIS_URL']
-    delete process.env['TEST_REDIS_URL']
-    const own = await redisService().finally(() => {
-      process.env['TEST_REDIS_URL'] = shared
-    })
-    t.teardown(() => own.stop())
-    const { connections, close } = await openRedis(1, own.url)
-    t.teardown(close)
-    const client = connections[0]!
-    await client.run('', ['CONFIG', 'SET', 'maxmemory', '3mb', 'maxmemory-policy', 'noeviction'])
-    const storage = redisStorage(client)
-    const full = { name: 'Fault', code: 'ERR_STORE_FULL' }
-    let kept = 0
-    const fill = async (): Promise<void> => {
-      for (;;) {
-        const next = Array.from({ length: 500 }, (_, index) => storage.claim(`n${kept + index}`, 9000, 1000))
-        const results = await Promise.allSettled(next)
-        kept += results.findIndex(result => result.status === 'rejected')
-        if (results.some(result => result.status === 'rejected')) return
-        kept += 501
-      }
+t.test('throws a fault when Redis is full, forgets nothing, and continues when there is room', async t => {
+  // A server of its own, because this test fills it up.
+  const shared = process.env['TEST_REDIS_URL']
+  delete process.env['TEST_REDIS_URL']
+  const own = await redisService().finally(() => {
+    process.env['TEST_REDIS_URL'] = shared
+  })
+  t.teardown(() => own.stop())
+  const { connections, close } = await openRedis(1, own.url)
+  t.teardown(close)
+  const client = connections[0]!
+  await client.run('', ['CONFIG', 'SET', 'maxmemory', '3mb', 'maxmemory-policy', 'noeviction'])
+  const storage = redisStorage(client)
+  const full = { name: 'Fault', code: 'ERR_STORE_FULL' }
+  let kept = 0
+  const fill = async (): Promise<void> => {
+    for (;;) {
+      const next = Array.from({ length: 500 }, (_, index) => storage.claim(`n${kept + index}`, 9000, 1000))
+      const results = await Promise.allSettled(next)
+      kept += results.findIndex(result => result.status === 'rejected')
+      if (results.some(result => result.status === 'rejected')) return
+      kept += 501
     }
-    await fill()
-    t.ok(kept > 100, `it held ${kept}`)
-    await t.rejects(storage.claim('one more', 9000, 1000), full)
-    await t.rejects(storage.issue('one more', 9000, 1000), full)
-    t.equal(await storage.claim('n0', 9000, 8999).catch(() => 'full'), false, 'the first is still known')
-    await client.run('', ['CONFIG', 'SET', 'maxmemory', '0'])
-    t.equal(await storage.claim('one more', 9000, 1000), true, 'what was refused was not claimed')
-  },
-)
+  }
+  await fill()
+  t.ok(kept > 100, `it held ${kept}`)
+  await t.rejects(storage.claim('one more', 9000, 1000), full)
+  await t.rejects(storage.issue('one more', 9000, 1000), full)
+  t.equal(await storage.claim('n0', 9000, 8999).catch(() => 'full'), false, 'the first is still known')
+  await client.run('', ['CONFIG', 'SET', 'maxmemory', '0'])
+  t.equal(await storage.claim('one more', 9000, 1000), true, 'what was refused was not claimed')
+})

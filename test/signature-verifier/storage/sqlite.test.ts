@@ -20,23 +20,20 @@ t.test('throws a fault when the database cannot be used', async t => {
   })
 })
 
-t.test(
-  'keeps two transactions on one connection apart: the second sees what the first committed',
-  async t => {
-    const { connections, close } = await openSqlite(1, migrate)
-    t.teardown(close)
-    const db = connections[0]!
-    const first = db.transaction(async tx => {
-      const won = await sqliteStorage(tx).claim('key', 2000, 1000)
-      await new Promise(resolve => setImmediate(resolve))
-      return won
-    })
-    const second = db.transaction(tx => sqliteStorage(tx).claim('key', 2000, 1000))
-    t.same(await Promise.all([first, second]), [true, false])
-  },
-)
+t.test('isolates two transactions on one connection: the second sees what the first committed', async t => {
+  const { connections, close } = await openSqlite(1, migrate)
+  t.teardown(close)
+  const db = connections[0]!
+  const first = db.transaction(async tx => {
+    const won = await sqliteStorage(tx).claim('key', 2000, 1000)
+    await new Promise(resolve => setImmediate(resolve))
+    return won
+  })
+  const second = db.transaction(tx => sqliteStorage(tx).claim('key', 2000, 1000))
+  t.same(await Promise.all([first, second]), [true, false])
+})
 
-t.test('refuses with a fault when the file is full, and forgets nothing', async t => {
+t.test('throws a fault when the file is full, and forgets nothing', async t => {
   const { connections, close } = await openSqlite(1, migrate)
   t.teardown(close)
   const db = connections[0]!

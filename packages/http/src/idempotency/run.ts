@@ -56,9 +56,9 @@ export async function startRun(
   decision.storeMs += performance.now() - startedAt
   if (!begin.ok) return begin
   if (begin.value.state === 'replay') {
-    const { answer, expiresAt } = begin.value
-    const denial = await replayDenial(operation, spending, access, answer)
-    return denial ?? { stored: answer, fields: recordFields(true, expiresAt) }
+    const { response, expiresAt } = begin.value
+    const denial = await replayDenial(operation, spending, access, response)
+    return denial ?? { stored: response, fields: recordFields(true, expiresAt) }
   }
   const { claim } = begin.value
   const ready = prepare && (await prepareRun(dependencies, prepare, guarded, claim))

@@ -70,10 +70,10 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
       prepare && (() => runPrepare(prepare)),
     )
     if (!run.ok) return { kind: 'denial', denial: run }
-    const { answer, replayed, expiresAt } = run.value
-    const denial = replayed && (await replayDenial(operation, spending, access, answer))
+    const { response, replayed, expiresAt } = run.value
+    const denial = replayed && (await replayDenial(operation, spending, access, response))
     if (denial) return { kind: 'denial', denial }
-    const final = replayed || !outcome ? replayOutcome(answer, dependencies.hasOwnRenderer) : outcome
+    const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
     return withFields(final, recordFields(replayed, expiresAt))
   } catch (error) {
     if (error instanceof PrepareRefused) return { kind: 'denial', denial: error.denial }

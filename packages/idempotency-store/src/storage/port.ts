@@ -1,65 +1,65 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** What a store says to a caller that wants to run a write. */
-export type Begun =
+/** What the store says to a caller that wants to run a write. */
+export type BeginResult =
   /** The caller runs it. `fence` is larger than every earlier fence of this key. */
   | { readonly state: 'started'; readonly fence: number }
-  /** Someone else runs it and their lease is live. */
+  /** Another caller runs it, and its lease has not ended. */
   | { readonly state: 'running' }
-  /** Someone ran it and never said how it ended: the effect may or may not have happened. */
+  /** Another caller ran it, and its lease ended without an outcome: the effect may or may not have happened. */
   | { readonly state: 'lost'; readonly fence: number }
-  /** It is done; `answer` is the text that `end` was given. */
-  | { readonly state: 'done'; readonly answer: string; readonly expiresAt: EpochMs }
-  /** The key is held by a run with another fingerprint. */
+  /** It is done. `response` is the text that was given to `end`. */
+  | { readonly state: 'done'; readonly response: string; readonly expiresAt: EpochMs }
+  /** The key belongs to a run with another fingerprint. */
   | { readonly state: 'reused' }
 
 /** How a run ends. */
 export type Ending =
-  /** It took effect; the answer is kept while `now < expiresAt`, then the key is new again. */
-  | { readonly state: 'done'; readonly answer: string; readonly expiresAt: EpochMs }
-  /** Nothing happened: the key may be started again at once, with any fingerprint. */
+  /** It took effect. The response is stored while `now < expiresAt`; then the key is new again. */
+  | { readonly state: 'done'; readonly response: string; readonly expiresAt: EpochMs }
+  /** Nothing happened: the key may be started again immediately, with any fingerprint. */
   | { readonly state: 'free'; readonly expiresAt: EpochMs }
-  /** Nobody knows: the lease ends now. */
+  /** The outcome is unknown: the lease ends now. */
   | { readonly state: 'lost' }
 
 /**
- * The record of idempotent writes. A key and a fingerprint are 1 to 64 letters, digits, `-` and `_`, told apart by
- * their case; those of this package are SHA-256 in base64url. An answer is any well-formed text without NUL, control
- * characters and line ends included. Faults of every verb: `ERR_STORE_UNAVAILABLE` and
- * `ERR_STORE_REPLY` (the step may have taken effect; each verb is safe to repeat), `ERR_STORE_FULL` (it has not).
+ * Stores the records of idempotent writes. A key and a fingerprint are 1 to 64 letters (case-sensitive), digits, `-` and
+ * `_`; this package passes SHA-256 in base64url. A response is any well-formed text without NUL, and may have control
+ * characters and line breaks. Faults of every method: `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY` (the step may have taken
+ * effect; every method can be repeated safely), `ERR_STORE_FULL` (it has not).
  */
 export interface IdempotencyStorage {
   /**
-   * Starts a run, or says why not. Of any number of simultaneous begins of one key, on any number of hosts,
-   * exactly one is told `started`. A run is live while `now < leaseUntil`; at `leaseUntil` it is `lost` and
-   * stays so until `end`: time alone never makes a lost key new. An answer is replayed while
-   * `now < expiresAt`; at `expiresAt` the key can be started again. The fence is `now`, or one more than the
-   * key's last fence where that is larger, so it also grows over a record that was deleted.
+   * Starts a run, or tells why not. Of simultaneous calls for one key, on any number of hosts, exactly one gets `started`.
+   * A run is running while `now < leaseUntil`. From `leaseUntil` on it is lost, and stays so until `end`: time alone never
+   * makes a lost key new. A response is replayed while `now < expiresAt`; from `expiresAt` on the key can be started
+   * again. The fence is `now`, or one more than the key's last fence if that is larger. So it also grows after a record
+   * was deleted.
    */
-  begin(key: string, fingerprint: string, leaseUntil: EpochMs, now: EpochMs): Promise<Begun>
+  begin(key: string, fingerprint: string, leaseUntil: EpochMs, now: EpochMs): Promise<BeginResult>
 
   /**
-   * Ends the run that holds `fence`. True when this call, or an earlier one with the same fence, ending and
-   * answer, ended it. False when the run has another end or the key has moved on: the caller is late, and
-   * nothing is changed; of several different answers the first stays.
-   * A run whose lease is over may still be ended as long as nobody else has decided about it.
+   * Ends the run that has this fence. True if this call ended it, or an earlier call with the same fence, ending and
+   * response. False if the run has another ending or the key has a newer run: then nothing is changed. Of several
+   * different responses the first is kept. A run whose lease is over can still be ended until another caller has decided
+   * about it.
    */
   end(key: string, fence: number, ending: Ending, now: EpochMs): Promise<boolean>
 
   /**
-   * Deletes up to `limit` done or free records that expired at least `GRACE_MS` before `now`, and says how
-   * many. Running and lost records are never deleted. Stores with a native time to live answer 0.
+   * Deletes up to `limit` records that are done or free and expired at least `GRACE_MS` before `now`. Returns how many.
+   * Running and lost records are never deleted. Stores with a native time to live return 0.
    */
   collect(limit: number, now: EpochMs): Promise<number>
 }
 
-/** The record in an open transaction. */
+/** Stores the records of idempotent writes in an open transaction. */
 export interface TransactionStorage extends IdempotencyStorage {
   /**
-   * `end` as the last statement of the transaction, which the commit may travel with: when it is true, the
-   * transaction may be committed, and the caller commits it where it is not. False asks for a rollback, and until
-   * that nothing is committed. Faults: also those of a commit, whose effect is then unknown. Absent where there is
-   * nothing to gain: call `end`.
+   * Ends a run with the last statement of the transaction, which may be sent together with COMMIT. True: the transaction
+   * may be committed, and the caller commits it if that has not happened. False: nothing is committed, and the caller must
+   * roll back. Faults also include those of the commit, whose effect is then unknown. Absent if the store gains nothing by
+   * it: call `end`.
    */
   endLast?(key: string, fence: number, ending: Ending, now: EpochMs): Promise<boolean>
 }

@@ -1,150 +1,137 @@
 import { Fault, malformedReply, type EpochMs } from '@gatewright/kernel'
-import {
-  rows,
-  toInteger,
-  type SqlQueries,
-  type SqlRow,
-  type SqlTransaction,
-  type SqlValue,
-} from '@gatewright/kernel/sql'
-import type { Begun, Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
-import { endValues, readHeld, tableName, type SqlStorageOptions } from './statements.ts'
+import { rows, toInteger, type SqlQueries, type SqlRow, type SqlTransaction } from '@gatewright/kernel/sql'
+import type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from './port.ts'
+import { endingValues, readExisting, tableName, type SqlStorageOptions } from './statements.ts'
 
-/** A run that has begun in a transaction and is written at its end. */
-interface Claimed {
+/** A run that has begun in a transaction. Its record is written when it ends. */
+interface PendingRun {
   readonly key: string
   readonly fingerprint: string
   readonly fence: number
-  /** The fence of the ended record it takes the place of, or null for a new key. */
-  readonly replaced: number | null
+  /** The fence of the ended record that it replaces, or null for a new key. */
+  readonly replacedFence: number | null
 }
 
-/** By transaction, because a begin and its ending may come from two storages over the same one. */
-const claimedIn = new WeakMap<SqlQueries, Claimed[]>()
+/** The pending runs of each transaction. Kept per transaction, because begin and end may come from two storages over it. */
+const pendingRuns = new WeakMap<SqlQueries, PendingRun[]>()
 
-/** What stands in the way of a run, or null and the fence of the record it takes the place of. The key's lock is held. */
-function judge(row: SqlRow, fingerprint: string, now: EpochMs): Begun | { readonly replaced: number | null } {
-  if (row['state'] === null) return { replaced: null }
-  const over = row['state'] === 'free' || (row['state'] === 'done' && toInteger(row['until']) <= now)
-  return over ? { replaced: toInteger(row['fence']) } : readHeld(row, fingerprint, now)
+/** The error that the `write` statement raises: its SQLSTATE and a part of its message. */
+const DECIDED_BY_ANOTHER_RUN = { code: '22P02', message: 'decided by another run' }
+
+const isDecidedByAnotherRun = (error: unknown): boolean => {
+  const cause =
+    error instanceof Fault
+      ? (error.cause as Partial<Record<'code' | 'message', unknown>> | undefined)
+      : undefined
+  return (
+    cause?.code === DECIDED_BY_ANOTHER_RUN.code &&
+    String(cause.message).includes(DECIDED_BY_ANOTHER_RUN.message)
+  )
 }
 
-/** What the write below fails with, by its code and a part of its message. */
-const TAKEN = { code: '22P02', text: 'decided by another run' }
+/** The statements of each prefix, built once because a storage is made for every transaction. */
+const statementsOf = new Map<string | undefined, ReturnType<typeof buildStatements>>()
 
-const isTaken = (error: unknown): boolean => {
-  const cause = error instanceof Fault ? (error.cause as Partial<Record<'code' | 'message', unknown>>) : {}
-  return cause?.code === TAKEN.code && String(cause.message).includes(TAKEN.text)
+function statementsFor(options: SqlStorageOptions): ReturnType<typeof buildStatements> {
+  let statements = statementsOf.get(options.prefix)
+  if (!statements) {
+    statements = buildStatements(tableName(options))
+    statementsOf.set(options.prefix, statements)
+  }
+  return statements
 }
 
-/** The statements of a table. Each text is made once: a new one would be hashed and compared as a whole. */
-interface Statements {
-  readonly begin: string
-  /**
-   * Writes a record as a whole. Where somebody has decided about the key since the begin read it, it raises an
-   * error instead of writing nothing, so that a commit sent along with it cannot happen.
-   */
-  readonly write: string
-}
-
-const statementsOf = new Map<string | undefined, Statements>()
-
-function makeStatements(options: SqlStorageOptions): Statements {
-  const table = tableName(options)
+function buildStatements(table: string): { readonly begin: string; readonly write: string } {
   return {
     begin: `select got, fingerprint, fence, state, until, answer
     from (select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as got) as lock
     left join ${table} on got and digest = $1`,
+    // Writes the whole record. If another run has decided about the key since the begin read it, the cast fails: the statement
+    // raises an error instead of writing nothing, so that a COMMIT that is sent with it cannot happen.
     write: `insert into ${table} as held (digest, fingerprint, fence, owner, state, answer, until)
     values ($1, $2, $3, '', $4, $5, $6)
     on conflict (digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
       state = excluded.state, answer = excluded.answer, until = excluded.until,
       fence = case when held.fence = $7 and held.state <> 'running' then excluded.fence
-        else cast('${TAKEN.text}: ' || held.digest as bigint) end`,
+        else cast('${DECIDED_BY_ANOTHER_RUN.message}: ' || held.digest as bigint) end`,
   }
-}
-
-function statements(options: SqlStorageOptions): Statements {
-  let made = statementsOf.get(options.prefix)
-  if (!made) {
-    made = makeStatements(options)
-    statementsOf.set(options.prefix, made)
-  }
-  return made
 }
 
 /**
- * The record in an open transaction. A begin writes nothing: nobody could see a running record before the commit,
- * and the lock speaks for it. The ending writes the record as a whole, and is false where somebody has decided
- * about the key since the begin read it (the lock may be had an instant after that); then the transaction has
- * failed and can only be rolled back. Runs that other transactions have begun are ended by `record`.
+ * Stores the records in an open transaction. A begin writes nothing: nobody could see the record before the commit, and the
+ * advisory lock of the key keeps other transactions out. The ending writes the whole record. It returns false if another run
+ * has decided about the key between the begin's read and its lock; then the transaction has failed and must be rolled back.
+ * `storage` ends runs that were begun in other transactions.
  */
-export function recordInTransaction(
+export function transactionStorage(
   tx: SqlTransaction,
-  record: () => IdempotencyStorage,
+  storage: () => IdempotencyStorage,
   options: SqlStorageOptions,
 ): TransactionStorage {
-  const { begin, write } = statements(options)
+  const { begin, write } = statementsFor(options)
+  const endWith =
+    (queries: SqlQueries): IdempotencyStorage['end'] =>
+    async (key, fence, ending, now) => {
+      const run = takePendingRun(tx, key, fence)
+      return run ? writeRecord(queries, write, run, ending) : storage().end(key, fence, ending, now)
+    }
   const { commit } = tx
-  const endOn =
-    (run: SqlQueries): IdempotencyStorage['end'] =>
-    (key, fence, ending, now) =>
-      endBy(run, write, takeClaim(tx, key, fence), ending) ?? record().end(key, fence, ending, now)
   return {
-    begin: (key, fingerprint, _leaseUntil, now) => beginIn(tx, begin, key, fingerprint, now),
-    end: endOn(tx),
-    ...(commit && { endLast: endOn({ query: (text, values) => commit.call(tx, text, values) }) }),
-    collect: (limit, now) => record().collect(limit, now),
+    begin: (key, fingerprint, _leaseUntil, now) => beginPendingRun(tx, begin, key, fingerprint, now),
+    end: endWith(tx),
+    ...(commit && { endLast: endWith({ query: (text, values) => commit.call(tx, text, values) }) }),
+    collect: (limit, now) => storage().collect(limit, now),
   }
 }
 
-// Functions of their own, not made anew for each transaction: V8 would compile those again after each collection.
-
-async function beginIn(
+async function beginPendingRun(
   tx: SqlQueries,
   begin: string,
   key: string,
   fingerprint: string,
   now: EpochMs,
-): Promise<Begun> {
+): Promise<BeginResult> {
   const [row] = await rows(tx, begin, [key])
-  const got = row?.['got']
-  if (!row || typeof got !== 'boolean') throw malformedReply('database', 'a lock')
-  const claims = claimedIn.get(tx) ?? []
-  if (!got || claims.some(claim => claim.key === key)) return { state: 'running' }
-  const found = judge(row, fingerprint, now)
-  if ('state' in found) return found
-  const { replaced } = found
-  const fence = replaced === null ? now : Math.max(replaced + 1, now)
-  claims.push({ key, fingerprint, fence, replaced })
-  claimedIn.set(tx, claims)
+  const isLocked = row?.['got']
+  if (!row || typeof isLocked !== 'boolean') throw malformedReply('database', 'a lock')
+  const runs = pendingRuns.get(tx) ?? []
+  // A transaction gets its own lock again, so it checks for a pending run of the key itself.
+  if (!isLocked || runs.some(run => run.key === key)) return { state: 'running' }
+  if (!isNewOrEnded(row, now)) return readExisting(row, fingerprint, now)
+  const replacedFence = row['state'] === null ? null : toInteger(row['fence'])
+  const fence = replacedFence === null ? now : Math.max(replacedFence + 1, now)
+  pendingRuns.set(tx, [...runs, { key, fingerprint, fence, replacedFence }])
   return { state: 'started', fence }
 }
 
-/** The run of this transaction that holds a fence, which is thereby ended. */
-function takeClaim(tx: SqlQueries, key: string, fence: number): Claimed | undefined {
-  const claims = claimedIn.get(tx) ?? []
-  const at = claims.findIndex(claim => claim.key === key && claim.fence === fence)
-  return at < 0 ? undefined : claims.splice(at, 1)[0]
+const isNewOrEnded = (row: SqlRow, now: EpochMs): boolean =>
+  row['state'] === null ||
+  row['state'] === 'free' ||
+  (row['state'] === 'done' && toInteger(row['until']) <= now)
+
+/** Removes and returns the pending run with a fence. Undefined if this transaction has none. */
+function takePendingRun(tx: SqlQueries, key: string, fence: number): PendingRun | undefined {
+  const runs = pendingRuns.get(tx) ?? []
+  const taken = runs.find(run => run.key === key && run.fence === fence)
+  if (taken)
+    pendingRuns.set(
+      tx,
+      runs.filter(run => run !== taken),
+    )
+  return taken
 }
 
-/** Writes the record of a run of this transaction; undefined where it is none. */
-function endBy(
-  run: SqlQueries,
+async function writeRecord(
+  queries: SqlQueries,
   write: string,
-  claimed: Claimed | undefined,
+  { key, fingerprint, fence, replacedFence }: PendingRun,
   ending: Ending,
-): Promise<boolean> | undefined {
-  return claimed && rows(run, write, writeValues(claimed, ending)).then(written, taken)
-}
-
-const written = (): boolean => true
-
-const taken = (error: unknown): boolean => {
-  if (isTaken(error)) return false
-  throw error
-}
-
-function writeValues({ key, fingerprint, fence, replaced }: Claimed, ending: Ending): SqlValue[] {
-  return [key, fingerprint, fence, ...endValues(ending), replaced]
+): Promise<boolean> {
+  try {
+    await rows(queries, write, [key, fingerprint, fence, ...endingValues(ending), replacedFence])
+    return true
+  } catch (error) {
+    if (isDecidedByAnotherRun(error)) return false
+    throw error
+  }
 }

@@ -1,45 +1,45 @@
 import { readFileSync } from 'node:fs'
+import { knownOptions } from '@gatewright/kernel'
 import {
-  migrate as migrateRoom,
+  migrate as migrateTables,
   readVersions,
   rows,
   type SqlClient,
   type SqlQueries,
 } from '@gatewright/kernel/sql'
-import { knownOptions } from '@gatewright/kernel'
 import type { IdempotencyStorage } from './port.ts'
 import {
   COLUMNS,
-  sqlStorage,
-  sqlVerbs,
-  tableName,
-  takeable,
-  TAKE_OR_RETURN,
+  hasEnded,
+  REPLACE_OR_RETURN,
   SQL_OPTIONS,
+  sqlStatements,
+  sqlStorage,
+  tableName,
   type SqlStorageOptions,
 } from './statements.ts'
 
 export type { SqlStorageOptions } from './statements.ts'
 
 /**
- * The record in the embedded SQLite of one host process. A begin first reads, on the client's own read
- * connection where it has one, so that a replay neither queues behind writers nor writes.
+ * Stores the records in the embedded SQLite of one host process. A begin first reads, on the client's `reader` if it has
+ * one, so that a replay neither waits for writers nor writes.
  */
 export function sqliteStorage(db: SqlQueries, options: SqlStorageOptions = {}): IdempotencyStorage {
   const table = tableName(knownOptions('sqliteStorage', options, SQL_OPTIONS))
-  const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${takeable('$5')}`
+  const find = `select ${COLUMNS} from ${table} as held where digest = $1 and not ${hasEnded('$5')}`
   const begin = `insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
-    values ($1, $2, $3, $5, 'running', $4) ${TAKE_OR_RETURN}`
+    values ($1, $2, $3, $5, 'running', $4) ${REPLACE_OR_RETURN}`
   return sqlStorage(
-    sqlVerbs(db, table, async values => {
+    sqlStatements(db, table, async values => {
       const found = await rows(db, find, values)
       return found.length > 0 ? found : rows(db, begin, values)
     }),
   )
 }
 
-/** Creates or updates the table. Repeatable, and safe from many instances at once. */
+/** Creates or updates the table. Repeatable, and safe when several instances call it at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { room: 'idempotency', versions: readVersions(ddl) }, prefix)
+  await migrateTables(db, 'sqlite', { namespace: 'idempotency', versions: readVersions(ddl) }, prefix)
 }

@@ -9,7 +9,7 @@ import {
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
-import type { Begun, Ending, IdempotencyStorage } from './port.ts'
+import type { BeginResult, Ending, IdempotencyStorage } from './port.ts'
 
 /** Options of the SQL adapters. */
 export interface SqlStorageOptions {
@@ -17,93 +17,79 @@ export interface SqlStorageOptions {
   readonly prefix?: string
 }
 
-/** Their names. */
+/** The names of these options. */
 export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
 
-/** What a begin sends. */
-export type BeginValues = readonly [
-  digest: string,
-  fingerprint: string,
-  owner: string,
-  until: EpochMs,
-  now: EpochMs,
-]
-
-/** What an ending sends. */
-export type EndValues = readonly [
-  digest: string,
-  fence: number,
-  state: string,
-  answer: string | null,
-  until: EpochMs,
-]
-
-/** A store's own way to run the verbs over its table. */
-export interface SqlVerbs {
-  /** Runs a begin: the row that it met or made. Safe to repeat with the same `owner`. */
-  readonly begin: (values: BeginValues) => Promise<readonly SqlRow[]>
-  /** Runs an ending: a row with `won` 1 when it holds, else none. */
-  readonly end: (values: EndValues) => Promise<readonly SqlRow[]>
-  /** Deletes ended records: a row for each. */
+/** How a store runs the methods of the port as statements. */
+export interface SqlStatements {
+  /** Begins a run. Returns the row of the key. Safe to repeat with the same `owner`. */
+  readonly begin: (
+    values: readonly [digest: string, fingerprint: string, owner: string, until: EpochMs, now: EpochMs],
+  ) => Promise<readonly SqlRow[]>
+  /** Ends a run. Returns one row with `won` 1 if the run has this ending, otherwise none. */
+  readonly end: (
+    values: readonly [digest: string, fence: number, state: string, response: string | null, until: EpochMs],
+  ) => Promise<readonly SqlRow[]>
+  /** Deletes expired records. Returns a row for each. */
   readonly collect: (endedAt: EpochMs, limit: number) => Promise<readonly SqlRow[]>
 }
 
-/** The table of a prefix. */
+/** Returns the table of a prefix. */
 export function tableName(options: SqlStorageOptions): string {
   return `${checkedPrefix(options.prefix ?? DEFAULT_PREFIX)}idempotency`
 }
 
-/** The columns a begin answers with. */
+/** The columns that a begin returns. */
 export const COLUMNS = 'fingerprint, owner, fence, state, until, answer'
 
-/** True for a record that a begin of this `now` may take over. */
-export const takeable = (now: string): string =>
+/** The condition that the record `held` has ended, so that a run that begins at `now` may replace it. */
+export const hasEnded = (now: string): string =>
   `(held.state = 'free' or (held.state = 'done' and held.until <= ${now}))`
 
-/** In the INSERT of a begin the new fence is its now. */
-const TAKEABLE = takeable('excluded.fence')
+/** In the INSERT of a begin, the new fence is its `now`. */
+const HAS_ENDED = hasEnded('excluded.fence')
 
-const take = (column: string): string =>
-  `${column} = case when ${TAKEABLE} then excluded.${column} else held.${column} end`
+const replaceIfEnded = (column: string): string =>
+  `${column} = case when ${HAS_ENDED} then excluded.${column} else held.${column} end`
 
 /**
- * The tail of the begin's INSERT: it locks the row, takes it over where that is allowed, and returns it in any
- * case. Whether the caller won shows in `owner`: without it, two begins with equal arguments would both read
- * their own values back. A guarded `do update ... where` would return no row to the loser of a race.
+ * The end of the INSERT of a begin. It locks the existing row, replaces it if it has ended, and returns it in any case.
+ * The column `owner` tells whether the caller's run is in the row: without it, two begins with equal arguments would both
+ * read their own values back. (`do update ... where` would return no row to the loser of a race.)
  */
-export const TAKE_OR_RETURN: string = `on conflict (digest) do update set
-  fence = case when not ${TAKEABLE} then held.fence
+export const REPLACE_OR_RETURN: string = `on conflict (digest) do update set
+  fence = case when not ${HAS_ENDED} then held.fence
     when held.fence >= excluded.fence then held.fence + 1 else excluded.fence end,
-  ${['fingerprint', 'owner', 'state', 'until', 'answer'].map(take).join(', ')}
+  ${['fingerprint', 'owner', 'state', 'until', 'answer'].map(replaceIfEnded).join(', ')}
   returning ${COLUMNS}`
 
-/** Own is only what still runs: a begin that is repeated may find that somebody has decided about its run. */
-function readBegun(row: SqlRow, fingerprint: string, owner: string, now: EpochMs): Begun {
-  if (toText(row['owner']) === owner && row['state'] === 'running') {
-    return { state: 'started', fence: toInteger(row['fence']) }
-  }
-  return readHeld(row, fingerprint, now)
-}
-
-/** What a record says to a begin that does not get it. */
-export function readHeld(row: SqlRow, fingerprint: string, now: EpochMs): Begun {
+/** Reads an existing record for a begin that did not get the key. */
+export function readExisting(row: SqlRow, fingerprint: string, now: EpochMs): BeginResult {
   const state = row['state']
   const fence = toInteger(row['fence'])
   if (toText(row['fingerprint']) !== fingerprint) return { state: 'reused' }
   const until = toInteger(row['until'])
-  if (state === 'done') return { state, answer: toText(row['answer']), expiresAt: until }
+  if (state === 'done') return { state, response: toText(row['answer']), expiresAt: until }
   if (state !== 'running') throw malformedReply('database', 'a state')
   return now < until ? { state } : { state: 'lost', fence }
 }
 
-/** What an ending writes. */
-export const endValues = (ending: Ending): [state: string, answer: string | null, until: EpochMs] => {
+/** Makes the column values of an ending. */
+export const endingValues = (ending: Ending): [state: string, response: string | null, until: EpochMs] => {
   if (ending.state === 'lost') return ['running', null, 0]
-  return [ending.state, ending.state === 'done' ? ending.answer : null, ending.expiresAt]
+  return [ending.state, ending.state === 'done' ? ending.response : null, ending.expiresAt]
 }
 
-/** The verbs by a statement each, given the store's own way to begin. `lock` ends the choice of what to collect. */
-export function sqlVerbs(db: SqlQueries, table: string, begin: SqlVerbs['begin'], lock = ''): SqlVerbs {
+/**
+ * Makes the statements that Postgres and SQLite share, one per method, given the store's own `begin`. `lock` is added to
+ * the subquery that selects the records to delete.
+ */
+export function sqlStatements(
+  db: SqlQueries,
+  table: string,
+  begin: SqlStatements['begin'],
+  lock = '',
+): SqlStatements {
   const end = `update ${table} set state = $3,
     answer = case when state = 'running' then $4 else answer end,
     until = case when state = 'running' then $5 else until end
@@ -120,20 +106,24 @@ export function sqlVerbs(db: SqlQueries, table: string, begin: SqlVerbs['begin']
   }
 }
 
-/** The record, given its verbs. */
-export function sqlStorage(verbs: SqlVerbs): IdempotencyStorage {
+/** Makes the storage from its statements. */
+export function sqlStorage(statements: SqlStatements): IdempotencyStorage {
   return {
     async begin(key, fingerprint, leaseUntil, now) {
       const owner = randomUUID()
-      const [row] = await verbs.begin([key, fingerprint, owner, leaseUntil, now])
+      const [row] = await statements.begin([key, fingerprint, owner, leaseUntil, now])
       if (!row) throw malformedReply('database', 'a row')
-      return readBegun(row, fingerprint, owner, now)
+      // A repeated begin finds its own row, but another caller may have ended its run meanwhile.
+      if (toText(row['owner']) === owner && row['state'] === 'running') {
+        return { state: 'started', fence: toInteger(row['fence']) }
+      }
+      return readExisting(row, fingerprint, now)
     },
     async end(key, fence, ending) {
-      const [won, ...rest] = await verbs.end([key, fence, ...endValues(ending)])
+      const [won, ...rest] = await statements.end([key, fence, ...endingValues(ending)])
       if (rest.length > 0 || (won && won['won'] !== 1)) throw malformedReply('database', 'one row or none')
       return won !== undefined
     },
-    collect: async (limit, now) => (await verbs.collect(now - GRACE_MS, limit)).length,
+    collect: async (limit, now) => (await statements.collect(now - GRACE_MS, limit)).length,
   }
 }

@@ -1,28 +1,25 @@
 import { randomUUID } from 'node:crypto'
 import type { TestRunner } from '@gatewright/kernel/testing'
 import type { IdempotencyStorage } from '../storage/port.ts'
-import { deadlines, lateOwners, life } from './life.ts'
-import { hygiene, races } from './races.ts'
-import type { Test } from './support.ts'
-
-/** A fresh or shared store, seen through several connections. */
-export interface IdempotencyStorageUnderTest {
-  /** The port over separate connections to one store; one entry for an in-process store. */
-  readonly connections: readonly IdempotencyStorage[]
-  /** Closes what `open` opened. */
-  close(): Promise<void>
-}
+import { deadlines, lateOwners, lifecycle } from './lifecycle.ts'
+import { collecting, races, texts } from './races.ts'
+import type { DefineTest } from './support.ts'
 
 /**
- * The contract of `IdempotencyStorage`: run it against every adapter. `open` is called once per test and may
- * return views of one shared store, since keys are random; give it real connections where there are any.
+ * Defines the contract tests of `IdempotencyStorage`. Run them against every adapter. `open` is called once per test. It
+ * returns the adapter over one or more connections to one store; use several real connections if there are any. The store
+ * may be shared between tests, because keys are random.
  */
 export function idempotencyStorageContract(
   { describe, it }: TestRunner,
   name: string,
-  open: () => Promise<IdempotencyStorageUnderTest>,
+  open: () => Promise<{
+    readonly connections: readonly IdempotencyStorage[]
+    /** Closes what `open` opened. */
+    close(): Promise<void>
+  }>,
 ): void {
-  const test: Test = (title, run) =>
+  const test: DefineTest = (title, run) =>
     it(title, async () => {
       const { connections, close } = await open()
       try {
@@ -32,10 +29,11 @@ export function idempotencyStorageContract(
       }
     })
   describe(`IdempotencyStorage on ${name}`, () => {
-    life(test)
+    lifecycle(test)
     races(test)
     deadlines(test)
     lateOwners(test)
-    hygiene(test)
+    texts(test)
+    collecting(test)
   })
 }

@@ -1,47 +1,47 @@
 import assert from 'node:assert/strict'
 import { GRACE_MS } from '@gatewright/kernel'
 import { race } from '@gatewright/kernel/testing'
-import type { Begun } from '../storage/port.ts'
-import { DAY, LEASE, MINUTE, NOW, started, type Test } from './support.ts'
+import type { BeginResult } from '../storage/port.ts'
+import { DAY, LEASE, MINUTE, NOW, started, type DefineTest } from './support.ts'
 
-/** The longest text that a key or a fingerprint may be, without its last letter. */
+/** The longest possible key or fingerprint without its last letter. */
 const LONG = 'x'.repeat(63)
 
-/** Ends of keys that careless adapters take for each other. */
-const ALIKE = ['', '-', '_', 'K', 'k', 'Kk', 'kK', '0', '00', '1e1', '10']
+/** Ends of keys that an adapter could confuse. */
+const SIMILAR_ENDS = ['', '-', '_', 'K', 'k', 'Kk', 'kK', '0', '00', '1e1', '10']
 
-/** Answers that break careless adapters. */
-const ANSWERS = [
+/** Responses that an adapter could change. */
+const RESPONSES = [
   ...['', '{}', '\\', '"', "'", 'é\u0301', 'nil', '\r\n', '204 0\n\n', '\n \n', '\u0001\u001f\u007f\u2028'],
   'x'.repeat(262_144),
 ]
 
-/** Who wins when many call at once. */
-export function races(test: Test): void {
-  const winners = (results: readonly Begun[]): number[] =>
+/** Who wins when many callers call at once. */
+export function races(test: DefineTest): void {
+  const winners = (results: readonly BeginResult[]): number[] =>
     results.flatMap(begun => (begun.state === 'started' ? [begun.fence] : []))
 
-  test('lets one of 50 simultaneous begins start, and the others see it running', async (at, key) => {
+  test('starts one of 50 simultaneous begins, and reports it as running to the others', async (at, key) => {
     const results = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
     assert.equal(winners(results).length, 1)
     assert.equal(results.filter(begun => begun.state === 'running').length, 49)
   })
 
-  test('lets one of 50 simultaneous begins with different payloads start', async (at, key) => {
+  test('starts one of 50 simultaneous begins with different fingerprints', async (at, key) => {
     const results = await race(50, index => at(index).begin(key, `payload-${index}`, LEASE, NOW))
     assert.equal(winners(results).length, 1)
     assert.equal(results.filter(begun => begun.state === 'reused').length, 49)
   })
 
-  test('lets one of 50 simultaneous takeovers of an ended retention start', async (at, key) => {
+  test('starts one of 50 simultaneous begins of a key whose retention has ended', async (at, key) => {
     const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
-    await at(0).end(key, fence, { state: 'done', answer: '{}', expiresAt: NOW + 1 }, NOW)
+    await at(0).end(key, fence, { state: 'done', response: '{}', expiresAt: NOW + 1 }, NOW)
     const results = await race(50, index => at(index).begin(key, 'b', LEASE, NOW + 1))
     assert.equal(winners(results).length, 1)
     assert.equal(results.filter(begun => begun.state === 'running').length, 49)
   })
 
-  test('lets one of 50 simultaneous takeovers of a freed key start', async (at, key) => {
+  test('starts one of 50 simultaneous begins of a freed key', async (at, key) => {
     const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
     await at(0).end(key, fence, { state: 'free', expiresAt: NOW + DAY }, NOW)
     const results = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
@@ -54,10 +54,10 @@ export function races(test: Test): void {
     for (const begun of results) assert.deepEqual(begun, { state: 'lost', fence })
   })
 
-  test('keeps one of 50 simultaneous answers, and every later begin reads that one', async (at, key) => {
+  test('keeps one of 50 simultaneous responses, and returns it to every later begin', async (at, key) => {
     const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
     const won = await race(50, index =>
-      at(index).end(key, fence, { state: 'done', answer: `${index}`, expiresAt: NOW + DAY }, NOW),
+      at(index).end(key, fence, { state: 'done', response: `${index}`, expiresAt: NOW + DAY }, NOW),
     )
     assert.equal(won.filter(Boolean).length, 1)
     const read = await race(50, index => at(index).begin(key, 'a', LEASE, NOW))
@@ -65,10 +65,10 @@ export function races(test: Test): void {
     assert.equal(read[0]?.state, 'done')
   })
 
-  test('decides between simultaneous completion and release: one is true, the other false', async (at, key) => {
+  test('accepts one of a simultaneous completion and release, and refuses the other', async (at, key) => {
     const fence = started(await at(0).begin(key, 'a', LEASE, NOW))
     const [done, free] = await Promise.all([
-      at(0).end(key, fence, { state: 'done', answer: '{}', expiresAt: NOW + DAY }, NOW),
+      at(0).end(key, fence, { state: 'done', response: '{}', expiresAt: NOW + DAY }, NOW),
       at(1).end(key, fence, { state: 'free', expiresAt: NOW + DAY }, NOW),
     ])
     assert.notEqual(done, free)
@@ -77,17 +77,17 @@ export function races(test: Test): void {
   })
 }
 
-/** Keys, hostile answers and the collection of what has ended. */
-export function hygiene(test: Test): void {
-  test('keeps keys apart that differ in the case of a letter', async (at, key) => {
-    const keys = ALIKE.map(end => `${key}${end}`)
+/** Keys, fingerprints and responses that an adapter could confuse or change. */
+export function texts(test: DefineTest): void {
+  test('distinguishes keys that differ in the case of a letter', async (at, key) => {
+    const keys = SIMILAR_ENDS.map(end => `${key}${end}`)
     for (const state of ['started', 'running']) {
       const begun = await race(keys.length, index => at(index).begin(keys[index] as string, 'a', LEASE, NOW))
       for (const each of begun) assert.equal(each.state, state)
     }
   })
 
-  test('tells the longest keys and fingerprints apart by their last letter', async (at, key) => {
+  test('distinguishes the longest keys and fingerprints by their last letter', async (at, key) => {
     const long = `${key}${LONG}`.slice(0, 63)
     for (const end of ['a', 'b']) started(await at(0).begin(long + end, LONG + end, LEASE, NOW))
     for (const end of ['a', 'b']) {
@@ -100,24 +100,28 @@ export function hygiene(test: Test): void {
     assert.equal((await at(1).begin(`${key}43`, other, LEASE, NOW)).state, 'reused')
   })
 
-  test('returns hostile answers byte for byte', async (at, key) => {
-    await race(ANSWERS.length, async index => {
-      const ending = { state: 'done', answer: ANSWERS[index] as string, expiresAt: NOW + DAY } as const
+  test('returns responses byte for byte', async (at, key) => {
+    await race(RESPONSES.length, async index => {
+      const ending = { state: 'done', response: RESPONSES[index] as string, expiresAt: NOW + DAY } as const
       const fence = started(await at(index).begin(`${key}${index}`, 'a', LEASE, NOW))
       await at(index).end(`${key}${index}`, fence, ending, NOW)
       assert.deepEqual(await at(index + 1).begin(`${key}${index}`, 'a', LEASE, NOW), ending)
     })
   })
+}
 
-  test('collects at most the given number of ended records, and no running or live one', async (at, key) => {
+/** The deletion of expired records. */
+export function collecting(test: DefineTest): void {
+  test('collects at most the given number of expired records, and no running, lost or unexpired one', async (at, key) => {
     for (const part of ['a', 'b', 'c']) {
       const fence = started(await at(0).begin(key + part, 'a', LEASE, NOW))
       const expiresAt = NOW + 1
-      const ending = part === 'c' ? { state: 'free', expiresAt } : { state: 'done', answer: '{}', expiresAt }
+      const ending =
+        part === 'c' ? { state: 'free', expiresAt } : { state: 'done', response: '{}', expiresAt }
       await at(0).end(key + part, fence, ending as { state: 'free'; expiresAt: number }, NOW)
     }
     const fence = started(await at(0).begin(`${key}live`, 'a', LEASE, NOW))
-    const live = { state: 'done', answer: '{}', expiresAt: NOW + 2 * GRACE_MS } as const
+    const live = { state: 'done', response: '{}', expiresAt: NOW + 2 * GRACE_MS } as const
     await at(0).end(`${key}live`, fence, live, NOW)
     const lost = started(await at(0).begin(`${key}lost`, 'a', NOW + 1, NOW))
     const later = NOW + 1 + GRACE_MS

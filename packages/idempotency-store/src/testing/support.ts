@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict'
 import type { EpochMs } from '@gatewright/kernel'
-import type { Begun, IdempotencyStorage } from '../storage/port.ts'
+import type { BeginResult, IdempotencyStorage } from '../storage/port.ts'
 
-/** Fixed for the suite: the port takes `now`, so nothing here waits. */
+/** The fixed time of the tests. The port takes `now`, so no test waits. */
 export const NOW: EpochMs = 1_767_225_600_000
 export const MINUTE: number = 60_000
 export const DAY: number = 86_400_000
 export const LEASE: EpochMs = NOW + MINUTE
 
-/** The fence of a begin that must have started. */
-export function started(begun: Begun): number {
+/** Asserts that a begin has started, and returns its fence. */
+export function started(begun: BeginResult): number {
   assert.equal(begun.state, 'started')
   return (begun as { fence: number }).fence
 }
 
-/** Adds one test over the connections of a store; every test has a fresh key. */
-export type Test = (
+/** Defines one test. `at(i)` is the adapter over connection `i`; `key` is random. */
+export type DefineTest = (
   title: string,
   run: (at: (index: number) => IdempotencyStorage, key: string) => Promise<void>,
 ) => void

@@ -2,24 +2,24 @@ import { randomUUID } from 'node:crypto'
 import { Fault } from '../fault.ts'
 import type { TestRunner } from './runner.ts'
 
-/** An adapter whose connection to the store can be hurt, for stores that have one. */
+/** Adapters of one store whose connections fail on purpose. */
 export interface FaultyStorage<Storage> {
   readonly healthy: Storage
   /** The connection dies before the store sees the request. */
   readonly cutBefore: Storage
-  /** The store acts, then the connection dies before its answer arrives. */
+  /** The store acts, then the connection dies before its reply arrives. */
   readonly cutAfter: Storage
-  /** The store's answer is not what the adapter expects. */
+  /** The store sends replies that the adapter cannot read. */
   readonly malformed: Storage
   close(): Promise<void>
 }
 
-/** Whether an error is what a dead or nonsensical store must become: a `Fault` of a store. */
+/** Whether an error is a `Fault` with a code of a store (`ERR_STORE_*`). */
 export function isStoreFault(error: unknown): boolean {
   return error instanceof Fault && error.code.startsWith('ERR_STORE_')
 }
 
-/** Defines tests that each open what they need, get it with a random key, and close it whatever happens. */
+/** Returns a function that defines tests. Each test opens what `open` gives, gets a random key, and closes in the end. */
 export function openedTests<Opened extends { close(): Promise<void> }>(
   { it }: TestRunner,
   open: () => Promise<Opened>,

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** How often one principal used one old name. Both texts are 1 to 256 visible ASCII characters. */
+/** How often one principal used one old name. Both texts are 1 to 256 printable ASCII characters. */
 export interface AliasUsage {
   readonly alias: string
   readonly principal: string
@@ -9,36 +9,38 @@ export interface AliasUsage {
   readonly lastSeen: EpochMs
 }
 
-/** Which row of usage: rows are ordered by alias, then principal, byte by byte. */
+/** The key of a usage row. Rows are ordered by alias, then principal, byte by byte. */
 export type AliasUsageKey = Pick<AliasUsage, 'alias' | 'principal'>
 
-/** Uses gathered by one process, each pair of alias and principal at most once. */
+/** The uses that one process has collected. It has each pair of alias and principal at most once. */
 export interface AliasUsageBatch {
-  /** The process: 1 to 64 visible ASCII characters that no other process ever has. */
+  /** The id of the process: 1 to 64 printable ASCII characters that no other process ever uses. */
   readonly writer: string
-  /** Counts the writer's batches: 1, 2, 3 ... A batch that is sent again keeps its number. */
+  /** The number of the batch among the writer's: 1, 2, 3 ... A batch that is sent again keeps its number. */
   readonly sequence: number
   readonly rows: readonly AliasUsage[]
 }
 
-/** Who used which old name, how often, and when first and last. */
+/** Stores who used which old name, how often, and when first and last. */
 export interface AliasUsageStorage {
   /**
-   * Adds a batch, all of it or nothing: counts add up, `firstSeen` keeps the earliest and `lastSeen` the latest,
-   * whatever the order in which writers arrive. A number not above the writer's last one was added before: nothing
-   * happens and the answer is false. So a batch whose answer got lost is sent again and counts once; of any number of
-   * simultaneous calls with one batch, exactly one adds it. A writer is remembered for a day after its last batch.
-   * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY` (it may have been added: send it again) and
-   * `ERR_STORE_FULL` (it has not).
+   * Adds a batch atomically: counts are added, `firstSeen` becomes the earliest and `lastSeen` the latest, in whatever order
+   * batches arrive. Returns false and changes nothing if the number is not above the writer's last one: the batch was added
+   * before. So a batch whose reply got lost can be sent again and counts once, and of simultaneous calls with one batch exactly
+   * one adds it. A writer's number is kept for a day after its last batch. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`
+   * (the batch may have been added: send it again) and `ERR_STORE_FULL` (it has not).
    */
   add(batch: AliasUsageBatch, now: EpochMs): Promise<boolean>
 
-  /** Reads up to `limit` rows (1 to 1000) after a key, in order; undefined starts. Rows added meanwhile may be missed. */
+  /**
+   * Reads up to `limit` rows (1 to 1000) after a key, in order. `undefined` reads from the beginning. Rows that are added
+   * between two calls may be missed.
+   */
   page(after: AliasUsageKey | undefined, limit: number): Promise<readonly AliasUsage[]>
 
   /**
-   * Deletes up to `limit` rows last seen before an instant, and says how many. Safe from every host at once; give
-   * an instant more than a day back, since writers last heard of before it are forgotten too.
+   * Deletes up to `limit` rows that were last seen before an instant, and returns how many. Several hosts may call it at
+   * once. The instant must be more than a day ago, because writers without a batch since then are deleted too.
    */
   collect(before: EpochMs, limit: number): Promise<number>
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import {
-  migrate as migrateRoom,
+  migrate as migrateTables,
   readVersions,
   rows,
   type SqlClient,
@@ -10,7 +10,7 @@ import { knownOptions } from '@gatewright/kernel'
 import type { AliasUsageStorage } from './port.ts'
 import {
   markBatch,
-  sharedVerbs,
+  sharedMethods,
   tables,
   wasAdded,
   SQL_OPTIONS,
@@ -20,8 +20,8 @@ import {
 export type { SqlStorageOptions } from './statements.ts'
 
 /**
- * Usage in Postgres, a statement per batch. Rows are taken in one order, so that batches of two writers wait for
- * each other and never deadlock; the mark is taken first, so a batch that was added before counts nothing.
+ * Stores the usage in Postgres, with one statement per batch. Rows are locked in one order, so that batches of two writers
+ * never deadlock. The writer's row is written first, and a batch that was added before adds nothing.
  */
 export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): AliasUsageStorage {
   const { usage, writers } = tables(knownOptions('postgresStorage', options, SQL_OPTIONS))
@@ -35,7 +35,7 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
       last_seen = greatest(held.last_seen, excluded.last_seen)
     ) select added from mark`
   return {
-    ...sharedVerbs(db, options),
+    ...sharedMethods(db, options),
     add: async ({ writer, sequence, rows: batch }, now) => {
       const json = batch.map(({ firstSeen, lastSeen, ...row }) => ({
         ...row,
@@ -47,8 +47,8 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
   }
 }
 
-/** Creates or updates the tables. Repeatable, and safe from many instances at once. */
+/** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'alias_usage', versions: readVersions(ddl) }, prefix)
+  await migrateTables(db, 'postgres', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
 }

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { knownOptions } from '@gatewright/kernel'
-import { migrate as migrateRoom, readVersions, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { migrate as migrateTables, readVersions, rows, type SqlClient } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from './port.ts'
 import {
   markBatch,
-  sharedVerbs,
+  sharedMethods,
   tables,
   wasAdded,
   SQL_OPTIONS,
@@ -13,10 +13,10 @@ import {
 
 export type { SqlStorageOptions } from './statements.ts'
 
-/** Usage in the embedded SQLite of one host process: a transaction of two statements per batch. */
+/** Stores the usage in the embedded SQLite of one host process, with a transaction of two statements per batch. */
 export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): AliasUsageStorage {
   const { usage, writers } = tables(knownOptions('sqliteStorage', options, SQL_OPTIONS))
-  // `where true` keeps the parser from reading ON CONFLICT as the condition of a join.
+  // Without `where true` the parser would read ON CONFLICT as the condition of a join.
   const count = `insert into ${usage} as held (alias, principal, count, first_seen, last_seen)
     select value ->> 'alias', value ->> 'principal', value ->> 'count', value ->> 'firstSeen', value ->> 'lastSeen'
     from json_each($1) where true
@@ -24,7 +24,7 @@ export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): A
       first_seen = min(held.first_seen, excluded.first_seen),
       last_seen = max(held.last_seen, excluded.last_seen)`
   return {
-    ...sharedVerbs(db, options),
+    ...sharedMethods(db, options),
     add: ({ writer, sequence, rows: batch }, now) =>
       db.transaction(async tx => {
         const added = wasAdded(await rows(tx, markBatch(writers), [writer, sequence, now]))
@@ -34,8 +34,8 @@ export function sqliteStorage(db: SqlClient, options: SqlStorageOptions = {}): A
   }
 }
 
-/** Creates or updates the tables. Repeatable, and safe from many instances at once. */
+/** Creates or updates the tables. Repeatable, and safe when several instances call it at once. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { room: 'alias_usage', versions: readVersions(ddl) }, prefix)
+  await migrateTables(db, 'sqlite', { namespace: 'alias_usage', versions: readVersions(ddl) }, prefix)
 }

@@ -16,16 +16,16 @@ export interface SqlStorageOptions {
   readonly prefix?: string
 }
 
-/** Their names. */
+/** The names of these options. */
 export const SQL_OPTIONS: OptionNames<SqlStorageOptions> = { prefix: true }
 
-/** The two tables under a prefix. */
+/** Returns the two tables of a prefix. */
 export function tables(options: SqlStorageOptions): { usage: string; writers: string } {
   const prefix = checkedPrefix(options.prefix ?? DEFAULT_PREFIX)
   return { usage: `${prefix}alias_usage`, writers: `${prefix}alias_writers` }
 }
 
-/** Remembers a batch of a writer ($1 writer, $2 sequence, $3 now); no row back when it was added before. */
+/** Writes the number of a writer's batch ($1 writer, $2 sequence, $3 now). Returns no row if it was added before. */
 export const markBatch = (writers: string): string =>
   `insert into ${writers} as held (writer, sequence, seen_at) values ($1, $2, $3)
    on conflict (writer) do update set sequence = excluded.sequence, seen_at = excluded.seen_at
@@ -49,8 +49,8 @@ export function wasAdded(found: readonly SqlRow[]): boolean {
   return row !== undefined
 }
 
-/** The verbs that read the same on Postgres and SQLite. */
-export function sharedVerbs(
+/** Makes the methods that are the same on Postgres and SQLite. */
+export function sharedMethods(
   db: SqlQueries,
   options: SqlStorageOptions,
 ): Pick<AliasUsageStorage, 'page' | 'collect'> {

@@ -4,18 +4,10 @@ import { race, type TestRunner } from '@gatewright/kernel/testing'
 import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 
-/** A fresh or shared store, seen through several connections. */
-export interface AliasUsageStorageUnderTest {
-  /** The port over separate connections to one store; one entry for an in-process store. */
-  readonly connections: readonly AliasUsageStorage[]
-  /** Closes what `open` opened. */
-  close(): Promise<void>
-}
-
 const DAY = 86_400_000
 
-/** Texts that break careless adapters. All are distinct. */
-const HOSTILE = [
+/** Different texts that an adapter could confuse or change. */
+const SPECIAL_TEXTS = [
   'a',
   'A',
   ' a',
@@ -35,13 +27,18 @@ const HOSTILE = [
 ]
 
 /**
- * The contract of `AliasUsageStorage`: run it against every adapter. `open` is called once per test and may return
- * views of one shared store, since names are random; give it at least two real connections where there are any.
+ * Defines the contract tests of `AliasUsageStorage`. Run them against every adapter. `open` is called once per test. It
+ * returns the adapter over one or more connections to one store; use several real connections if there are any. The store
+ * may be shared between tests, because names are random.
  */
 export function aliasUsageStorageContract(
   { describe, it }: TestRunner,
   name: string,
-  open: () => Promise<AliasUsageStorageUnderTest>,
+  open: () => Promise<{
+    readonly connections: readonly AliasUsageStorage[]
+    /** Closes what `open` opened. */
+    close(): Promise<void>
+  }>,
 ): void {
   const test = (
     title: string,
@@ -60,7 +57,7 @@ export function aliasUsageStorageContract(
   })
 
   describe(`AliasUsageStorage on ${name}`, () => {
-    test('adds counts up and keeps the first and last instant, whatever the order', async (at, alias) => {
+    test('adds counts and keeps the first and last instant, in any order of batches', async (at, alias) => {
       const pair = [`${alias}x`, 'key'] as const
       for (const [index, when] of [NOW, NOW + 5, NOW - 5].entries()) {
         assert.equal(await at(index).add(batch([use(...pair, index + 1, when)]), NOW), true)
@@ -70,21 +67,21 @@ export function aliasUsageStorageContract(
       ])
     })
 
-    test('counts a batch that is sent again once, and answers false', async (at, alias) => {
+    test('counts a repeated batch once, and returns false', async (at, alias) => {
       const sent = batch([use(`${alias}x`, 'key', 3)])
       assert.equal(await at(0).add(sent, NOW), true)
       assert.equal(await at(1).add(sent, NOW), false)
       assert.equal((await rowsOf(at(0), alias))[0]?.count, 3)
     })
 
-    test('adds one of 50 simultaneous sendings of a batch', async (at, alias) => {
+    test('adds a batch once in 50 simultaneous calls', async (at, alias) => {
       const sent = batch([use(`${alias}x`, 'key')])
       const results = await race(50, index => at(index).add(sent, NOW))
       assert.equal(results.filter(added => added).length, 1)
       assert.equal((await rowsOf(at(0), alias))[0]?.count, 1)
     })
 
-    test('loses no count of 50 simultaneous writers, in opposite orders', async (at, alias) => {
+    test('loses no count of 50 simultaneous writers that add rows in opposite orders', async (at, alias) => {
       const rows = Array.from({ length: 20 }, (_, index) => use(`${alias}${index}`, 'key'))
       await race(50, index => at(index).add(batch(index % 2 ? rows : [...rows].reverse()), NOW))
       const counts = (await rowsOf(at(0), alias)).map(({ count }) => count)
@@ -94,7 +91,7 @@ export function aliasUsageStorageContract(
       )
     })
 
-    test("keeps the batches of a writer apart from another's with the same number", async (at, alias) => {
+    test('distinguishes batches of two writers with the same number', async (at, alias) => {
       const writer = randomUUID()
       const rows = [use(`${alias}x`, 'key')]
       assert.equal(await at(0).add(batch(rows, writer, 1), NOW), true)
@@ -104,7 +101,7 @@ export function aliasUsageStorageContract(
       assert.equal((await rowsOf(at(0), alias))[0]?.count, 3)
     })
 
-    test('adds a batch of 500 rows in one step and pages through it in order', async (at, alias) => {
+    test('adds a batch of 500 rows and pages through it in order', async (at, alias) => {
       const rows = Array.from({ length: 500 }, (_, index) => use(`${alias}${index % 7}`, `key ${index}`))
       await at(0).add(batch(rows), NOW)
       const sorted = rows.map(row => `${row.alias}\n${row.principal}`).sort()
@@ -115,8 +112,10 @@ export function aliasUsageStorageContract(
       )
     })
 
-    test('keeps hostile texts apart and gives them back as they came', async (at, alias) => {
-      const rows = HOSTILE.flatMap(one => HOSTILE.map(other => use(`${alias}${one}`.slice(0, 256), other)))
+    test('distinguishes special texts and returns them unchanged', async (at, alias) => {
+      const rows = SPECIAL_TEXTS.flatMap(one =>
+        SPECIAL_TEXTS.map(other => use(`${alias}${one}`.slice(0, 256), other)),
+      )
       await at(0).add(batch(rows), NOW)
       await at(1).add(batch(rows), NOW)
       const found = await rowsOf(at(0), alias, 100)
@@ -125,10 +124,10 @@ export function aliasUsageStorageContract(
         rows.length,
       )
       assert.ok(found.every(({ count }) => count === 2))
-      assert.deepEqual(new Set(found.map(row => row.principal)), new Set(HOSTILE))
+      assert.deepEqual(new Set(found.map(row => row.principal)), new Set(SPECIAL_TEXTS))
     })
 
-    test('holds counts and instants up to the largest exact integer', async (at, alias) => {
+    test('stores counts and instants up to the largest safe integer', async (at, alias) => {
       const large = Number.MAX_SAFE_INTEGER - 1
       await at(0).add(batch([use(`${alias}x`, 'key', large, NOW)]), NOW)
       await at(1).add(batch([use(`${alias}x`, 'key', 1, 8_640_000_000_000_000)]), NOW)
@@ -143,7 +142,7 @@ export function aliasUsageStorageContract(
       ])
     })
 
-    test('collects at most the given number of rows, none seen at or after the instant', async (at, alias) => {
+    test('collects at most the given number of rows, and none seen at or after the instant', async (at, alias) => {
       // Older than what any other test writes, so that a shared store does not matter.
       const old = NOW - 9_000 * DAY
       const rows = ['a', 'b', 'c'].map(part => use(`${alias}${part}`, 'key', 1, old - 1))

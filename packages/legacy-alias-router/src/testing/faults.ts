@@ -4,39 +4,39 @@ import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '
 import type { AliasUsageStorage } from '../storage/port.ts'
 import { NOW, rowsOf, use } from './rows.ts'
 
-/** An adapter whose connection to the store can be hurt, for stores that have one. */
-export type FaultyAliasUsageStorage = FaultyStorage<AliasUsageStorage>
-
-/** The faults of `AliasUsageStorage`: a dead or nonsensical store is a `Fault`, and sending again counts once. */
+/**
+ * Defines the fault tests of `AliasUsageStorage`: if the connection dies or a reply cannot be read, every method throws a
+ * `Fault`, and a batch that is sent again counts once.
+ */
 export function aliasUsageStorageFaults(
   runner: TestRunner,
   name: string,
-  open: () => Promise<FaultyAliasUsageStorage>,
+  open: () => Promise<FaultyStorage<AliasUsageStorage>>,
 ): void {
   const test = openedTests(runner, open)
   const batchOf = (alias: string) => ({ writer: randomUUID(), sequence: 1, rows: [use(`${alias}x`, 'key')] })
 
   runner.describe(`AliasUsageStorage faults on ${name}`, () => {
-    test('throws a fault when cut before the store acts, and sending again counts', async (stores, alias) => {
+    test('throws a fault when the connection dies before the store acts, and counts the repeated batch', async (stores, alias) => {
       const batch = batchOf(alias)
       await assert.rejects(stores.cutBefore.add(batch, NOW), isStoreFault)
       assert.equal(await stores.healthy.add(batch, NOW), true)
       assert.equal((await rowsOf(stores.healthy, alias))[0]?.count, 1)
     })
 
-    test('throws a fault when cut after the store acted, and sending again counts once', async (stores, alias) => {
+    test('throws a fault when the connection dies after the store acted, and counts the repeated batch once', async (stores, alias) => {
       const batch = batchOf(alias)
       await assert.rejects(stores.cutAfter.add(batch, NOW), isStoreFault)
       assert.equal(await stores.healthy.add(batch, NOW), false)
       assert.equal((await rowsOf(stores.healthy, alias))[0]?.count, 1)
     })
 
-    test('throws a fault on a malformed reply', async (stores, alias) => {
+    test('throws a fault for a reply that it cannot read', async (stores, alias) => {
       await stores.healthy.add(batchOf(alias), NOW)
       await assert.rejects(stores.malformed.add(batchOf(alias), NOW), isStoreFault)
     })
 
-    test('throws a fault on malformed rows', async (stores, alias) => {
+    test('throws a fault for rows that it cannot read', async (stores, alias) => {
       await stores.healthy.add(batchOf(alias), NOW)
       await assert.rejects(stores.malformed.page({ alias, principal: ' ' }, 10), isStoreFault)
     })

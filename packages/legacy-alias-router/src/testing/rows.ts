@@ -1,23 +1,23 @@
 import type { AliasUsage, AliasUsageStorage } from '../storage/port.ts'
 
-/** Fixed for the suite: the port takes `now`, so nothing here waits. */
+/** The fixed time of the tests. The port takes `now`, so no test waits. */
 export const NOW = 1_767_225_600_000
 
-/** A row of usage at one instant. */
+/** Makes a usage row with one instant. */
 export const use = (alias: string, principal: string, count = 1, at: number = NOW): AliasUsage => ({
   ...{ alias, principal, count },
   firstSeen: at,
   lastSeen: at,
 })
 
-/** The rows of aliases that start with a test's own name, over as many pages as it takes. */
+/** Reads all rows of aliases that begin with the name of a test, page by page. */
 export async function rowsOf(
   storage: AliasUsageStorage,
   name: string,
   pageRows = 1000,
 ): Promise<AliasUsage[]> {
   const found: AliasUsage[] = []
-  // `name` is no row itself, and every row of the test sorts after it.
+  // No row has the alias `name` itself, and every row of the test sorts after it.
   let page = await storage.page({ alias: name, principal: ' ' }, pageRows)
   for (;;) {
     found.push(...page.filter(({ alias }) => alias.startsWith(name)))

@@ -80,7 +80,7 @@ export interface Ledger {
 /** Brings the ledger's tables to their newest version. Repeatable, and safe from many hosts at once. */
 export async function migrateLedger(db: SqlClient, dialect: SqlDialect): Promise<void> {
   const ddl = readFileSync(new URL(`../../src/ledger/ledger.${dialect}.sql`, import.meta.url), 'utf8')
-  await migrate(db, dialect, { room: 'ledger', versions: readVersions(ddl) })
+  await migrate(db, dialect, { namespace: 'ledger', versions: readVersions(ddl) })
 }
 
 const TAIL_SUM = '(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id)'

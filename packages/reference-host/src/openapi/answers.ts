@@ -1,7 +1,6 @@
 import type { TObject } from 'typebox/type'
 import type { Operation } from '../server/operation.ts'
 import { headersOf } from './components.ts'
-import { examples } from './examples.ts'
 import type { Components, Json } from './named.ts'
 import { ErrorShape, OpenResponseShape, PartnerErrorShape, SuccessShape } from './schemas.ts'
 
@@ -82,7 +81,7 @@ function successOf(operation: Operation, description: string, components: Compon
         schema: document
           ? components.schema(operation.answer)
           : orOpenResponse(envelope(operation, components), components),
-        ...exampleOf(operation),
+        example: exampleOf(operation),
       }
     : { schema: { type: 'string' } }
   return { description, headers, content: { [mediaType]: content } }
@@ -94,18 +93,14 @@ function orOpenResponse(plain: Json, components: Components): Json {
 }
 
 /** The example of a success, in its envelope where there is one. */
-function exampleOf({ id, document, topLevel }: Operation): { example?: unknown } {
-  const data = examples[id]?.answer
-  if (data === undefined) return {}
-  if (document) return { example: data }
+function exampleOf({ example: { answer }, document, topLevel }: Operation): unknown {
+  if (document) return answer
   return {
-    example: {
-      ok: true,
-      data,
-      summary: 'What happened, in a sentence.',
-      errors: [],
-      ...(topLevel ? data : {}),
-    },
+    ok: true,
+    data: answer,
+    summary: 'What happened, in a sentence.',
+    errors: [],
+    ...(topLevel ? answer : {}),
   }
 }
 

@@ -1,8 +1,6 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { TObject } from 'typebox/type'
 import type { Operation } from '../server/operation.ts'
 import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
-import { examples } from './examples.ts'
 import { answers } from './answers.ts'
 import { fieldsOf, securitySchemes } from './components.ts'
 import { createComponents, type Components, type Json } from './named.ts'
@@ -68,7 +66,7 @@ function describe(
   host: DescribedHost,
   components: Components,
 ): Json & { readonly operationId: string } {
-  const { id, title, body } = operation
+  const { id, title } = operation
   const schemes = security(operation, host).flatMap(name => schemeNames(name, host.aliases))
   return {
     operationId: id.replace('.', '_'),
@@ -76,21 +74,25 @@ function describe(
     summary: title,
     parameters: parameters(operation, components),
     security: schemes.map(name => ({ [name]: [] })),
-    ...(body ? { requestBody: requestBody(id, body, host, components) } : {}),
+    ...requestBody(operation, host, components),
     responses: answers(operation, components),
   }
 }
 
 const tagOf = (id: string): string => id.split('.')[0] as string
 
-function requestBody(id: string, body: TObject, { aliases }: DescribedHost, components: Components): Json {
+function requestBody(
+  { id, body, example }: Operation,
+  { aliases }: DescribedHost,
+  components: Components,
+): Json {
+  if (!body) return {}
   const required = Array.isArray(body.required) && body.required.length > 0
-  const example = examples[id]?.body
   const schema = components.schema(withOldFields(body, id, aliases))
-  return components.shared('requestBodies', id.replace('.', '_'), () => ({
-    required,
-    content: { 'application/json': { schema, ...(example ? { example } : {}) } },
-  }))
+  const content = { 'application/json': { schema, ...(example.body ? { example: example.body } : {}) } }
+  return {
+    requestBody: components.shared('requestBodies', id.replace('.', '_'), () => ({ required, content })),
+  }
 }
 
 function parameters(operation: Operation, components: Components): Json[] {

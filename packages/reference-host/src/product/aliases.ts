@@ -1,7 +1,7 @@
-import type { AliasTable, Deprecated, ScopeRename } from '@gatewright/legacy-alias-router'
+import type { AliasTable, Deprecation, ScopeRename } from '@gatewright/legacy-alias-router'
 
 /** When the legacy names were deprecated. They stay supported, so there is no sunset (contract section 1). */
-const DEPRECATED: Deprecated = { deprecatedSince: Date.UTC(2026, 0, 1) }
+const DEPRECATED: Deprecation = { deprecatedSince: Date.UTC(2026, 0, 1) }
 
 const retired = (surface: string, ...names: string[]): ScopeRename[] =>
   names.map(from => ({ surface, from, to: null, mode: DEPRECATED }))

@@ -64,7 +64,15 @@ export interface Effect<A = unknown> {
   permits(amount: Amount): Promise<Verdict<undefined>>
 }
 
-interface Rule<C extends Credential, S extends TObject> {
+/** What the API description shows of an operation. A test holds both parts against the schemas of the operation. */
+export interface Example<S extends TObject = TObject, D extends TObject = TObject> {
+  /** Required where the operation takes a body. */
+  readonly body?: Static<S>
+  /** The `data` of a success, or the whole document. */
+  readonly answer: Static<D>
+}
+
+interface Rule<C extends Credential, S extends TObject, D extends TObject> {
   /** `tag.verb`: names the operation in policies, idempotency records, evidence and the API description. */
   readonly id: string
   /** One line for people. */
@@ -85,7 +93,8 @@ interface Rule<C extends Credential, S extends TObject> {
   readonly query?: TObject
   readonly body?: S
   /** The shape of `data`, or of the whole document. */
-  readonly answer: TObject
+  readonly answer: D
+  readonly example: Example<S, D>
   /** Statuses beyond those that follow from the rule: 404 and 409 where the handler refuses so. */
   readonly refuses?: readonly (404 | 409)[]
   /** Fields of `data` are repeated at top level, where existing clients read them. */
@@ -99,13 +108,17 @@ interface Rule<C extends Credential, S extends TObject> {
 }
 
 /** An operation that answers at once. */
-export interface PlainOperation<C extends Credential = Credential, S extends TObject = TObject>
-  extends Rule<C, S> {
+export interface PlainOperation<
+  C extends Credential = Credential,
+  S extends TObject = TObject,
+  D extends TObject = TObject,
+> extends Rule<C, S, D> {
   handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
 }
 
 /** A financial write: needs an idempotency key, and commits its rows and its answer together. */
-export interface LedgerOperation<S extends TObject = TObject, A = unknown> extends Rule<'session', S> {
+export interface LedgerOperation<S extends TObject = TObject, D extends TObject = TObject, A = unknown>
+  extends Rule<'session', S, D> {
   readonly credential: 'session'
   /** Whether it moves money of the caller, so that caps bind: `write` reserves the amount. */
   readonly spends: boolean
@@ -118,12 +131,16 @@ export interface LedgerOperation<S extends TObject = TObject, A = unknown> exten
 export type Operation = PlainOperation | LedgerOperation
 
 /** Declares an operation that answers at once. */
-export function operation<C extends Credential, S extends TObject>(rule: PlainOperation<C, S>): Operation {
+export function operation<C extends Credential, S extends TObject, D extends TObject>(
+  rule: PlainOperation<C, S, D>,
+): Operation {
   return rule
 }
 
 /** Declares a financial write. */
-export function ledgerWrite<S extends TObject, A = undefined>(rule: LedgerOperation<S, A>): Operation {
+export function ledgerWrite<S extends TObject, D extends TObject, A = undefined>(
+  rule: LedgerOperation<S, D, A>,
+): Operation {
   return rule
 }
 

@@ -63,7 +63,7 @@ function enveloped(
   aliases: Aliases,
 ): Answer {
   const success = answer.body as Success
-  const data = aliases.withTwins(success.data)
+  const data = aliases.withLegacyFields(success.data)
   const body = {
     ok: true,
     data,

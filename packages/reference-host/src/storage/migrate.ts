@@ -4,5 +4,5 @@ import { migrate, readVersions, type SqlClient, type SqlDialect } from '@gatewri
 /** Brings the host's own tables to their newest version. Repeatable, and safe from many hosts at once. */
 export async function migrateHost(db: SqlClient, dialect: SqlDialect): Promise<void> {
   const ddl = readFileSync(new URL(`../../src/storage/host.${dialect}.sql`, import.meta.url), 'utf8')
-  await migrate(db, dialect, { room: 'host', versions: readVersions(ddl) })
+  await migrate(db, dialect, { namespace: 'host', versions: readVersions(ddl) })
 }

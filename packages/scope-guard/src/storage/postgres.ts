@@ -3,7 +3,7 @@ import { keyDigest, knownOptions, malformedReply } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
-  migrate as migrateRoom,
+  migrate as migrateNamespace,
   readVersions,
   rows,
   toText,
@@ -67,5 +67,5 @@ export function postgresStorage(db: SqlQueries, options: StorageOptions = {}): S
 /** Creates or updates the tables and functions. It can be repeated and run by many instances at the same time. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { room: 'spend', versions: readVersions(ddl) }, prefix)
+  await migrateNamespace(db, 'postgres', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

@@ -3,7 +3,7 @@ import { keyDigest, knownOptions, malformedReply, type EpochMs } from '@gatewrig
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
-  migrate as migrateRoom,
+  migrate as migrateNamespace,
   readVersions,
   rows,
   toText,
@@ -119,5 +119,5 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
 /** Creates or updates the tables. It can be repeated and run by many instances at the same time. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { room: 'spend', versions: readVersions(ddl) }, prefix)
+  await migrateNamespace(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

@@ -1,38 +1,39 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { SigningKey } from '../storage/signing-port.ts'
 
-/** Where a signing key stands in its life. */
+/** The state of a signing key. */
 export type SigningKeyState = 'announced' | 'active' | 'retired' | 'dropped'
 
-/** The spans that the life of a signing key is derived from, in ms. */
-export interface Timing {
-  /** Published, not yet signing. Covers the hosts' refresh, the published max-age and clock skew. */
+/** The durations that the life of a signing key is derived from, in ms. */
+export interface RotationTiming {
+  /** How long a key is published before it signs: the hosts' refresh, the published max-age and clock skew. */
   readonly announceMs: number
-  /** No longer signing, still published. Covers the longest session, the hosts' refresh and clock skew. */
+  /** How long a key stays published after it signed last: the longest session, the hosts' refresh and clock skew. */
   readonly retireMs: number
-  /** How far apart the hosts' clocks may be. */
+  /** The largest difference between the hosts' clocks. */
   readonly skewMs: number
 }
 
-/** Derives the spans. A host trusts its set for `refreshMs`, verifiers the document for `maxAgeSeconds`. */
-export function timingOf(spans: {
+/** Derives the durations. A host trusts its key set for `refreshMs`, verifiers the document for `maxAgeSeconds`. */
+export function rotationTiming(spans: {
   refreshMs: number
   maxAgeSeconds: number
   skewMs: number
   maxTtlSeconds: number
-}): Timing {
+}): RotationTiming {
   const { refreshMs, maxAgeSeconds, skewMs, maxTtlSeconds } = spans
   return {
     announceMs: refreshMs + maxAgeSeconds * 1000 + skewMs,
-    // The last token is signed by a slow host, and judged by a fast one that has not refreshed yet.
+    // The last token may be signed by a host whose clock is slow, and verified by one whose clock is fast and whose key
+    // set is not refreshed yet.
     retireMs: maxTtlSeconds * 1000 + refreshMs + 2 * skewMs,
     skewMs,
   }
 }
 
 /**
- * The state of a key at an instant. It signs from `activatesAt` on and no longer at `retiresAt`; at `dropsAt`
- * it is no longer published.
+ * The state of a key at an instant. It signs from `activatesAt` until just before `retiresAt`; from `dropsAt` on it is
+ * no longer published.
  */
 export function stateOf(
   key: Pick<SigningKey, 'activatesAt' | 'retiresAt' | 'dropsAt'>,
@@ -43,39 +44,39 @@ export function stateOf(
   return now >= key.activatesAt ? 'active' : 'announced'
 }
 
-/** The keys a verifier must know at an instant: all but the dropped. */
+/** The keys that a verifier must know at an instant: all but the dropped ones. */
 export function publishedKeys(keys: readonly SigningKey[], now: EpochMs): SigningKey[] {
   return keys.filter(key => stateOf(key, now) !== 'dropped')
 }
 
 /**
- * The key that signs at an instant: of the active ones the latest to have become so. A host whose clock is behind
- * may see none yet; the next to become active serves, because making another would be worse.
+ * The key that signs at an instant: the active key that became active last. A host whose clock is slow may find no
+ * active key; then the next one to become active signs, because generating another would be worse.
  */
 export function signingKeyAt(keys: readonly SigningKey[], now: EpochMs): SigningKey | undefined {
   let best: SigningKey | undefined
   for (const key of keys) {
     if (now >= (key.retiresAt ?? Infinity)) continue
-    if (!best || preferred(key, best, now)) best = key
+    if (!best || isPreferred(key, best, now)) best = key
   }
   return best
 }
 
-function preferred(key: SigningKey, to: SigningKey, now: EpochMs): boolean {
+function isPreferred(key: SigningKey, to: SigningKey, now: EpochMs): boolean {
   const [active, other] = [now >= key.activatesAt, now >= to.activatesAt]
   if (active !== other) return active
   return active ? key.activatesAt > to.activatesAt : key.activatesAt < to.activatesAt
 }
 
 /**
- * Announces a successor: it takes over after `announceMs`, at which instant the key before it retires. With no
- * key to succeed, as on first use, it is active at once: nobody has cached a document without it.
+ * Announces a successor. It becomes active after `announceMs`, and the key before it retires at that instant. The first
+ * key of an empty store is active at once: nobody has cached a document without it.
  */
 export function announce(
   keys: readonly SigningKey[],
   fresh: Pick<SigningKey, 'kid' | 'algorithm' | 'privateJwk'>,
   now: EpochMs,
-  timing: Timing,
+  timing: RotationTiming,
 ): SigningKey[] {
   const kept = publishedKeys(keys, now)
   const current = signingKeyAt(kept, now)
@@ -88,25 +89,25 @@ export function announce(
 }
 
 /**
- * Drops a key at once, for a leak: its tokens fail as soon as verifiers read the document again. When it was to
- * sign, the announced key takes over early, else `fresh`, which verifiers then have to fetch. When it was only
- * announced, the key before it goes on.
+ * Drops a leaked key at once: its tokens fail as soon as verifiers read the document again. If it was the signing key,
+ * the announced key becomes active now, or else `fresh`, which verifiers then have to fetch. If it was only announced,
+ * the key before it continues to sign.
  */
 export function dropNow(
   keys: readonly SigningKey[],
   kid: string,
   fresh: Pick<SigningKey, 'kid' | 'algorithm' | 'privateJwk'>,
   now: EpochMs,
-  timing: Timing,
+  timing: RotationTiming,
 ): SigningKey[] {
   const rest = publishedKeys(keys, now).filter(key => key.kid !== kid)
   const activatesAt = now - timing.skewMs
   const next = signingKeyAt(rest, now)
   if (!next) return [{ ...fresh, activatesAt, retiresAt: null, dropsAt: null }, ...rest]
-  const lasting = rest.some(key => key.retiresAt === null)
+  const hasSuccessor = rest.some(key => key.retiresAt === null)
   return rest.map(key => {
     if (key !== next) return key
     const since = Math.min(key.activatesAt, activatesAt)
-    return lasting ? { ...key, activatesAt: since } : { ...key, retiresAt: null, dropsAt: null }
+    return hasSuccessor ? { ...key, activatesAt: since } : { ...key, retiresAt: null, dropsAt: null }
   })
 }

@@ -1,36 +1,36 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** What was done. One row each for the key or session named by `target`. */
+/** What was done. Each row is about the key, session or account named by `target`. */
 export type AuditAction =
   | 'key.create'
   | 'key.change'
   | 'key.rotate'
   | 'key.revoke'
-  /** Ended to make room for a fresh proof of the wallet. */
+  /** Retired at the cap on live keys, for a new root key of the wallet. */
   | 'key.retire'
   | 'session.create'
-  /** Ended, and with it every session minted from it. */
+  /** The session ended, and every session minted from it. */
   | 'session.end'
-  /** The keys that the session made were revoked; a `key.revoke` row follows for each that was live. */
+  /** The keys that the session created were revoked; a `key.revoke` row follows for each that was live. */
   | 'session.revokeKeys'
-  /** Every key and session of the account was ended. */
+  /** Every key and session of the account ended. */
   | 'account.revoke'
 
-/** Which credential a change was made with. `wallet` and `operator` have no key of ours. */
+/** The credential of the caller. `wallet` and `operator` have neither a key nor a session. */
 export interface AuditActor {
   readonly by: 'wallet' | 'operator' | 'partner' | 'key' | 'session'
   readonly keyId: string | null
   readonly sessionId: string | null
 }
 
-/** One change of a key, a policy or a session. It holds ids and rights, no secret. */
+/** One change of a key, a policy or a session. It contains ids and rights, no secret. */
 export interface AuditEntry extends AuditActor {
-  /** Random; tells rows of one instant apart. */
+  /** Random, so that rows of one instant differ. */
   readonly id: string
   /** The account that the target belongs to. */
   readonly accountId: string
   readonly at: EpochMs
-  /** The row may be deleted from here on. */
+  /** The row may be deleted from this instant on. */
   readonly expiresAt: EpochMs
   readonly action: AuditAction
   /** The id of the key, session or account. */
@@ -42,13 +42,16 @@ export interface AuditEntry extends AuditActor {
 }
 
 /**
- * Reads and collects the audit rows that `KeyStorage` and `SessionStorage` write in the step of each change. Faults:
- * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+ * Lists and deletes the audit rows that `KeyStorage` and `SessionStorage` write in the same step as each change.
+ * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
  */
 export interface AuditStorage {
-  /** Up to `limit` rows of an account from before an instant, newest first. */
+  /** Lists up to `limit` rows of an account from before an instant, newest first. */
   list(accountId: string, limit: number, before: EpochMs): Promise<readonly AuditEntry[]>
 
-  /** Deletes up to `limit` rows with `expiresAt <= now` and says how many. Safe from every host at once. */
+  /**
+   * Deletes up to `limit` rows with `expiresAt <= now` and resolves to their number. Any number of hosts may call it at
+   * once. Stores that expire rows themselves do nothing and resolve to 0.
+   */
   collect(limit: number, now: EpochMs): Promise<number>
 }

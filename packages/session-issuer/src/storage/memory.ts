@@ -7,9 +7,10 @@ import {
   type MemoryFeed,
   type OptionNames,
 } from '@gatewright/kernel'
-import { endOf, keyUsed } from './records.ts'
+import { endOf, keyUsed } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import type {
+  IssuerStorage,
   KeyPolicyRecord,
   KeyRecord,
   KeyStorage,
@@ -18,20 +19,16 @@ import type {
   SessionStorage,
 } from './port.ts'
 
-/** Options of the memory adapters. */
+/** Options of `memoryStorage`. */
 export interface MemoryStorageOptions {
-  /** Where revocations are appended; give the guard of this process the same one. */
+  /** The feed that revocations are appended to; give it to the guard of this process as well. */
   readonly feed: MemoryFeed
 }
 
 const OPTIONS: OptionNames<MemoryStorageOptions> = { feed: true }
 
-/** Keys and sessions of one process, gone when it ends. For tests and single-process tools. */
-export function memoryStorage(options: MemoryStorageOptions): {
-  readonly keys: KeyStorage
-  readonly sessions: SessionStorage
-  readonly audit: AuditStorage
-} {
+/** Keys, sessions and audit rows in the memory of one process, lost at exit. For tests and single-process tools. */
+export function memoryStorage(options: MemoryStorageOptions): IssuerStorage {
   const { feed } = knownOptions('memoryStorage', options, OPTIONS)
   warnMemoryStorage('session-issuer')
   const audit: AuditEntry[] = []
@@ -46,10 +43,10 @@ function auditStorage(entries: AuditEntry[]): AuditStorage {
         .sort((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1))
         .slice(0, limit),
     async collect(limit, now) {
-      const gone = new Set(entries.filter(entry => entry.expiresAt <= now).slice(0, limit))
-      const left = entries.filter(entry => !gone.has(entry))
-      entries.splice(0, entries.length, ...left)
-      return gone.size
+      const expired = new Set(entries.filter(entry => entry.expiresAt <= now).slice(0, limit))
+      const remaining = entries.filter(entry => !expired.has(entry))
+      entries.splice(0, entries.length, ...remaining)
+      return expired.size
     },
   }
 }
@@ -61,7 +58,7 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
   const raise = (accountId: string): void => {
     revisions.set(accountId, (revisions.get(accountId) ?? 0) + 1)
   }
-  const forgetPolicies = (): void => {
+  const deleteOrphanedPolicies = (): void => {
     const lineages = new Set([...records.values()].map(key => key.lineageId))
     for (const [id, policy] of policies) if (!lineages.has(policy.lineageId)) policies.delete(id)
   }
@@ -77,7 +74,7 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
       for (const policy of write.policies) if (!policies.has(policy.id)) policies.set(policy.id, policy)
       for (const key of write.keys) records.set(key.id, key)
       for (const id of write.drop ?? []) records.delete(id)
-      if (write.drop?.length) forgetPolicies()
+      if (write.drop?.length) deleteOrphanedPolicies()
       feed.append(write.feed)
       audit.push(...(write.audit ?? []))
       return true
@@ -90,11 +87,11 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
         raise(key.accountId)
       }
     },
-    policies: async ids => found(policies, ids),
+    policies: async ids => findPolicies(policies, ids),
     async collect(limit, endedBefore) {
       const ended = [...records.values()].filter(key => endOf(key) < endedBefore).slice(0, limit)
       for (const key of ended) records.delete(key.id)
-      forgetPolicies()
+      deleteOrphanedPolicies()
       return ended.length
     },
   }
@@ -103,9 +100,9 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
 function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
   const records = new Map<string, SessionRecord>()
   const policies = new Map<string, PolicyRecord & { sessionId: string }>()
-  const end = (now: EpochMs, limit: number, meant: (session: SessionRecord) => boolean): number => {
+  const revokeWhere = (now: EpochMs, limit: number, matches: (session: SessionRecord) => boolean): number => {
     const ending = [...records.values()]
-      .filter(one => meant(one) && one.revokedAt === null && now < one.expiresAt)
+      .filter(one => matches(one) && one.revokedAt === null && now < one.expiresAt)
       .slice(0, limit)
     for (const one of ending) records.set(one.sessionId, { ...one, revokedAt: now })
     feed.append(ending.map(one => ({ kind: 'session', id: one.sessionId, at: now })))
@@ -127,12 +124,13 @@ function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
         .sort((a, b) => b.expiresAt - a.expiresAt)
         .slice(0, limit),
     async revoke(id, now, entry) {
-      const ended = end(now, Infinity, one => one.sessionId === id || one.ancestry.includes(id))
+      const ended = revokeWhere(now, Infinity, one => one.sessionId === id || one.ancestry.includes(id))
       if (entry && ended > 0) audit.push(entry)
       return ended
     },
-    revokeAccount: async (accountId, limit, now) => end(now, limit, one => one.accountId === accountId),
-    policies: async ids => found(policies, ids),
+    revokeAccount: async (accountId, limit, now) =>
+      revokeWhere(now, limit, one => one.accountId === accountId),
+    policies: async ids => findPolicies(policies, ids),
     async collect(limit, now) {
       const ended = [...records.values()].filter(one => one.expiresAt <= now - GRACE_MS).slice(0, limit)
       for (const one of ended) records.delete(one.sessionId)
@@ -143,7 +141,7 @@ function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
   }
 }
 
-function found(policies: ReadonlyMap<string, PolicyRecord>, ids: readonly string[]): PolicyRecord[] {
+function findPolicies(policies: ReadonlyMap<string, PolicyRecord>, ids: readonly string[]): PolicyRecord[] {
   return ids.flatMap(id => {
     const policy = policies.get(id)
     return policy ? [{ id, document: policy.document }] : []

@@ -1,11 +1,11 @@
 import type { EpochMs, FeedChange, Session, Surface } from '@gatewright/kernel'
-import type { AuditEntry } from './audit-port.ts'
+import type { AuditEntry, AuditStorage } from './audit-port.ts'
 
-/** Who made a key: another key, or a session of it. */
-export interface KeyMaker {
+/** Who created a key: another key, or a session of it. */
+export interface KeyCreator {
   readonly keyId: string
   readonly lineageId: string
-  /** The sessions it acted by, from the first to the one that asked; empty when the key itself asked. */
+  /** The sessions it acted by, from the first to the calling one; empty when the key itself was presented. */
   readonly sessionIds: readonly string[]
 }
 
@@ -30,19 +30,22 @@ export interface ApiKey {
   readonly ancestry: readonly string[]
   /** The key that created this one, or null for a root. */
   readonly parentId: string | null
-  /** Who created the first key of the lineage; null for a root, which a wallet or the operator made. */
-  readonly createdBy: KeyMaker | null
-  /** Who got this key by rotating its predecessor from above; null for nobody, the operator, or the key itself. */
-  readonly rotatedBy: KeyMaker | null
+  /** Who created the first key of the lineage; null for a root, which a wallet or the operator created. */
+  readonly createdBy: KeyCreator | null
+  /**
+   * Who got this key by rotating its predecessor from above; null when that was the operator or the key itself, or when
+   * the key has no predecessor.
+   */
+  readonly rotatedBy: KeyCreator | null
   /** The key that replaced this one by rotation. */
   readonly successorId: string | null
-  /** Starts at 1; any change raises it and ends the sessions minted before. */
+  /** Starts at 1. Any change raises it and ends the sessions minted before. */
   readonly version: number
   readonly createdAt: EpochMs
-  /** The key is good while `now < expiresAt`; null has no end. */
+  /** The key is valid while `now < expiresAt`; null: it does not expire. */
   readonly expiresAt: EpochMs | null
   readonly revokedAt: EpochMs | null
-  /** To within the flush interval of the hosts that use it. */
+  /** Accurate to the flush interval of the hosts that use the key. */
   readonly lastUsedAt: EpochMs | null
 }
 
@@ -53,7 +56,7 @@ export interface KeyRecord extends ApiKey {
   readonly pepperId: string
 }
 
-/** A policy document. Never changed once written: a new document gets a new id. Opaque JSON here. */
+/** A policy document, opaque JSON to this package. It never changes once written: a new document gets a new id. */
 export interface PolicyRecord {
   readonly id: string
   readonly document: unknown
@@ -64,13 +67,13 @@ export interface KeyPolicyRecord extends PolicyRecord {
   readonly lineageId: string
 }
 
-/** What one commit writes, all of it or nothing. */
+/** What one commit writes, completely or not at all. */
 export interface KeyWrite {
-  /** New keys, and changed ones in full. */
+  /** New keys, and changed keys in full. */
   readonly keys: readonly KeyRecord[]
-  /** Ended keys to delete, with the policies of lineages of which no key is left. */
+  /** Ended keys to delete, with the policies of lineages that have no key left. */
   readonly drop?: readonly string[]
-  /** A policy that is already stored stays as it is. */
+  /** Policies to store. A policy that is already stored does not change. */
   readonly policies: readonly KeyPolicyRecord[]
   /** Appended to the revocation feed, in this order. */
   readonly feed: readonly FeedChange[]
@@ -78,7 +81,7 @@ export interface KeyWrite {
   readonly audit?: readonly AuditEntry[]
 }
 
-/** One use of a key, to be recorded some time later. */
+/** One use of a key, to be recorded later. */
 export interface KeyUse {
   readonly id: string
   readonly at: EpochMs
@@ -87,26 +90,30 @@ export interface KeyUse {
 }
 
 /**
- * The truth about API keys. The keys of one account change together, under the account's revision: whoever
- * decides on what it loaded commits against that revision, so no decision rests on rows that have changed.
- * Faults of every verb: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a commit may then have taken effect.
+ * The authoritative store of API keys. The keys of one account change together, under the account's revision: a
+ * decision is committed against the revision that it was based on, so it never rests on rows that have changed. Faults
+ * of every verb: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a commit may then have taken effect.
  */
 export interface KeyStorage {
-  /** The key of an id, in whatever state. */
+  /** The key with an id, in whatever state. */
   find(id: string): Promise<KeyRecord | undefined>
 
-  /** All keys of an account with the revision they were read at, as one consistent picture. Revision 0: none. */
+  /**
+   * All keys of an account with the revision they were read at, as one consistent snapshot. Revision 0: nothing was
+   * ever committed.
+   */
   load(accountId: string): Promise<{ readonly revision: number; readonly keys: readonly KeyRecord[] }>
 
   /**
-   * Writes everything in one atomic step if the account is still at `revision`, and raises it. Of any number
-   * of simultaneous commits at one revision exactly one resolves true; the others resolve false and wrote nothing.
+   * Writes everything in one atomic step if the account is still at `revision`, and raises the revision. Of any number
+   * of simultaneous commits at one revision exactly one resolves to true; the others resolve to false and write
+   * nothing.
    */
   commit(accountId: string, revision: number, write: KeyWrite): Promise<boolean>
 
   /**
-   * Records uses: `lastUsedAt` becomes the latest of what is stored and given, a rehash replaces the digest.
-   * Raises the revision of the accounts concerned, so that a commit never overwrites a use. Unknown ids are ignored.
+   * Records uses: `lastUsedAt` becomes the later of the stored and the given time, a rehash replaces the digest. It
+   * raises the revision of the accounts, so that a commit never overwrites a use. Unknown ids are ignored.
    */
   touch(uses: readonly KeyUse[]): Promise<void>
 
@@ -114,8 +121,8 @@ export interface KeyStorage {
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 
   /**
-   * Deletes up to `limit` keys that were revoked or past their end before `endedBefore`, with the policies of
-   * lineages of which no key is left, and says how many keys. Safe from every host at once.
+   * Deletes up to `limit` keys that were revoked or expired before `endedBefore`, with the policies of lineages that
+   * have no key left. Resolves to the number of deleted keys. Any number of hosts may call it at once.
    */
   collect(limit: number, endedBefore: EpochMs): Promise<number>
 }
@@ -129,33 +136,33 @@ export interface SessionRecord extends Session {
 }
 
 /**
- * The truth about sessions. Faults of every verb: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a write may
+ * The authoritative store of sessions. Faults of every verb: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; a write may
  * then have taken effect.
  */
 export interface SessionStorage {
   /**
-   * Stores a session, its own policies and an audit row in one atomic step, if its parent (the last of `ancestry`)
-   * is stored and not revoked. An insert that meets the revocation of a session above it either resolves false or
-   * is revoked with it.
+   * Stores a session, its own policies and an audit row in one atomic step, if its parent (the last of `ancestry`) is
+   * stored and not revoked; otherwise resolves to false. When a session above it is revoked at the same moment, the
+   * insert either resolves to false or the new session is revoked too.
    */
   insert(session: SessionRecord, policies: readonly PolicyRecord[], audit?: AuditEntry): Promise<boolean>
 
-  /** The session of an id, in whatever state. */
+  /** The session with an id, in whatever state. */
   find(id: string): Promise<SessionRecord | undefined>
 
   /** Up to `limit` sessions of an account that are not revoked and live at `now`, latest end first. */
   list(accountId: string, limit: number, now: EpochMs): Promise<readonly SessionRecord[]>
 
   /**
-   * Revokes a session and every session minted from it, appending each to the feed in the same atomic step, and
-   * the audit row if any was revoked. Resolves to the number revoked by this call: 0 when there was nothing live.
-   * Of simultaneous calls one counts each.
+   * Revokes a session and every session minted from it, and appends each to the feed and the audit row, if any was
+   * revoked, in the same atomic step. Resolves to the number revoked by this call; 0 when none was live. Each session
+   * is counted by one of several simultaneous calls.
    */
   revoke(id: string, now: EpochMs, audit?: AuditEntry): Promise<number>
 
   /**
-   * Revokes up to `limit` live sessions of an account, appending each to the feed in the same atomic step.
-   * Resolves to the number revoked by this call; 0 means that none was live.
+   * Revokes up to `limit` live sessions of an account, and appends each to the feed in the same atomic step. Resolves
+   * to the number revoked by this call; 0 means that none was live.
    */
   revokeAccount(accountId: string, limit: number, now: EpochMs): Promise<number>
 
@@ -163,8 +170,17 @@ export interface SessionStorage {
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 
   /**
-   * Deletes up to `limit` sessions, with their policies, that ended at least `GRACE_MS` before `now`, and up
-   * to `limit` feed entries older than `FEED_RETENTION_MS`. Says how many sessions. Safe from every host at once.
+   * Deletes up to `limit` sessions, with their policies, that ended at least `GRACE_MS` before `now`, and up to `limit`
+   * feed entries older than `FEED_RETENTION_MS`. Resolves to the number of deleted sessions. Any number of hosts may
+   * call it at once.
    */
   collect(limit: number, now: EpochMs): Promise<number>
+}
+
+/** The storages that every adapter of this package implements over one store, so that they change in one step. */
+export interface IssuerStorage {
+  readonly keys: KeyStorage
+  readonly sessions: SessionStorage
+  /** The audit rows that `keys` and `sessions` write. */
+  readonly audit: AuditStorage
 }

@@ -1,15 +1,15 @@
 import { keyDigest, malformedReply, orFault } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
-import { parse, readAuditEntry } from './records.ts'
+import { parse, readAuditEntry } from './parse-records.ts'
 
 /*
- *   audit:<digest>  sorted set of an account's rows as JSON by their instant. It drops what is past its time when
- *                   a row is added, and ends by itself when none was added for as long as a row is kept.
+ *   audit:<digest>  sorted set of an account's rows as JSON, scored by their time. A new row removes the rows that are
+ *                   past their time. The whole set expires when no row was added for as long as a row is kept.
  */
 const auditKey = (prefix: string, accountId: string): string => `${prefix}audit:${keyDigest(accountId)}`
 
-/** The part of a script that adds rows: three arguments each, from `auditArgs`. */
+/** Lua function that adds audit rows: three arguments per row, from `auditArgs`. */
 export const APPEND_AUDIT = `
 local function audit(key, args, from, count)
   for n = 0, count - 1 do
@@ -21,7 +21,7 @@ local function audit(key, args, from, count)
 end
 `
 
-/** The arguments of `audit` for rows of one account: the key, how many, then each. */
+/** The arguments of the Lua function `audit` for rows of one account: the key, the number of rows, then each row. */
 export function auditArgs(prefix: string, entries: readonly AuditEntry[]): string[] {
   const [first] = entries
   const key = first ? auditKey(prefix, first.accountId) : ''
@@ -31,7 +31,7 @@ export function auditArgs(prefix: string, entries: readonly AuditEntry[]): strin
   return [key, String(entries.length), ...values]
 }
 
-/** `AuditStorage` in Redis. Nothing is left to collect: rows go by themselves. */
+/** `AuditStorage` in Redis. `collect` has nothing to do, because rows expire by themselves. */
 export function redisAuditStorage(client: RedisClient, prefix: string): AuditStorage {
   return {
     async list(accountId, limit, before) {

@@ -1,8 +1,8 @@
 /**
- * The part of a script that appends to the feed. A script runs alone, so positions grow in commit order; the
- * stream's ids are the positions. The message on the channel only wakes readers.
+ * Lua function that appends to the feed. Redis runs one script at a time, so positions grow in commit order; the ids of
+ * the stream are the positions. The message on the channel only wakes readers.
  */
-export const APPEND = `
+export const APPEND_FEED = `
 local function append(stream, channel, entries, from)
   local position
   for index = from, #entries do

@@ -1,107 +1,10 @@
 import { keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
+import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { KeyRecord, KeyStorage } from './port.ts'
-import { endOf, parse, readKey, readPolicy } from './records.ts'
-import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
-import { APPEND } from './redis-feed.ts'
+import { parse, readKey, readPolicy } from './parse-records.ts'
+import { COLLECT, COMMIT, commitArgs, LOAD, TOUCH, touchArgs } from './redis-key-scripts.ts'
 
-/*
- * Keys, all below the prefix and so in one hash slot:
- *   account:<digest>  hash: revision, and a field per key id
- *   key:<id>          hash: record (JSON), digest, pepper, used, account, lineage
- *   lineage:<id>      hash: a field k<key id> or p<policy id> for each of its own
- *   key-policy:<id>   JSON
- *   ended-keys        sorted set of key ids by their end, for collection
- */
-
-/** Deletes a key, and the policies of its lineage when no key of it is left. */
-const REMOVE = `
-local function remove(prefix, id)
-  local key = prefix .. 'key:' .. id
-  local account, lineage = unpack(redis.call('HMGET', key, 'account', 'lineage'))
-  if not account then return end
-  redis.call('HDEL', account, id)
-  redis.call('DEL', key)
-  redis.call('ZREM', prefix .. 'ended-keys', id)
-  local line = prefix .. 'lineage:' .. lineage
-  redis.call('HDEL', line, 'k' .. id)
-  local left = redis.call('HKEYS', line)
-  for _, field in ipairs(left) do if string.sub(field, 1, 1) == 'k' then return end end
-  for _, field in ipairs(left) do redis.call('DEL', prefix .. 'key-policy:' .. string.sub(field, 2)) end
-  redis.call('DEL', line)
-end
-`
-
-/** KEYS[1] the account; ARGV the prefix. Answers the revision and, per key, its id and the fields of its hash. */
-const LOAD = redisScript(`
-local reply = { redis.call('HGET', KEYS[1], 'revision') or '0' }
-for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
-  if id ~= 'revision' then
-    table.insert(reply, redis.call('HMGET', ARGV[1] .. 'key:' .. id, 'record', 'digest', 'pepper', 'used'))
-  end
-end
-return reply
-`)
-
-/**
- * KEYS[1] the account; ARGV: prefix, stream, channel, revision, how many keys, per key 7 values, how many
- * policies, per policy 3, how many keys to drop and their ids, the account's audit key, how many rows, per row 3,
- * then the feed entries.
- */
-const COMMIT = redisScript(`${APPEND}${APPEND_AUDIT}${REMOVE}
-local prefix = ARGV[1]
-if (redis.call('HGET', KEYS[1], 'revision') or '0') ~= ARGV[4] then return 0 end
-redis.call('HSET', KEYS[1], 'revision', string.format('%.0f', tonumber(ARGV[4]) + 1))
-local at = 6
-for _ = 1, tonumber(ARGV[5]) do
-  local id, lineage, record, digest, pepper, used, ended = unpack(ARGV, at, at + 6)
-  redis.call('HSET', KEYS[1], id, '')
-  redis.call('HSET', prefix .. 'key:' .. id, 'record', record, 'digest', digest, 'pepper', pepper,
-    'used', used, 'account', KEYS[1], 'lineage', lineage)
-  redis.call('HSET', prefix .. 'lineage:' .. lineage, 'k' .. id, '')
-  if ended == '' then redis.call('ZREM', prefix .. 'ended-keys', id)
-  else redis.call('ZADD', prefix .. 'ended-keys', ended, id) end
-  at = at + 7
-end
-local policies = tonumber(ARGV[at])
-at = at + 1
-for _ = 1, policies do
-  redis.call('SET', prefix .. 'key-policy:' .. ARGV[at], ARGV[at + 2], 'NX')
-  redis.call('HSET', prefix .. 'lineage:' .. ARGV[at + 1], 'p' .. ARGV[at], '')
-  at = at + 3
-end
-local dropped = tonumber(ARGV[at])
-for index = at + 1, at + dropped do remove(prefix, ARGV[index]) end
-at = at + 1 + dropped
-local noted = tonumber(ARGV[at + 1])
-audit(ARGV[at], ARGV, at + 2, noted)
-append(ARGV[2], ARGV[3], ARGV, at + 2 + 3 * noted)
-return 1
-`)
-
-/** KEYS[1] any key of the slot; ARGV: prefix, then per use: id, at, digest, pepper (both '' without a rehash). */
-const TOUCH = redisScript(`
-for at = 2, #ARGV, 4 do
-  local key = ARGV[1] .. 'key:' .. ARGV[at]
-  local account = redis.call('HGET', key, 'account')
-  if account then
-    local used = redis.call('HGET', key, 'used')
-    if used == '' or tonumber(used) < tonumber(ARGV[at + 1]) then redis.call('HSET', key, 'used', ARGV[at + 1]) end
-    if ARGV[at + 2] ~= '' then redis.call('HSET', key, 'digest', ARGV[at + 2], 'pepper', ARGV[at + 3]) end
-    redis.call('HINCRBY', account, 'revision', 1)
-  end
-end
-return 1
-`)
-
-/** KEYS[1] the sorted set of ended keys; ARGV: prefix, the instant, the limit. */
-const COLLECT = redisScript(`${REMOVE}
-local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2], 'LIMIT', 0, ARGV[3])
-for _, id in ipairs(ids) do remove(ARGV[1], id) end
-return #ids
-`)
-
-/** The fields of a key's hash, as HMGET answers them. */
+/** Parses the fields of a key's hash, as HMGET returns them. */
 function toKey(fields: unknown): KeyRecord {
   if (!Array.isArray(fields) || fields.length !== 4) throw malformedReply('redis', 'the fields of a key')
   const [record, digest, pepperId, used] = fields as unknown[]
@@ -129,32 +32,14 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
       return { revision: Number(revision), keys: keys.map(toKey) }
     },
     async commit(accountId, revision, write) {
-      const { drop = [] } = write
-      const keys = write.keys.flatMap(({ digest, pepperId, lastUsedAt, ...key }) => {
-        const end = endOf({ ...key, lastUsedAt })
-        const used = lastUsedAt === null ? '' : String(lastUsedAt)
-        const ending = Number.isFinite(end) ? String(end) : ''
-        return [key.id, key.lineageId, JSON.stringify(key), digest, pepperId, used, ending]
-      })
-      const policies = write.policies.flatMap(({ id, lineageId, document }) => [
-        ...[id, lineageId, JSON.stringify(document)],
-      ])
-      const reply = await runScript(client, COMMIT, accountKey(accountId), [
-        ...[prefix, feed.stream, feed.channel, String(revision)],
-        ...[String(write.keys.length), ...keys, String(write.policies.length), ...policies],
-        ...[String(drop.length), ...drop],
-        ...auditArgs(prefix, write.audit ?? []),
-        ...write.feed.map(change => JSON.stringify(change)),
-      ])
+      const args = commitArgs(prefix, feed, revision, write)
+      const reply = await runScript(client, COMMIT, accountKey(accountId), args)
       if (reply !== 0 && reply !== 1) throw malformedReply('redis', '0 or 1')
       return reply === 1
     },
     async touch(uses) {
       if (uses.length === 0) return
-      const args = uses.flatMap(({ id, at, rehash }) => [
-        ...[id, String(at), rehash?.digest ?? '', rehash?.pepperId ?? ''],
-      ])
-      await runScript(client, TOUCH, `${prefix}ended-keys`, [prefix, ...args])
+      await runScript(client, TOUCH, `${prefix}ended-keys`, touchArgs(prefix, uses))
     },
     policies: ids => readPolicies(client, `${prefix}key-policy:`, ids),
     async collect(limit, endedBefore) {
@@ -166,7 +51,7 @@ export function redisKeyStorage(client: RedisClient, prefix: string): KeyStorage
   }
 }
 
-/** Reads the policies that are there. */
+/** Reads those of the policies that are stored. */
 export async function readPolicies(
   client: RedisClient,
   prefix: string,

@@ -1,119 +1,17 @@
-import {
-  FEED_RETENTION_MS,
-  GRACE_MS,
-  keyDigest,
-  malformedReply,
-  orFault,
-  redisFeed,
-} from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import { FEED_RETENTION_MS, keyDigest, malformedReply, orFault, redisFeed } from '@gatewright/kernel'
+import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { SessionRecord, SessionStorage } from './port.ts'
-import { parse, readSession } from './records.ts'
-import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
-import { APPEND } from './redis-feed.ts'
+import { parse, readSession } from './parse-records.ts'
+import { auditArgs } from './redis-audit.ts'
+import { INSERT, insertArgs, LIST, REVOKE, REVOKE_ACCOUNT, TRIM } from './redis-session-scripts.ts'
 import { readPolicies } from './redis-keys.ts'
 
-/*
- * Keys, all below the prefix and so in one hash slot. Each lives as long as what it names, and the grace.
- *   session:<id>          <revokedAt or nothing>|<record as JSON>
- *   sessions:<digest>     sorted set of an account's session ids by their end
- *   minted:<id>           set of the ids of all sessions that descend from it
- *   session-policy:<id>   JSON
- */
-
-/**
- * KEYS[1] the session; ARGV: prefix, account digest, id, record, expiresAt, PX, now less the grace, how many
- * ancestors, the ancestors from the first to the parent, the audit key, how many audit rows, per row 3, then per
- * policy its id and document.
- */
-const INSERT = redisScript(`${APPEND_AUDIT}
-local prefix, px = ARGV[1], ARGV[6]
-local ancestors = tonumber(ARGV[8])
-if ancestors > 0 then
-  local parent = redis.call('GET', prefix .. 'session:' .. ARGV[8 + ancestors])
-  if not parent or string.sub(parent, 1, 1) ~= '|' then return 0 end
-end
-redis.call('SET', KEYS[1], '|' .. ARGV[4], 'PX', px)
-local live = prefix .. 'sessions:' .. ARGV[2]
-redis.call('ZREMRANGEBYSCORE', live, '-inf', ARGV[7])
-redis.call('ZADD', live, ARGV[5], ARGV[3])
-if redis.call('PTTL', live) < tonumber(px) then redis.call('PEXPIRE', live, px) end
-for index = 9, 8 + ancestors do
-  local minted = prefix .. 'minted:' .. ARGV[index]
-  redis.call('SADD', minted, ARGV[3])
-  if redis.call('PTTL', minted) < tonumber(px) then redis.call('PEXPIRE', minted, px) end
-end
-local noted = tonumber(ARGV[10 + ancestors])
-audit(ARGV[9 + ancestors], ARGV, 11 + ancestors, noted)
-for index = 11 + ancestors + 3 * noted, #ARGV, 2 do
-  redis.call('SET', prefix .. 'session-policy:' .. ARGV[index], ARGV[index + 1], 'PX', px)
-end
-return 1
-`)
-
-/** Revokes the live ones of `ids`; a score in the account's set tells the end. */
-const REVOKE_ALL = `${APPEND}
-local function revoke(ids, now)
-  local entries = {}
-  for _, id in ipairs(ids) do
-    local key = ARGV[1] .. 'session:' .. id
-    local held = redis.call('GET', key)
-    if held and string.sub(held, 1, 1) == '|' and cjson.decode(string.sub(held, 2)).expiresAt > tonumber(now) then
-      redis.call('SET', key, now .. held, 'KEEPTTL')
-      table.insert(entries, '{"kind":"session","id":' .. cjson.encode(id) .. ',"at":' .. now .. '}')
-    end
-  end
-  append(ARGV[2], ARGV[3], entries, 1)
-  return #entries
-end
-`
-
-/** KEYS[1] the session; ARGV: prefix, stream, channel, now, id, the audit key, how many audit rows, per row 3. */
-const REVOKE = redisScript(`${REVOKE_ALL}${APPEND_AUDIT}
-local ids = redis.call('SMEMBERS', ARGV[1] .. 'minted:' .. ARGV[5])
-table.insert(ids, ARGV[5])
-local count = revoke(ids, ARGV[4])
-if count > 0 then audit(ARGV[6], ARGV, 8, tonumber(ARGV[7])) end
-return count
-`)
-
-/** KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Those revoked leave the set. */
-const REVOKE_ACCOUNT = redisScript(`${REVOKE_ALL}
-local count, ids = 0, {}
-repeat
-  ids = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[4], '+inf', 'LIMIT', 0, tonumber(ARGV[5]) - count)
-  count = count + revoke(ids, ARGV[4])
-  for _, id in ipairs(ids) do redis.call('ZREM', KEYS[1], id) end
-until #ids == 0 or count >= tonumber(ARGV[5])
-return count
-`)
-
-/** KEYS[1] the account's set; ARGV: prefix, now, limit. */
-const LIST = redisScript(`
-local reply = {}
-for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', '(' .. ARGV[2])) do
-  local held = redis.call('GET', ARGV[1] .. 'session:' .. id)
-  if held and string.sub(held, 1, 1) == '|' then table.insert(reply, held) end
-  if #reply >= tonumber(ARGV[3]) then break end
-end
-return reply
-`)
-
-/** KEYS[1] the feed's stream; ARGV: the instant, the limit. Entries are looked at from the oldest. */
-const TRIM = redisScript(`
-for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[2])) do
-  if cjson.decode(entry[2][2]).at >= tonumber(ARGV[1]) then break end
-  redis.call('XDEL', KEYS[1], entry[1])
-end
-return 1
-`)
-
-function toSession(held: unknown): SessionRecord {
-  if (typeof held !== 'string') throw malformedReply('redis', 'a session')
-  const bar = held.indexOf('|')
-  const revoked = held.slice(0, bar)
+function toSession(stored: unknown): SessionRecord {
+  if (typeof stored !== 'string') throw malformedReply('redis', 'a session')
+  const bar = stored.indexOf('|')
+  const revoked = stored.slice(0, bar)
   return readSession({
-    ...(parse(held.slice(bar + 1)) as object),
+    ...(parse(stored.slice(bar + 1)) as object),
     revokedAt: revoked === '' ? null : Number(revoked),
   })
 }
@@ -129,27 +27,20 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
   }
   return {
     async insert(session, own, audit) {
-      const { revokedAt: _revokedAt, ...record } = session
-      const { sessionId, accountId, ancestry, expiresAt, issuedAt } = session
-      const stored = await count(INSERT, `${prefix}session:${sessionId}`, [
-        ...[prefix, keyDigest(accountId), sessionId, JSON.stringify(record), String(expiresAt)],
-        ...[String(expiresAt - issuedAt + GRACE_MS), String(issuedAt - GRACE_MS)],
-        ...[String(ancestry.length), ...ancestry],
-        ...auditArgs(prefix, audit ? [audit] : []),
-        ...own.flatMap(policy => [policy.id, JSON.stringify(policy.document)]),
-      ])
-      return stored === 1
+      const args = insertArgs(prefix, session, own, audit)
+      const reply = await count(INSERT, `${prefix}session:${session.sessionId}`, args)
+      return reply === 1
     },
     async find(id) {
       const key = `${prefix}session:${id}`
-      const held = await orFault('redis', () => client.run(key, ['GET', key]))
-      return held === null ? undefined : toSession(held)
+      const stored = await orFault('redis', () => client.run(key, ['GET', key]))
+      return stored === null ? undefined : toSession(stored)
     },
     async list(accountId, limit, now) {
       const args = [prefix, String(now), String(limit)]
-      const held = await runScript(client, LIST, sessionsOf(accountId), args)
-      if (!Array.isArray(held)) throw malformedReply('redis', 'sessions')
-      return held.map(toSession)
+      const stored = await runScript(client, LIST, sessionsOf(accountId), args)
+      if (!Array.isArray(stored)) throw malformedReply('redis', 'sessions')
+      return stored.map(toSession)
     },
     revoke: (id, now, audit) =>
       count(REVOKE, `${prefix}session:${id}`, [

@@ -1,31 +1,28 @@
 import { DEFAULT_REDIS_PREFIX, knownOptions, type OptionNames } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
-import type { AuditStorage } from './audit-port.ts'
-import type { KeyStorage, SessionStorage } from './port.ts'
+import type { IssuerStorage } from './port.ts'
 import { redisAuditStorage } from './redis-audit.ts'
 import { redisKeyStorage } from './redis-keys.ts'
 import { redisSessionStorage } from './redis-sessions.ts'
 
 /** Options of `redisStorage`. */
 export interface RedisStorageOptions {
-  /** Prefix of every key, with a hash tag in braces: rows and feed change together. Default `{gw}:`. */
+  /** Prefix of every key, with a hash tag in braces, so that rows and feed are in one slot. Default `{gw}:`. */
   readonly prefix?: string
 }
 
 const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true }
 
 /**
- * Keys and sessions in Redis, which must run with `maxmemory-policy noeviction` and, where it is the truth about
- * keys, with `appendonly yes`: a failover to a replica that lags forgets acknowledged writes, revocations
- * included. In a cluster all of it lives in one slot, because a revocation and its feed entry are one step.
+ * Keys, sessions and audit rows in Redis, which must run with `maxmemory-policy noeviction` and, where it is the
+ * authoritative store of keys, with `appendonly yes`: a failover to a replica that lags loses acknowledged writes,
+ * revocations included. In a cluster all keys are in one slot, because a revocation and its feed entry are one atomic
+ * step.
  */
-export function redisStorage(
-  client: RedisClient,
-  options: RedisStorageOptions = {},
-): { readonly keys: KeyStorage; readonly sessions: SessionStorage; readonly audit: AuditStorage } {
+export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): IssuerStorage {
   const { prefix = DEFAULT_REDIS_PREFIX } = knownOptions('redisStorage', options, OPTIONS)
   if (typeof prefix !== 'string' || !/\{[^{}]+\}/.test(prefix)) {
-    throw new TypeError('prefix must hold a hash tag in braces, as in "{gw}:"')
+    throw new TypeError('prefix must contain a hash tag in braces, as in "{gw}:"')
   }
   return {
     keys: redisKeyStorage(client, prefix),

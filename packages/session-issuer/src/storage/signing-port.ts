@@ -18,25 +18,25 @@ export interface SigningKey {
   readonly dropsAt: EpochMs | null
 }
 
-/** All signing keys of one issuer with the revision they were read at. Revision 0: none were ever stored. */
+/** All signing keys of one issuer with the revision they were read at. Revision 0: none was ever stored. */
 export interface SigningKeySet {
   readonly revision: number
   readonly keys: readonly SigningKey[]
 }
 
 /**
- * Where the hosts of one issuer agree on their signing keys. Faults of both verbs: `ERR_STORE_UNAVAILABLE`,
- * `ERR_STORE_REPLY`, and `ERR_KEYS_UNAVAILABLE` when the stored keys cannot be decrypted.
+ * The store in which the hosts of one issuer agree on their signing keys. Faults of both verbs:
+ * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`, and `ERR_KEYS_UNAVAILABLE` when the stored keys cannot be decrypted.
  */
 export interface SigningKeyStorage {
-  /** True where keys are changed by configuration only; `replace` then throws a `TypeError`. */
+  /** True where only configuration changes the keys; `replace` then throws a `TypeError`. */
   readonly fixed?: boolean
 
   load(): Promise<SigningKeySet>
 
   /**
-   * Replaces the set if it is still at `revision`, and raises the revision. Of any number of simultaneous
-   * calls at one revision exactly one resolves true.
+   * Replaces the set if it is still at `revision`, and raises the revision. Of any number of simultaneous calls at one
+   * revision exactly one resolves to true.
    */
   replace(revision: number, keys: readonly SigningKey[]): Promise<boolean>
 }

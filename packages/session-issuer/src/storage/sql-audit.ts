@@ -1,15 +1,15 @@
 import { keyDigest } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlDialect, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
-import { parse, readAuditEntry } from './records.ts'
+import { parse, readAuditEntry } from './parse-records.ts'
 
 /** The columns of an audit row, in the order of `auditValues`. */
 export const AUDIT_COLUMNS = '(id, account, at, expires_at, entry)'
 
-/** Where audit rows are. */
+/** The table of audit rows. */
 export const auditTable = (prefix: string): string => `${prefix}audit`
 
-/** The values of a row. Accounts are looked up by digest, because their ids may hold whatever a partner sends. */
+/** The values of a row. Accounts are looked up by digest, because a partner can choose any text as an account id. */
 export function auditValues(entry: AuditEntry): SqlValue[] {
   const { id, accountId, at, expiresAt } = entry
   return [id, keyDigest(accountId), at, expiresAt, JSON.stringify(entry)]
@@ -44,13 +44,13 @@ export function sqlAuditStorage(db: SqlClient, dialect: SqlDialect, prefix: stri
       return found.map(row => readAuditEntry(parse(row['entry'])))
     },
     async collect(limit, now) {
-      const gone = await rows(
+      const deleted = await rows(
         db,
         `delete from ${table} where id in
           (select id from ${table} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
         [now, limit],
       )
-      return gone.length
+      return deleted.length
     },
   }
 }

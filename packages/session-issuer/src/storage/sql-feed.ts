@@ -1,14 +1,14 @@
 import { sqlFeed, type FeedChange } from '@gatewright/kernel'
 import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
 
-/** One lock per feed table, whatever schema it is found in. */
+/** One lock per feed table, whatever its schema. */
 const LOCK = `select pg_advisory_xact_lock(
   hashtextextended('gatewright.feed.' || cast(cast($1 as text) as regclass)::oid::text, 0))`
 
 /**
- * Appends to the feed as the last act of a transaction. On Postgres one advisory lock is held from here to the
- * commit, so positions are given out in commit order; a position taken from the sequence alone could become
- * visible after a larger one and be missed.
+ * Appends to the feed as the last statements of a transaction. On Postgres it holds one advisory lock from here to the
+ * commit, so positions are assigned in commit order. A position from the sequence alone could become visible after a
+ * larger one, and readers would miss it.
  */
 export async function appendToFeed(
   tx: SqlQueries,

@@ -10,7 +10,7 @@ import {
 } from '@gatewright/kernel/sql'
 import { appendAudit } from './sql-audit.ts'
 import { appendToFeed } from './sql-feed.ts'
-import { endOf, parse, readKey, readPolicy } from './records.ts'
+import { endOf, parse, readKey, readPolicy } from './parse-records.ts'
 import type { KeyRecord, KeyStorage } from './port.ts'
 
 /** `$1, $2, ...` for a list of values that starts at parameter `from`. */
@@ -18,7 +18,7 @@ export function parameters(count: number, from = 1): string {
   return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
 }
 
-/** The columns beside the record are what statements look for or change by themselves. */
+/** Parses a row. Its other columns hold what statements look up or change by themselves. */
 function toKey(row: SqlRow): KeyRecord {
   const used = row['last_used_at']
   return readKey({
@@ -30,8 +30,8 @@ function toKey(row: SqlRow): KeyRecord {
 }
 
 /**
- * `KeyStorage` on either SQL store. A commit is one transaction that starts at the account's revision. Accounts
- * are looked up by digest, because their ids may hold whatever a partner sends.
+ * `KeyStorage` on either SQL store. A commit is one transaction that begins with the account's revision. Accounts are
+ * looked up by digest, because a partner can choose any text as an account id.
  */
 export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string): KeyStorage {
   const [accounts, keys, policies] = ['accounts', 'keys', 'key_policies'].map(name => prefix + name)
@@ -43,10 +43,14 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     values ($1, $2, $3, $4, $5, $6, $7, $8)
     on conflict (id) do update set ended_at = excluded.ended_at, record = excluded.record`
 
-  /** Deletes keys, and the policies of lineages of which no key is left. */
-  const remove = async (tx: SqlQueries, which: string, values: readonly SqlValue[]): Promise<number> => {
-    const gone = await rows(tx, `delete from ${keys} where id in (${which}) returning lineage_id`, values)
-    const lineages = [...new Set(gone.map(row => row['lineage_id'] as string))]
+  /** Deletes keys, and the policies of lineages that have no key left. */
+  const remove = async (tx: SqlQueries, selectIds: string, values: readonly SqlValue[]): Promise<number> => {
+    const deleted = await rows(
+      tx,
+      `delete from ${keys} where id in (${selectIds}) returning lineage_id`,
+      values,
+    )
+    const lineages = [...new Set(deleted.map(row => row['lineage_id'] as string))]
     if (lineages.length > 0) {
       await rows(
         tx,
@@ -55,7 +59,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
         lineages,
       )
     }
-    return gone.length
+    return deleted.length
   }
 
   return {
@@ -124,7 +128,9 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
   }
 }
 
-/** Accounts are raised in one order on every host, so that two batches cannot wait for each other. */
+/**
+ * Records uses. It raises the revisions of accounts in one order on every host, so that two batches cannot deadlock.
+ */
 async function touch(
   db: SqlClient,
   accounts: string,

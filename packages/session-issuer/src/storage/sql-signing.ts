@@ -1,11 +1,11 @@
 import { Fault, malformedReply } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import { createSeal } from '../signing/seal.ts'
-import { parse } from './records.ts'
-import { readSigningKeys } from '../signing/read.ts'
+import { createTextCipher } from '../signing/encryption.ts'
+import { parse } from './parse-records.ts'
+import { readSigningKeys } from '../signing/parse-keys.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
 
-/** Signing keys in SQL: one row per issuer, sealed, replaced against its revision in one statement. */
+/** Signing keys in SQL: one encrypted row per issuer, replaced against its revision in one statement. */
 export function sqlSigningKeyStorage(
   db: SqlQueries,
   prefix: string,
@@ -13,21 +13,24 @@ export function sqlSigningKeyStorage(
   issuer: string,
 ): SigningKeyStorage {
   const table = `${prefix}signing_keys`
-  const seal = createSeal(encryptionKey)
+  const cipher = createTextCipher(encryptionKey)
   return {
     async load() {
       const [row] = await rows(db, `select revision, sealed from ${table} where issuer = $1`, [issuer])
       if (!row) return { revision: 0, keys: [] }
-      const text = seal.open(toText(row['sealed']), issuer)
+      const text = cipher.decrypt(toText(row['sealed']), issuer)
       if (text === undefined) {
-        throw new Fault('ERR_KEYS_UNAVAILABLE', 'the signing keys do not open with this encryption key')
+        throw new Fault(
+          'ERR_KEYS_UNAVAILABLE',
+          'the signing keys cannot be decrypted with this encryptionKey',
+        )
       }
       const keys = readSigningKeys(parse(text))
       if (!keys) throw malformedReply('database', 'signing keys')
       return { revision: toInteger(row['revision']), keys }
     },
     async replace(revision, keys) {
-      const sealed = seal.close(JSON.stringify(keys), issuer)
+      const sealed = cipher.encrypt(JSON.stringify(keys), issuer)
       const text =
         revision === 0
           ? `insert into ${table} (issuer, sealed, revision) values ($1, $2, 1 + $3)

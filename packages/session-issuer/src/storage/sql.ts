@@ -1,7 +1,6 @@
 import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import { checkedPrefix, DEFAULT_PREFIX, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
-import type { AuditStorage } from './audit-port.ts'
-import type { KeyStorage, SessionStorage } from './port.ts'
+import type { IssuerStorage } from './port.ts'
 import type { SigningKeyStorage } from './signing-port.ts'
 import { sqlAuditStorage } from './sql-audit.ts'
 import { sqlKeyStorage } from './sql-keys.ts'
@@ -16,32 +15,27 @@ export interface SqlStorageOptions {
 
 /** Options of the SQL adapters that also hold the signing keys. */
 export interface SqlSigningOptions extends SqlStorageOptions {
-  /** 32 bytes. The private keys are stored under AES-256-GCM with it; a copy of the database alone signs nothing. */
+  /**
+   * 32 bytes. The private keys are encrypted with it (AES-256-GCM), so a copy of the database alone can sign nothing.
+   */
   readonly encryptionKey: Uint8Array
-  /** Whose signing keys, where several issuers share a database. Default `default`. */
+  /** The issuer whose signing keys these are, where several issuers share a database. Default `default`. */
   readonly issuer?: string
 }
 
 const OPTIONS: OptionNames<SqlSigningOptions> = { prefix: true, encryptionKey: true, issuer: true }
 
-/** The ports over one database. */
-export interface SqlStorage {
-  readonly keys: KeyStorage
-  readonly sessions: SessionStorage
-  readonly audit: AuditStorage
-}
-
-/** The ports over one database, signing keys included. */
-export interface SqlStorageWithSigning extends SqlStorage {
+/** All four storages over one database. */
+export interface SqlStorageWithSigning extends IssuerStorage {
   readonly signingKeys: SigningKeyStorage
 }
 
-/** The ports on either SQL store; the signing keys only with an encryption key. */
+/** Builds the storages on either SQL store; the signing keys only with an encryption key. */
 export function sqlStorage(
   db: SqlClient,
   dialect: SqlDialect,
   options: SqlStorageOptions & Partial<SqlSigningOptions> = {},
-): SqlStorage | SqlStorageWithSigning {
+): IssuerStorage | SqlStorageWithSigning {
   const {
     prefix: given,
     encryptionKey,

@@ -1,12 +1,12 @@
 import { calculateJwkThumbprint, type JWK } from 'jose'
-import { algorithmOf } from '../signing/read.ts'
+import { algorithmOf } from '../signing/parse-keys.ts'
 import type { SigningKey, SigningKeyStorage } from './signing-port.ts'
 
 /**
- * Signing keys from configuration: private JWKs (Ed25519 or P-256). The first signs; the others are published
- * only. To rotate, first deploy the new key in second place, then, once the published max-age and every host's
- * deployment have passed, in first place, and take the old one out when its last token has ended.
- * Throws a `TypeError` for an empty list, a key that is not a private JWK of these kinds, or one given twice.
+ * Signing keys from configuration: private JWKs (Ed25519 or P-256). The first one signs; the others are only published.
+ * To rotate, deploy the new key in second place; once the published max-age has passed and every host is deployed, move
+ * it to the first place; remove the old key when its last token has expired. Throws a `TypeError` for an empty list,
+ * for a key that is not such a private JWK, and for a key given twice.
  */
 export function staticSigningKeyStorage(jwks: readonly JWK[]): SigningKeyStorage {
   if (!Array.isArray(jwks) || jwks.length === 0) {
@@ -31,7 +31,7 @@ export function staticSigningKeyStorage(jwks: readonly JWK[]): SigningKeyStorage
   }
 }
 
-/** The first is active since ever, the rest are announced for ever. */
+/** The first key is always active, the others are always announced. */
 async function toSigningKey(privateJwk: JWK, index: number): Promise<SigningKey> {
   return {
     kid: await calculateJwkThumbprint(privateJwk),

@@ -1,29 +1,24 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
-import type { AuditEntry, AuditStorage } from '../storage/audit-port.ts'
-import type { KeyStorage, SessionStorage } from '../storage/port.ts'
-import { auditEntry, childOf, keyRecord, sessionRecord, write } from './records.ts'
-import { at, HOSTILE, MINUTE, NOW, wins, type UnderTest } from './suite.ts'
-
-/** The ports of one store, which write the audit rows and read them. */
-export interface AuditedStorage {
-  readonly keys: KeyStorage
-  readonly sessions: SessionStorage
-  readonly audit: AuditStorage
-}
+import type { AuditEntry } from '../storage/audit-port.ts'
+import type { IssuerStorage } from '../storage/port.ts'
+import { auditEntry, childOf, keyRecord, sessionRecord, write } from './sample-records.ts'
+import { at, HOSTILE_TEXTS, MINUTE, NOW, countTrue, type StorageUnderTest } from './storage-under-test.ts'
 
 const ALL = Number.MAX_SAFE_INTEGER
 
-/** The contract of `AuditStorage` and of those that write to it. `open` is called once per test. */
+/** Contract suite of `AuditStorage` and of the storages that write to it. `open` is called once per test. */
 export function auditContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<UnderTest<AuditedStorage>>,
+  open: () => Promise<StorageUnderTest<IssuerStorage>>,
 ): void {
   const test = openedTests(runner, open)
-  const rowsOf = (store: UnderTest<AuditedStorage>, accountId: string): Promise<readonly AuditEntry[]> =>
-    at(store, 1).audit.list(accountId, 1000, ALL)
+  const rowsOf = (
+    store: StorageUnderTest<IssuerStorage>,
+    accountId: string,
+  ): Promise<readonly AuditEntry[]> => at(store, 1).audit.list(accountId, 1000, ALL)
 
   runner.describe(`AuditStorage on ${name}`, () => {
     test('keeps the rows of the commit that wins, and none of those that lost', async store => {
@@ -32,12 +27,12 @@ export function auditContract(
       const results = await race(20, index =>
         at(store, index).keys.commit(account, 0, { ...write(keyRecord(account)), audit: rows[index] ?? [] }),
       )
-      assert.equal(wins(results), 1)
+      assert.equal(countTrue(results), 1)
       const won = rows[results.indexOf(true)] as AuditEntry[]
       assert.deepEqual(byId(await rowsOf(store, account)), byId(won))
     })
 
-    test('keeps the row of a session that is stored, and none of one that is refused', async store => {
+    test('keeps the row of a stored session, and none of a refused one', async store => {
       const root = sessionRecord()
       const child = childOf(root)
       const { accountId } = root
@@ -54,7 +49,7 @@ export function auditContract(
       assert.deepEqual(byId(await rowsOf(store, accountId)), byId(rows.slice(0, 3)))
     })
 
-    test('notes a revocation once among simultaneous ones, and not where nothing was live', async store => {
+    test('keeps one row of simultaneous revocations, and none where nothing was live', async store => {
       const session = sessionRecord()
       const { accountId, sessionId } = session
       await at(store, 0).sessions.insert(session, [])
@@ -63,7 +58,7 @@ export function auditContract(
       assert.equal((await rowsOf(store, accountId)).length, 1)
     })
 
-    test('lists newest first, as many as asked, from before an instant, of one account', async store => {
+    test('lists rows of one account from before an instant, newest first, up to the limit', async store => {
       const account = randomUUID()
       const rows = [1, 2, 3].map(n => auditEntry(account, { at: NOW + n, scopes: n === 2 ? null : ['é'] }))
       const audit = [rows[1], rows[0], rows[2]] as AuditEntry[]
@@ -75,16 +70,16 @@ export function auditContract(
       assert.deepEqual(await port.list(randomUUID(), 10, ALL), [])
     })
 
-    test('keeps hostile accounts apart', async store => {
+    test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
       const run = randomUUID()
-      const rows = HOSTILE.map(text => auditEntry(run + text, { target: text }))
+      const rows = HOSTILE_TEXTS.map(text => auditEntry(run + text, { target: text }))
       for (const row of rows) {
         await at(store, 0).keys.commit(row.accountId, 0, { ...write(), audit: [row] })
       }
       for (const row of rows) assert.deepEqual(await rowsOf(store, row.accountId), [row])
     })
 
-    test('keeps a row until its time, and collects no more than asked', async store => {
+    test('keeps a row until its expiry, and collects at most `limit` rows', async store => {
       const account = randomUUID()
       const kept = { expiresAt: NOW + MINUTE }
       const audit = Array.from({ length: 3 }, () => auditEntry(account, kept))

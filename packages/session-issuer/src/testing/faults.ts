@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { type FaultyStorage, isStoreFault, openedTests, type TestRunner } from '@gatewright/kernel/testing'
 import type { KeyStorage, SessionStorage } from '../storage/port.ts'
-import { keyRecord, sessionRecord, write } from './records.ts'
+import { keyRecord, sessionRecord, write } from './sample-records.ts'
 
-/** The faults of `KeyStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
+/**
+ * Fault suite of `KeyStorage`: a failing store, or one whose reply cannot be read, must throw a `Fault` and never
+ * return a result.
+ */
 export function keyStorageFaults(
   runner: TestRunner,
   name: string,
@@ -13,18 +16,18 @@ export function keyStorageFaults(
   const test = openedTests(runner, open)
 
   runner.describe(`KeyStorage faults on ${name}`, () => {
-    test('throws a fault when cut before the store acts, and nothing is written', async stores => {
+    test('throws a fault when the connection breaks before the store acts, and writes nothing', async stores => {
       const account = randomUUID()
       const key = keyRecord(account)
       await assert.rejects(stores.cutBefore.commit(account, 0, write(key)), isStoreFault)
       assert.deepEqual(await stores.healthy.load(account), { revision: 0, keys: [] })
     })
 
-    test('throws a fault when cut after the store acted', async stores => {
+    test('throws a fault when the connection breaks after the store acted', async stores => {
       const account = randomUUID()
       await assert.rejects(stores.cutAfter.commit(account, 0, write(keyRecord(account))), isStoreFault)
       const { revision, keys } = await stores.healthy.load(account)
-      // A commit of several statements is cut at its first, so it may have taken effect or not, but not by half.
+      // A commit of several statements breaks at its first one, so it may have taken effect or not, but never in part.
       assert.equal(keys.length, revision)
     })
 
@@ -37,7 +40,10 @@ export function keyStorageFaults(
   })
 }
 
-/** The faults of `SessionStorage`: a dead or nonsensical store is a `Fault`, never a yes and never a no. */
+/**
+ * Fault suite of `SessionStorage`: a failing store, or one whose reply cannot be read, must throw a `Fault` and never
+ * return a result.
+ */
 export function sessionStorageFaults(
   runner: TestRunner,
   name: string,
@@ -46,13 +52,13 @@ export function sessionStorageFaults(
   const test = openedTests(runner, open)
 
   runner.describe(`SessionStorage faults on ${name}`, () => {
-    test('throws a fault when cut before the store acts, and nothing is stored', async stores => {
+    test('throws a fault when the connection breaks before the store acts, and stores nothing', async stores => {
       const session = sessionRecord()
       await assert.rejects(stores.cutBefore.insert(session, []), isStoreFault)
       assert.equal(await stores.healthy.find(session.sessionId), undefined)
     })
 
-    test('throws a fault when cut after the store acted, and the session is there', async stores => {
+    test('throws a fault when the connection breaks after the store acted, and the session is stored', async stores => {
       const session = sessionRecord()
       await assert.rejects(stores.cutAfter.insert(session, []), isStoreFault)
       assert.deepEqual(await stores.healthy.find(session.sessionId), session)

@@ -3,19 +3,26 @@ import { randomUUID } from 'node:crypto'
 import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
-import { childOf, sessionRecord } from './records.ts'
-import { at, HOSTILE, MINUTE, NOW, wins, type UnderTestWithFeed } from './suite.ts'
+import { childOf, sessionRecord } from './sample-records.ts'
+import {
+  at,
+  HOSTILE_TEXTS,
+  MINUTE,
+  NOW,
+  countTrue,
+  type StorageWithFeedUnderTest,
+} from './storage-under-test.ts'
 
-/** The contract of `SessionStorage`: run it against every adapter. `open` is called once per test. */
+/** Contract suite of `SessionStorage`: run it against every adapter. `open` is called once per test. */
 export function sessionStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<UnderTestWithFeed<SessionStorage>>,
+  open: () => Promise<StorageWithFeedUnderTest<SessionStorage>>,
 ): void {
   const test = openedTests(runner, open)
 
   runner.describe(`SessionStorage on ${name}`, () => {
-    test('finds a stored session as it was written, and none that was not', async store => {
+    test('finds a stored session as it was written, and no unknown session', async store => {
       const session = sessionRecord({ userId: 'user', scopes: [], policyIds: ['a'], label: 'till "3"' })
       assert.equal(await at(store, 0).insert(session, []), true)
       assert.deepEqual(await at(store, 1).find(session.sessionId), session)
@@ -31,7 +38,7 @@ export function sessionStorageContract(
       assert.deepEqual(await at(store, 1).list(accountId, 1, NOW), [late])
     })
 
-    test('ends a session with all that was minted from it, and nothing else', async store => {
+    test('revokes a session and those minted from it, and no other', async store => {
       const root = sessionRecord()
       const child = childOf(root)
       const grandchild = childOf(child)
@@ -44,7 +51,7 @@ export function sessionStorageContract(
       assert.deepEqual(live.map(one => one.sessionId).sort(), [root.sessionId, sibling.sessionId].sort())
     })
 
-    test('counts a revocation once among 50 simultaneous ones, and unknown or ended sessions as 0', async store => {
+    test('counts a session in one of 50 simultaneous revocations, and unknown or ended sessions in none', async store => {
       const session = sessionRecord()
       await at(store, 0).insert(session, [])
       const counts = await race(50, index => at(store, index).revoke(session.sessionId, NOW))
@@ -58,7 +65,7 @@ export function sessionStorageContract(
       assert.equal(await at(store, 1).revoke(ended.sessionId, NOW), 0)
     })
 
-    test('ends the live sessions of an account in steps, and no other', async store => {
+    test('revokes the live sessions of an account in steps, and no other', async store => {
       const accountId = randomUUID()
       const mine = Array.from({ length: 5 }, () => sessionRecord({ accountId }))
       const other = sessionRecord()
@@ -74,7 +81,7 @@ export function sessionStorageContract(
       assert.deepEqual(entries.map(entry => entry.id).sort(), ids.sort())
     })
 
-    test('appends each session it ends to the feed, once', async store => {
+    test('appends each revoked session to the feed once', async store => {
       const root = sessionRecord()
       const child = childOf(root)
       for (const one of [root, child]) await at(store, 0).insert(one, [])
@@ -97,7 +104,7 @@ export function sessionStorageContract(
       assert.equal(await at(store, 1).insert(childOf(sessionRecord()), []), false)
     })
 
-    test('lets no session slip in under one that is being revoked', async store => {
+    test('leaves no live session under one that is revoked at the same moment', async store => {
       const root = sessionRecord()
       const middle = childOf(root)
       await at(store, 0).insert(root, [])
@@ -107,7 +114,7 @@ export function sessionStorageContract(
         if (index === 15) return (await at(store, index).revoke(root.sessionId, NOW)) > 0
         return at(store, index).insert(children[index > 15 ? index - 1 : index] as SessionRecord, [])
       })
-      assert.ok(wins(inserted) > 0)
+      assert.ok(countTrue(inserted) > 0)
       assert.deepEqual(await at(store, 0).list(root.accountId, 100, NOW), [])
     })
 
@@ -117,9 +124,9 @@ export function sessionStorageContract(
       assert.deepEqual(await at(store, 1).policies([policy.id, randomUUID()]), [policy])
     })
 
-    test('keeps hostile accounts apart', async store => {
+    test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {
       const run = randomUUID()
-      const all = HOSTILE.map(text => sessionRecord({ accountId: run + text, label: text }))
+      const all = HOSTILE_TEXTS.map(text => sessionRecord({ accountId: run + text, label: text }))
       for (const one of all) assert.equal(await at(store, 0).insert(one, []), true)
       for (const one of all) assert.deepEqual(await at(store, 1).list(one.accountId, 10, NOW), [one])
     })
@@ -137,7 +144,7 @@ export function sessionStorageContract(
       assert.ok((await ids()).includes(young.sessionId))
     })
 
-    test('deletes nothing that a host 60 s behind still needs, and no more than asked', async store => {
+    test('deletes nothing that a host 60 s behind still needs, and at most `limit` sessions', async store => {
       const policy = { id: randomUUID(), document: {} }
       const session = sessionRecord({ expiresAt: NOW + MINUTE, policyIds: [policy.id] })
       await at(store, 0).insert(session, [policy])

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
-import { generateSigningKey } from '../signing/generate.ts'
+import { generateSigningKey } from '../signing/generate-key.ts'
 import type { SigningKey, SigningKeyStorage } from '../storage/signing-port.ts'
-import { at, NOW, wins, type UnderTest } from './suite.ts'
+import { at, NOW, countTrue, type StorageUnderTest } from './storage-under-test.ts'
 
-/** The contract of a `SigningKeyStorage` that can be written. `open` is called once per test, for an empty store. */
+/** Contract suite of a `SigningKeyStorage` that can be written. `open` is called once per test, for an empty store. */
 export function signingKeyStorageContract(
   runner: TestRunner,
   name: string,
-  open: () => Promise<UnderTest<SigningKeyStorage>>,
+  open: () => Promise<StorageUnderTest<SigningKeyStorage>>,
 ): void {
   const test = openedTests(runner, open)
-  const draw = async (): Promise<SigningKey> => ({
+  const newSigningKey = async (): Promise<SigningKey> => ({
     ...(await generateSigningKey('EdDSA')),
     ...{ activatesAt: NOW, retiresAt: NOW + 1, dropsAt: null },
   })
 
   runner.describe(`SigningKeyStorage on ${name}`, () => {
-    test('is empty at revision 0, then answers what was stored last', async store => {
+    test('is empty at revision 0, then returns the set that was stored last', async store => {
       assert.deepEqual(await at(store, 0).load(), { revision: 0, keys: [] })
-      const [first, second] = [await draw(), await draw()]
+      const [first, second] = [await newSigningKey(), await newSigningKey()]
       assert.equal(await at(store, 0).replace(0, [first]), true)
       assert.deepEqual(await at(store, 1).load(), { revision: 1, keys: [first] })
       assert.equal(await at(store, 1).replace(1, [second, first]), true)
@@ -27,14 +27,14 @@ export function signingKeyStorageContract(
     })
 
     test('lets one of 50 simultaneous first writes win', async store => {
-      const key = await draw()
-      assert.equal(wins(await race(50, index => at(store, index).replace(0, [key]))), 1)
+      const key = await newSigningKey()
+      assert.equal(countTrue(await race(50, index => at(store, index).replace(0, [key]))), 1)
     })
 
     test('lets one of 50 simultaneous replacements win, and refuses an old revision', async store => {
-      const key = await draw()
+      const key = await newSigningKey()
       await at(store, 0).replace(0, [])
-      assert.equal(wins(await race(50, index => at(store, index).replace(1, [key]))), 1)
+      assert.equal(countTrue(await race(50, index => at(store, index).replace(1, [key]))), 1)
       assert.equal(await at(store, 0).replace(1, []), false)
       assert.equal((await at(store, 0).load()).revision, 2)
     })

@@ -12,75 +12,79 @@ import type { ChallengeStorage } from './port.ts'
 /** Options of `memoryStorage`. */
 export interface MemoryStorageOptions {
   /**
-   * Most nonces held at once, live or within their grace, and as many challenges. Default 100 000, about 12 MB each.
-   * Full: `ERR_STORE_FULL`, nothing is forgotten.
+   * Most nonces stored at once, live or within `GRACE_MS` after their expiry, and as many challenges. Default 100 000,
+   * about 12 MB each. When it is full, `ERR_STORE_FULL`; nothing is evicted.
    */
   readonly capacity?: number
 }
 
 const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
 
-/** Keys with their ends, at most `capacity` of them. */
+/** At most `capacity` keys with their expiry. */
 interface BoundedKeys {
   readonly capacity: number
-  readonly ends: Map<string, EpochMs>
-  /** No key ends before this instant, so a full memory is not searched again before it. */
+  readonly expiries: Map<string, EpochMs>
+  /** No key expires before this instant, so a full store is not searched again earlier. */
   earliest: EpochMs
 }
 
-/** Deletes up to `limit` keys that ended by `cutoff`. */
-function drop(keys: BoundedKeys, cutoff: EpochMs, limit: number): number {
-  let dropped = 0
+/** Deletes up to `limit` keys that expired at or before `cutoff`. */
+function deleteExpired(keys: BoundedKeys, cutoff: EpochMs, limit: number): number {
+  let deleted = 0
   let next = Infinity
-  for (const [key, expiresAt] of keys.ends) {
-    if (expiresAt <= cutoff && dropped < limit) {
-      keys.ends.delete(key)
-      dropped++
+  for (const [key, expiresAt] of keys.expiries) {
+    if (expiresAt <= cutoff && deleted < limit) {
+      keys.expiries.delete(key)
+      deleted++
     } else next = Math.min(next, expiresAt)
   }
   keys.earliest = next
-  return dropped
+  return deleted
 }
 
 function add(keys: BoundedKeys, key: string, expiresAt: EpochMs, now: EpochMs): void {
-  const { ends, capacity, earliest } = keys
-  if (!ends.has(key) && ends.size >= capacity && (now < earliest || drop(keys, now, Infinity) === 0)) {
-    throw new Fault('ERR_STORE_FULL', `the memory holds ${capacity} live keys`)
+  const { expiries, capacity, earliest } = keys
+  if (
+    !expiries.has(key) &&
+    expiries.size >= capacity &&
+    (now < earliest || deleteExpired(keys, now, Infinity) === 0)
+  ) {
+    throw new Fault('ERR_STORE_FULL', `memoryStorage already holds its capacity of ${capacity} live keys`)
   }
-  ends.set(key, expiresAt)
+  expiries.set(key, expiresAt)
   keys.earliest = Math.min(keys.earliest, expiresAt)
 }
 
 /**
- * Replay memory of one process, gone when it ends. For tests and single-process tools: after a restart a
- * statement that is still in its window could be used again.
+ * Replay protection in the memory of one process, for tests and single-process tools. It is lost at exit: after a
+ * restart a statement that has not expired could be used again.
  */
 export function memoryStorage(options: MemoryStorageOptions = {}): ChallengeStorage {
   const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
   integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('NonceStorage')
-  const nonces: BoundedKeys = { capacity, ends: new Map(), earliest: -Infinity }
-  const challenges: BoundedKeys = { capacity, ends: new Map(), earliest: -Infinity }
+  const nonces: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }
+  const challenges: BoundedKeys = { capacity, expiries: new Map(), earliest: -Infinity }
   return {
     async claim(key, expiresAt, now) {
-      const until = nonces.ends.get(key)
+      const until = nonces.expiries.get(key)
       if (until !== undefined && now < until) return false
       add(nonces, key, expiresAt, now)
       return true
     },
     async issue(key, expiresAt, now) {
-      if (challenges.ends.has(key)) return false
+      if (challenges.expiries.has(key)) return false
       add(challenges, key, expiresAt, now)
       return true
     },
     async consume(key, now) {
-      const until = challenges.ends.get(key)
-      challenges.ends.delete(key)
+      const until = challenges.expiries.get(key)
+      challenges.expiries.delete(key)
       return until !== undefined && now < until
     },
     async collect(limit, now) {
-      const dropped = drop(nonces, now - GRACE_MS, limit)
-      return dropped + drop(challenges, now - GRACE_MS, limit - dropped)
+      const deleted = deleteExpired(nonces, now - GRACE_MS, limit)
+      return deleted + deleteExpired(challenges, now - GRACE_MS, limit - deleted)
     },
   }
 }

@@ -6,34 +6,9 @@ import {
   malformedReply,
   type OptionNames,
 } from '@gatewright/kernel'
-import { redisScript, runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
+import { runScript, type RedisClient, type RedisScript } from '@gatewright/kernel/redis'
 import type { ChallengeStorage } from './port.ts'
-
-/**
- * KEYS[1] the nonce, ARGV[1] expiresAt, ARGV[2] now, ARGV[3] PX. Expiry is compared with the caller's clock;
- * PX is relative and only collects garbage, so neither clock can end a key early.
- */
-const CLAIM = redisScript(`
-local held = redis.call('GET', KEYS[1])
-if held and tonumber(ARGV[2]) < tonumber(held) then return 0 end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
-return 1
-`)
-
-/** KEYS[1] the challenge, ARGV[1] expiresAt, ARGV[2] PX. */
-const ISSUE = redisScript(`
-if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-return 0
-`)
-
-/** KEYS[1] the challenge, ARGV[1] now. An ended one is deleted as well: it is of no use any more. */
-const CONSUME = redisScript(`
-local held = redis.call('GET', KEYS[1])
-if not held then return 0 end
-redis.call('DEL', KEYS[1])
-if tonumber(ARGV[1]) < tonumber(held) then return 1 end
-return 0
-`)
+import { CLAIM, CONSUME, ISSUE } from './redis-scripts.ts'
 
 /** Options of `redisStorage`. */
 export interface RedisStorageOptions {
@@ -46,9 +21,10 @@ export interface RedisStorageOptions {
 const OPTIONS: OptionNames<RedisStorageOptions> = { prefix: true, challengePrefix: true }
 
 /**
- * Replay memory in Redis: one script, one key, one round trip. Holds what `maxmemory` holds, some 150 bytes a key;
- * full is `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`, because any other forgets live nonces.
- * A failover to a replica that lags can forget a claim that was acknowledged; see docs/storage.md.
+ * Replay protection in Redis: one script, one key and one round trip per verb. It holds as many keys as `maxmemory`
+ * allows, about 150 bytes each; beyond that, `ERR_STORE_FULL`. Redis must run with `maxmemory-policy noeviction`,
+ * because every other policy evicts live nonces. A failover to a replica that lags can lose an acknowledged claim; see
+ * docs/storage.md.
  */
 export function redisStorage(client: RedisClient, options: RedisStorageOptions = {}): ChallengeStorage {
   const { prefix = 'gw:nonce:', challengePrefix = 'gw:challenge:' } = knownOptions(
@@ -71,7 +47,7 @@ export function redisStorage(client: RedisClient, options: RedisStorageOptions =
   }
 }
 
-/** Redis refuses writes over `maxmemory` with an error that begins with OOM; nothing was written then. */
+/** Redis refuses writes over `maxmemory` with an error that begins with OOM, and then has written nothing. */
 function orFull(error: unknown): never {
   const cause = error instanceof Fault ? error.cause : undefined
   if (cause instanceof Error && cause.message.startsWith('OOM')) {

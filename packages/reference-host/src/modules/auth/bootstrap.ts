@@ -3,10 +3,11 @@ import { addressBucket } from '@gatewright/kernel/address'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
-import { operation, type Operation } from '../../server/operation.ts'
+import { operation, type Example, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../schemas/text.ts'
 import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
 import { keyFields, keyShape, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
+import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { named, Policy, text, textOrNull } from '../shapes.ts'
 
@@ -39,6 +40,19 @@ const Answer = Type.Object(
   },
   named('Bootstrapped', 'The first key of a wallet and a session. The key is shown this once'),
 )
+const example: Example<typeof Body, typeof Answer> = {
+  body: {
+    address: '0x52908400098527886E0F7030069857D2E4169EE7',
+    signature: '0x...',
+    nonce: '2478963d-df90-4e94-82d6-f2b67c430166',
+    issuedAt: examples.AT,
+    expiresAt: '2026-11-01T12:05:00.000Z',
+    scopes: ['keys.write', 'subscriptions.write'],
+    sessionScopes: ['subscriptions.write'],
+    policy: { dailySpendCapCents: 100_000 },
+  },
+  answer: { ...examples.key, ...examples.session, ...examples.owner },
+}
 
 /** `POST /user/v1/bootstrap`: a wallet's signed statement becomes a user, a key and a session (contract section 3). */
 export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
@@ -53,6 +67,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     topLevel: true,
     body: Body,
     answer: Answer,
+    example,
     async handle({ body, facts }) {
       // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
       const names = { aliases, facts }
@@ -83,7 +98,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
         ...requested(body),
       })
       if (!proven.ok) return proven
-      const { principal, address } = proven.value
+      const { wallet: principal, address } = proven.value
       const user = await users.ofWallet(
         { principal, walletAddress: address, label: body.walletLabel },
         clock.now(),

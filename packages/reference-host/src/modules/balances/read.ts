@@ -28,6 +28,7 @@ export function readBalances({ db, ledger }: ModuleServices): Operation {
     credential: 'session',
     scopes: ['balances.read'],
     answer: Answer,
+    example: { answer: { balances: [{ currency: 'USD', availableCents: 10_000 }] } },
     async handle({ caller }) {
       const availableCents = await ledger.balance(db, ledgerAccounts.user(caller.session.accountId))
       return allow({

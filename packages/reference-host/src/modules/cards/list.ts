@@ -1,6 +1,8 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../server/operation.ts'
+import type { TObject } from 'typebox/type'
+import { operation, type Example, type Operation } from '../../server/operation.ts'
+import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { instant, named, nextCursor, text } from '../shapes.ts'
@@ -27,6 +29,23 @@ const CardShape = Type.Object(
   named('Card', 'A card of the session user. The full number is never answered'),
 )
 const Answer = Type.Object({ cards: Type.Array(CardShape), nextCursor }, named('CardList', 'A page of cards'))
+const example: Example<TObject, typeof Answer> = {
+  answer: {
+    cards: [
+      {
+        cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
+        last4: '2699',
+        status: 'active',
+        limit: { amountCents: 161_000, frequency: 'per30DayPeriod' },
+        expirationMonth: 4,
+        expirationYear: 2028,
+        createdAt: examples.AT,
+        encryptedName: null,
+      },
+    ],
+    nextCursor: examples.CURSOR,
+  },
+}
 
 /** `GET /partner/v1/cards`: the session user's cards, a page at a time. */
 export function listCards({ cards }: ModuleServices): Operation {
@@ -40,6 +59,7 @@ export function listCards({ cards }: ModuleServices): Operation {
     scopes: ['cards.read'],
     query: pagingQuery,
     answer: Answer,
+    example,
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging

@@ -2,6 +2,7 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { ledgerWrite, type Operation } from '../../server/operation.ts'
+import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { Currency, instant, named, text } from '../shapes.ts'
 
@@ -39,6 +40,15 @@ export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
     scopes: ['deposits.write'],
     body: Body,
     answer: Answer,
+    example: {
+      body: { amountCents: 10_000 },
+      answer: {
+        deposit: {
+          ...{ id: 'dep_4b1f', status: 'completed', amountCents: 10_000 },
+          ...{ currency: 'USD', createdAt: examples.AT },
+        },
+      },
+    },
     // Money comes in: no cap on spending is about it.
     spends: false,
     async write({ caller, body: { amountCents } }, { tx, effectId }) {

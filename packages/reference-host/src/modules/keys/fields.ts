@@ -1,7 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
-import type { ApiKey, KeyMaker } from '@gatewright/session-issuer'
+import type { ApiKey, KeyCreator } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import type { TObject, TSchema } from 'typebox/type'
 import { grantedScopes, instantOrNull, named, text, textOrNull } from '../shapes.ts'
 
 const Maker = Type.Object(
@@ -11,10 +10,10 @@ const Maker = Type.Object(
   },
   named('KeyMaker', 'Who made or rotated a key'),
 )
-const maker = (description: string): TSchema => Type.Union([Maker, Type.Null()], { description })
+const maker = (description: string) => Type.Union([Maker, Type.Null()], { description })
 
 /** A key as lists and changes show it. */
-export const KeyShape: TObject = Type.Object(
+export const KeyShape = Type.Object(
   {
     id: text('Names the key in this API'),
     keyPrefix: text('How the text of the key begins'),
@@ -51,7 +50,7 @@ export function keyItem(key: ApiKey, policies: readonly unknown[]): Record<strin
 }
 
 /** The key that made it, and its session that asked, where one did. */
-const shownMaker = (by: KeyMaker | null): object | null =>
+const shownMaker = (by: KeyCreator | null): object | null =>
   by && { keyId: by.keyId, sessionId: by.sessionIds.at(-1) ?? null }
 
 const iso = (at: EpochMs | null): string | null => (at === null ? null : new Date(at).toISOString())

@@ -6,6 +6,7 @@ import { callerOf, operation, type Operation, type Success } from '../../server/
 import { checkedPolicy, grantable, keyFields, keyShape, requestedScopes } from '../credentials.ts'
 import type { ModuleServices } from '../services.ts'
 import { grantedScopes, ignoredScopes, named, Policy, textOrNull } from '../shapes.ts'
+import * as examples from './examples.ts'
 import { keyItem, keyPaths, KeyShape } from './fields.ts'
 
 const NewKey = Type.Object(
@@ -69,6 +70,10 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
     scopes: ['keys.write'],
     body: CreateBody,
     answer: NewKey,
+    example: {
+      body: { scopes: ['subscriptions.write'], policy: { maxAuthAmountCents: 5000 } },
+      answer: examples.newKey,
+    },
     async handle({ caller: proven, body, facts }) {
       const caller = callerOf(proven)
       const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
@@ -92,6 +97,7 @@ function listKeys({ issuer }: ModuleServices): Operation {
     paths: keyPaths(''),
     scopes: ['keys.read'],
     answer: KeyList,
+    example: { answer: { keys: [examples.listedKey] } },
     async handle({ caller }) {
       const found = await issuer.listKeys(callerOf(caller))
       if (!found.ok) return found
@@ -112,6 +118,7 @@ function changeKey(services: ModuleServices): Operation {
     scopes: ['keys.write'],
     body: ChangeBody,
     answer: KeyShape,
+    example: { body: { policy: { maxAuthAmountCents: 5000 } }, answer: examples.listedKey },
     refuses: [404],
     async handle({ caller: proven, body, facts, params }) {
       const caller = callerOf(proven)
@@ -142,6 +149,7 @@ function rotateKey({ issuer }: ModuleServices): Operation {
     scopes: ['keys.write'],
     body: RotateBody,
     answer: NewKey,
+    example: { body: { overlapSeconds: 86_400 }, answer: examples.newKey },
     refuses: [404],
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
@@ -159,6 +167,7 @@ function revokeKey(services: ModuleServices): Operation {
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
     answer: KeyShape,
+    example: { answer: examples.revokedKey },
     refuses: [404],
     handle: async ({ caller, params }) =>
       shown(services, await services.issuer.revokeKey(callerOf(caller), params['keyId'] as string)),

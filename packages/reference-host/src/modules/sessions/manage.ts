@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../server/codes.ts'
 import { callerOf, operation, type Operation } from '../../server/operation.ts'
+import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { grantedScopes, instant, named, text, textOrNull } from '../shapes.ts'
 
@@ -37,6 +38,17 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
     method: 'GET',
     paths: ['/user/v1/sessions'],
     answer: SessionList,
+    example: {
+      answer: {
+        sessions: [
+          {
+            ...{ sessionId: examples.session.sessionId, keyId: examples.key.userKeyId },
+            ...{ scopes: examples.session.scopes, label: null },
+            ...{ createdAt: examples.AT, expiresAt: examples.LATER, current: true },
+          },
+        ],
+      },
+    },
     async handle({ caller }) {
       const found = await issuer.listSessions(callerOf(caller))
       if (!found.ok) return found
@@ -62,6 +74,7 @@ export function sessionOperations({ issuer }: ModuleServices): Operation[] {
       ),
     }),
     answer: EndedSessions,
+    example: { answer: { ended: 1, revokedKeys: 2 } },
     refuses: [404],
     async handle({ caller: proven, params, facts }) {
       const [caller, sessionId] = [callerOf(proven), params['sessionId'] as string]

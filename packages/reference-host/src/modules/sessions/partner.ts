@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../schemas/text.ts'
 import { grantable, requestedScopes, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
+import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { named, text } from '../shapes.ts'
 import { partnerUser, partnerUserFields } from '../users/fields.ts'
@@ -33,6 +34,10 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     limit: 'mint',
     body: Body,
     answer: Answer,
+    example: {
+      body: { userId: 'user-1', scopes: ['cards.read'] },
+      answer: { ...examples.session, scopes: ['cards.read'], userId: 'user-1' },
+    },
     refuses: [404, 409],
     async handle({ caller, body, facts }) {
       const scopes = grantable('partner', body.scopes, 'scopes', { aliases, facts })

@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { callerOf, operation, type Operation } from '../../server/operation.ts'
 import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
 import { sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
+import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { named, Policy } from '../shapes.ts'
 
@@ -30,6 +31,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     topLevel: true,
     body: Body,
     answer: NewSession,
+    example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, answer: examples.session },
     async handle({ caller: proven, body, facts }) {
       const caller = callerOf(proven)
       const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })

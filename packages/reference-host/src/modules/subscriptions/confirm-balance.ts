@@ -6,6 +6,7 @@ import { ledgerWrite, type Operation, type Success } from '../../server/operatio
 import { idText } from '../../schemas/text.ts'
 import type { ModuleServices } from '../services.ts'
 import { named } from '../shapes.ts'
+import * as examples from './examples.ts'
 import type { Payin } from './payin.ts'
 import { isOpen } from './states.ts'
 import { PayinAnswer, wirePayin } from './wire.ts'
@@ -30,6 +31,10 @@ export function confirmBalance({ clock, payins, endings }: ModuleServices): Oper
     scopes: ['subscriptions.write'],
     body: Body,
     answer: PayinAnswer,
+    example: {
+      body: { payinId: examples.subscriptionPayin.id },
+      answer: { payin: { ...examples.subscriptionPayin, status: 'settled', method: 'balance' } },
+    },
     refuses: [404],
     spends: true,
     async write({ caller, body }, { tx, reserve }) {

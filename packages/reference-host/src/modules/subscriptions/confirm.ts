@@ -4,6 +4,7 @@ import { ledgerWrite, type Call, type Operation } from '../../server/operation.t
 import type { ModuleServices } from '../services.ts'
 import { named } from '../shapes.ts'
 import { answered, lockedPayin, PayinId, refused } from './confirm-balance.ts'
+import * as examples from './examples.ts'
 import { isOpen } from './states.ts'
 import { applySighting, type ChainView } from './sightings.ts'
 import { PayinAnswer } from './wire.ts'
@@ -32,6 +33,10 @@ export function confirmPayin(services: ModuleServices): Operation {
     scopes: ['subscriptions.write'],
     body: Body,
     answer: PayinAnswer,
+    example: {
+      body: { payinId: examples.onchainPayin.id, txHash: examples.TX_HASH },
+      answer: { payin: { ...examples.onchainPayin, status: 'confirming', txHash: examples.TX_HASH } },
+    },
     refuses: [404],
     // Nothing leaves an account here: a payment on a chain comes from outside.
     spends: false,

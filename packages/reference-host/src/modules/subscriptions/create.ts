@@ -7,6 +7,7 @@ import { ledgerWrite, type Operation } from '../../server/operation.ts'
 import { idText } from '../../schemas/text.ts'
 import type { ModuleServices } from '../services.ts'
 import { named } from '../shapes.ts'
+import * as examples from './examples.ts'
 import { payinTerms, requestPayin, type Purchase } from './request.ts'
 import { PayinAnswer, PayinShape, SubscriptionShape, wirePayin, wireSubscription } from './wire.ts'
 
@@ -47,6 +48,10 @@ export function createPayin(services: ModuleServices): Operation {
     scopes: ['subscriptions.write'],
     body: PayinBody,
     answer: PayinAnswer,
+    example: {
+      body: { amountCents: 2500, metadata: { order: '0001' } },
+      answer: { payin: examples.onchainPayin },
+    },
     refuses: [404],
     spends: true,
     async write(call, effect) {
@@ -72,6 +77,10 @@ export function checkout(services: ModuleServices): Operation {
     scopes: ['subscriptions.write'],
     body: CheckoutBody,
     answer: CheckoutAnswer,
+    example: {
+      body: { plan: 'basic' },
+      answer: { subscription: examples.subscription, payin: examples.subscriptionPayin },
+    },
     spends: true,
     async write(call, effect) {
       const plan = plans.find(({ id }) => id === call.body.plan)

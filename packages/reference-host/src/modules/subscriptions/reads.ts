@@ -2,10 +2,12 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
 import { deny } from '../../server/codes.ts'
-import { operation, type Operation } from '../../server/operation.ts'
+import { operation, type Example, type Operation } from '../../server/operation.ts'
+import { CURSOR } from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { named, nextCursor } from '../shapes.ts'
+import * as examples from './examples.ts'
 import {
   PayinDetailShape,
   PayinShape,
@@ -31,6 +33,7 @@ interface ListRule<T extends Placed> {
   /** Names the answer in the API description. */
   readonly listName: string
   readonly item: TObject
+  readonly example: Example
   page(accountId: string, position: number, limit: number): Promise<readonly T[]>
   wire(item: T): Record<string, unknown>
 }
@@ -43,6 +46,7 @@ function list<T extends Placed>({
   name,
   listName,
   item,
+  example,
   page,
   wire,
 }: ListRule<T>): Operation {
@@ -51,6 +55,7 @@ function list<T extends Placed>({
     scopes: ['subscriptions.read'],
     query: pagingQuery,
     answer: Type.Object({ [name]: Type.Array(item), nextCursor }, named(listName, `A page of ${name}`)),
+    example,
     async handle({ caller, facts }) {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
@@ -77,6 +82,14 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       path: '/user/v1/subscriptions',
       ...{ name: 'subscriptions', listName: 'SubscriptionList' },
       item: SubscriptionShape,
+      example: {
+        answer: {
+          subscriptions: [
+            { ...examples.subscription, status: 'active', paidThrough: '2026-12-01T12:00:00.000Z' },
+          ],
+          nextCursor: null,
+        },
+      },
       page: (accountId, position, limit) => subscriptions.page(db, accountId, position, limit),
       wire: subscription => wireSubscription(subscription, clock.now()),
     }),
@@ -86,6 +99,12 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       path: '/user/v1/subscriptions/plans',
       ...{ name: 'plans', listName: 'PlanList' },
       item: PlanShape,
+      example: {
+        answer: {
+          plans: [{ id: 'basic', title: 'Basic', amountCents: 500, currency: 'USD', interval: 'month' }],
+          nextCursor: null,
+        },
+      },
       page: async (_accountId, position, limit) => numbered.slice(position, position + limit),
       wire: ({ plan }) => wirePlan(plan),
     }),
@@ -95,6 +114,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       path: '/user/v1/subscriptions/payins',
       ...{ name: 'payins', listName: 'PayinList' },
       item: PayinShape,
+      example: { answer: { payins: [examples.onchainPayin], nextCursor: CURSOR } },
       page: (accountId, position, limit) => payins.page(db, accountId, position, limit),
       wire: wirePayin,
     }),
@@ -118,6 +138,7 @@ function readPayin({ db, payins }: ModuleServices): Operation {
     credential: 'session',
     scopes: ['subscriptions.read'],
     answer: PayinDetailAnswer,
+    example: { answer: { payin: examples.payinDetail } },
     refuses: [404],
     async handle({ caller, params }) {
       const id = params['id'] as string

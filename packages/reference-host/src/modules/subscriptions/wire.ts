@@ -1,5 +1,4 @@
 import * as Type from 'typebox/type'
-import type { TObject } from 'typebox/type'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../product/plans.ts'
 import { Currency, instant, instantOrNull, named, text, textOrNull } from '../shapes.ts'
 import type { Payin, PayinMove } from './payin.ts'
@@ -43,16 +42,13 @@ const payinFields = {
 }
 
 /** A pay-in as clients see it. */
-export const PayinShape: TObject = Type.Object(
+export const PayinShape = Type.Object(
   payinFields,
   named('Payin', 'A payment that was asked for: for a subscription, a plan, or into the balance'),
 )
 
 /** An answer of nothing but a pay-in. */
-export const PayinAnswer: TObject = Type.Object(
-  { payin: PayinShape },
-  named('PayinAnswer', 'A pay-in as it stands'),
-)
+export const PayinAnswer = Type.Object({ payin: PayinShape }, named('PayinAnswer', 'A pay-in as it stands'))
 
 const PayinMoveShape = Type.Object(
   {
@@ -66,7 +62,7 @@ const PayinMoveShape = Type.Object(
 )
 
 /** A pay-in with its history and the properties that its request brought along. */
-export const PayinDetailShape: TObject = Type.Object(
+export const PayinDetailShape = Type.Object(
   {
     ...payinFields,
     properties: Type.Object(
@@ -79,7 +75,7 @@ export const PayinDetailShape: TObject = Type.Object(
 )
 
 /** A subscription as clients see it. */
-export const SubscriptionShape: TObject = Type.Object(
+export const SubscriptionShape = Type.Object(
   {
     id: text('Names the subscription'),
     plan: text('The plan, by its id'),
@@ -96,7 +92,7 @@ export const SubscriptionShape: TObject = Type.Object(
 )
 
 /** A plan as clients see it. */
-export const PlanShape: TObject = Type.Object(
+export const PlanShape = Type.Object(
   {
     id: text('Names the plan'),
     title: text('One line for people'),

@@ -4,7 +4,7 @@ import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
 import type { Metrics } from '../../observability/metrics.ts'
 import type { CanonicalFacts } from '@gatewright/http'
-import { operation, type Document, type Operation } from '../../server/operation.ts'
+import { operation, type Document, type Operation, type PlainOperation } from '../../server/operation.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
 import { named, text } from '../shapes.ts'
 import { conditional, type Published } from './published.ts'
@@ -46,49 +46,50 @@ export function systemOperations({
     return draining() ? notReady(state) : state
   }
   return [
-    document(
-      'jwks',
-      'The keys that verify session tokens',
-      '/.well-known/jwks.json',
-      Jwks,
-      async () => {
+    document({
+      ...{ id: 'system.jwks', title: 'The keys that verify session tokens', path: '/.well-known/jwks.json' },
+      answer: Jwks,
+      example: { answer: { keys: [exampleJwk] } },
+      // The issuer's header fields say so (RFC 7517 section 8.5).
+      mediaType: 'application/jwk-set+json',
+      async make() {
         const { keys, headers } = await issuer.jwks()
         return { document: { keys }, headers }
       },
-      // The issuer's header fields say so (RFC 7517 section 8.5).
-      { mediaType: 'application/jwk-set+json' },
-    ),
-    document(
-      'openapi',
-      'This description',
-      '/openapi.json',
-      Description,
-      async ({ header }) => conditional(description(), header('if-none-match')),
-      { documentStatuses: [304] },
-    ),
-    document(
-      'healthz',
-      'The process answers',
-      '/healthz',
-      Health,
-      async () => ({ document: { status: 'ok' }, headers: [] }),
-      // Whoever watches the process must never be refused, and the answer costs nothing.
-      { limit: 'none' },
-    ),
-    document('readyz', 'Every dependency answers', '/readyz', Readiness, ready, {
-      documentStatuses: [503],
     }),
-    document(
-      'metrics',
-      'Prometheus metrics',
-      '/metrics',
-      Type.Object({}),
-      async () => {
+    document({
+      ...{ id: 'system.openapi', title: 'This description', path: '/openapi.json' },
+      answer: Description,
+      example: { answer: { openapi: '3.1.0' } },
+      documentStatuses: [304],
+      make: async ({ header }) => conditional(description(), header('if-none-match')),
+    }),
+    document({
+      ...{ id: 'system.healthz', title: 'The process answers', path: '/healthz' },
+      answer: Health,
+      example: { answer: { status: 'ok' } },
+      // Whoever watches the process must never be refused, and the answer costs nothing.
+      limit: 'none',
+      make: async () => ({ document: { status: 'ok' }, headers: [] }),
+    }),
+    document({
+      ...{ id: 'system.readyz', title: 'Every dependency answers', path: '/readyz' },
+      answer: Readiness,
+      example: { answer: { status: 'ready', dependencies: { database: 'ok' } } },
+      documentStatuses: [503],
+      make: ready,
+    }),
+    document({
+      ...{ id: 'system.metrics', title: 'Prometheus metrics', path: '/metrics' },
+      answer: Type.Object({}),
+      // The description shows no example of a text.
+      example: { answer: {} },
+      mediaType: 'text/plain',
+      async make() {
         const { contentType, body } = await rendered()
         return { document: body, headers: [['Content-Type', contentType]] }
       },
-      { mediaType: 'text/plain' },
-    ),
+    }),
   ]
 }
 
@@ -96,6 +97,8 @@ const Jwk = Type.Object(
   { kid: text('Names the key in the header of a token'), kty: text('The family of its algorithm') },
   named('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
+// Apart from the declaration, because TypeScript refuses members that the schema does not list in a literal there.
+const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
 const Jwks = Type.Object({ keys: Type.Array(Jwk) }, named('JwkSet', 'The keys that verify session tokens'))
 const Description = Type.Object({ openapi: text('3.1.0') }, named('Description', 'An OpenAPI document'))
 const Health = Type.Object({ status: Type.Enum(['ok']) }, named('Health', 'The process answers'))
@@ -107,17 +110,19 @@ const Readiness = Type.Object(
   named('Readiness', 'Whether each dependency answers'),
 )
 
-function document(
-  verb: string,
-  title: string,
-  path: string,
-  answer: TObject,
-  make: (facts: CanonicalFacts) => Promise<Document>,
-  more: Pick<Operation, 'mediaType' | 'documentStatuses' | 'limit'> = {},
-): Operation {
+interface DocumentRule<D extends TObject>
+  extends Pick<
+    PlainOperation<'none', TObject, D>,
+    'id' | 'title' | 'answer' | 'example' | 'mediaType' | 'documentStatuses' | 'limit'
+  > {
+  readonly path: string
+  make(facts: CanonicalFacts): Promise<Document>
+}
+
+function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): Operation {
   return operation({
-    ...{ id: `system.${verb}`, title, surface: 'public', method: 'GET', paths: [path], credential: 'none' },
-    ...{ document: true, answer, limit: 'document', ...more },
+    ...{ surface: 'public', method: 'GET', paths: [path], credential: 'none' },
+    ...{ document: true, limit: 'document', ...rule },
     handle: async ({ facts }) => allow(await make(facts)),
   })
 }

@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../server/operation.ts'
 import { nameText } from '../../schemas/text.ts'
 import { sandboxCards } from '../cards/sandbox.ts'
+import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { instant, named, text, textOrNull } from '../shapes.ts'
 import { partnerUser, partnerUserFields } from './fields.ts'
@@ -33,6 +34,10 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
     credential: 'partner-key',
     body: Body,
     answer: Answer,
+    example: {
+      body: { userId: 'user-1', walletLabel: 'Main' },
+      answer: { userId: 'user-1', walletAddress: null, kycStatus: 'not_submitted', createdAt: examples.AT },
+    },
     refuses: [409],
     async handle({ caller, body }) {
       const named = partnerUser(body)

@@ -1,0 +1,34 @@
+import { gate } from '@gatewright/http'
+import { expressGate } from '@gatewright/http/express'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { scopeCatalogue } from '@gatewright/kernel'
+import { createGuard, remoteKeys, sessionReader } from '@gatewright/scope-guard'
+import { memoryStorage as spendCounters } from '@gatewright/scope-guard/memory'
+import express from 'express'
+import { z } from 'zod'
+
+const issuer = process.env['ISSUER'] ?? 'https://YOUR-TENANT.auth0.com/'
+const guard = createGuard({
+  issuer,
+  audience: 'https://payments.example',
+  typ: 'JWT',
+  keys: remoteKeys(new URL('.well-known/jwks.json', issuer)),
+  readSession: sessionReader({ policyIds: () => ['everybody'] }),
+  policies: async ids => ids.map(() => ({ dailySpendCapCents: 10_000 })),
+  spend: spendCounters(),
+})
+const idempotency = createIdempotency({ storage: memoryStorage() })
+const api = gate({ guard, idempotency, scopes: scopeCatalogue(['payments.write']) })
+const pay = api.idempotent(
+  { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' },
+  { body: z.object({ amountCents: z.number().int().positive() }) },
+)
+
+export const app = express()
+const http = expressGate(api, { body: 'stream' })
+const payment = http.handle(pay, async ({ input, reserve, effect }) => {
+  const hold = await reserve({ ...input.body, currency: 'USD' }) // against every cap of the caller
+  return hold.ok ? { status: 201, body: { id: effect.effectId, ...input.body } } : hold
+})
+app.post('/payments', payment)

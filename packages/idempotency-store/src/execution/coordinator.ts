@@ -1,0 +1,25 @@
+import type { Settings } from '../options.ts'
+import { createReplayCache, type ReplayCache } from '../response/replay-cache.ts'
+import type { IdempotencyStorage } from '../storage/port.ts'
+import { createLocalRuns, type LocalRuns } from './local-runs.ts'
+
+/** What the requests of one `createIdempotency` or `createTransactionalIdempotency` share. */
+export interface Coordinator {
+  readonly settings: Settings
+  readonly storage: IdempotencyStorage
+  readonly runs: LocalRuns
+  readonly cache: ReplayCache
+  /** How many requests are waiting in this process. */
+  waiters: number
+}
+
+/** Makes a coordinator without runs. */
+export function createCoordinator(settings: Settings, storage: IdempotencyStorage): Coordinator {
+  return {
+    settings,
+    storage,
+    runs: createLocalRuns(),
+    cache: createReplayCache(settings.maxCachedBytes),
+    waiters: 0,
+  }
+}

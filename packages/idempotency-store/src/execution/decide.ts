@@ -1,0 +1,187 @@
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { deny, type IdempotencyDenial } from '../codes.ts'
+import type { IdentifiedRequest } from '../request/identify.ts'
+import { decodeResponse } from '../response/encoding.ts'
+import type { CachedResponse } from '../response/replay-cache.ts'
+import type { Replay } from '../response/stored-response.ts'
+import type { BeginResult } from '../storage/port.ts'
+import type { Coordinator } from './coordinator.ts'
+import type { LocalRun, SharedOutcome } from './local-runs.ts'
+import { recover } from './recover.ts'
+import { waitFor } from './timer.ts'
+
+/** A run that an attempt has started. */
+export interface StartedRun {
+  readonly state: 'started'
+  /** The fence that ends the run. */
+  readonly fence?: number
+  /** Set if the run has ended within the attempt: its outcome for duplicates. */
+  readonly ended?: { readonly outcome: SharedOutcome }
+}
+
+/** The result of one attempt to start a run. */
+export type AttemptResult<Run extends StartedRun> = Exclude<BeginResult, { readonly state: 'started' }> | Run
+
+/** How runs start, and what the caller gets: in two phases, or in one transaction. */
+export interface ExecutionStrategy<Run extends StartedRun, Result> {
+  /** Asks the store to start a run. */
+  readonly attempt: (request: IdentifiedRequest) => Promise<AttemptResult<Run>>
+  /** Makes the result of a started run. `leaseUntil` is never later than the end of the lease in the store. */
+  readonly started: (request: IdentifiedRequest, run: Run, leaseUntil: EpochMs) => Result
+  /** Makes the result of a replay. */
+  readonly replayed: (replay: Replay) => Result
+}
+
+/**
+ * Decides about one request. A cached response is replayed. Otherwise the first of equal requests in this process leads:
+ * it asks the store, polls while another process runs the write, and calls `recover` for a lost run, once. The other
+ * requests wait for its outcome. Each waits up to `waitMs` in all, and at most `maxWaiters` wait at once.
+ * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
+ */
+// Not `async`, to save a promise per request (npm run bench -- idempotency-store).
+export function decide<Run extends StartedRun, Result>(
+  coordinator: Coordinator,
+  request: IdentifiedRequest,
+  strategy: ExecutionStrategy<Run, Result>,
+  giveUpAt: number = coordinator.settings.timer.now() + coordinator.settings.waitMs,
+): Promise<Verdict<Result, IdempotencyDenial>> {
+  const { runs, cache, settings } = coordinator
+  const { storageKey: key, effectId: fingerprint } = request
+  const now = settings.clock.now()
+  const cached = cache.find(key, now)
+  if (cached) {
+    const isEqual = cached.fingerprint === fingerprint
+    return Promise.resolve(isEqual ? allow(strategy.replayed(toReplay(cached))) : keyReused())
+  }
+  const leader = runs.find(key, now)
+  if (leader?.fingerprint === fingerprint) return follow(coordinator, request, leader, giveUpAt, strategy)
+  const leaseUntil = now + settings.leaseMs
+  const run: LocalRun = { key, fingerprint, leaseUntil, fence: undefined, outcome: undefined }
+  runs.open(run, now)
+  return lead(coordinator, request, run, giveUpAt, strategy)
+}
+
+/** Waits for the outcome of the leading request. Decides again if there is none for this request. */
+async function follow<Run extends StartedRun, Result>(
+  coordinator: Coordinator,
+  request: IdentifiedRequest,
+  leader: LocalRun,
+  giveUpAt: number,
+  strategy: ExecutionStrategy<Run, Result>,
+): Promise<Verdict<Result, IdempotencyDenial>> {
+  const waited = await wait(coordinator, giveUpAt, Infinity, coordinator.runs.ended(leader))
+  if (!waited) return inProgress()
+  const { outcome } = waited
+  if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
+  return outcome.ok ? allow(strategy.replayed(outcome.value)) : outcome
+}
+
+/** Asks the store, and gives the outcome to the requests that wait. */
+async function lead<Run extends StartedRun, Result>(
+  coordinator: Coordinator,
+  request: IdentifiedRequest,
+  run: LocalRun,
+  giveUpAt: number,
+  strategy: ExecutionStrategy<Run, Result>,
+): Promise<Verdict<Result, IdempotencyDenial>> {
+  const { runs, cache } = coordinator
+  try {
+    let begun = await strategy.attempt(request)
+    if (begun.state === 'running' || begun.state === 'lost') {
+      begun = await poll(coordinator, request, giveUpAt, begun, strategy)
+    }
+    switch (begun.state) {
+      case 'started':
+        run.fence = begun.fence
+        if (begun.ended) runs.end(run, begun.ended.outcome)
+        return allow(strategy.started(request, begun, run.leaseUntil))
+      case 'running':
+        // Without an outcome, because the requests that wait may have more time left than this one.
+        runs.end(run)
+        return inProgress()
+      case 'done': {
+        const { response: text, expiresAt } = begun
+        const cached = { fingerprint: run.fingerprint, text, expiresAt }
+        cache.add(run.key, cached)
+        runs.end(run, allow(toReplay(cached)))
+        return allow(strategy.replayed(toReplay(cached)))
+      }
+      case 'lost':
+      case 'reused': {
+        const denial = begun.state === 'reused' ? keyReused() : outcomeUnknown(request)
+        runs.end(run, denial)
+        return denial
+      }
+    }
+  } catch (error) {
+    runs.fail(run, error)
+    throw error
+  }
+}
+
+const FIRST_POLL_MS = 50
+const LONGEST_POLL_MS = 500
+
+/**
+ * Attempts again until the run has ended or the time is over. Returns `running` when the time is over, and `lost` when
+ * recovery could not find out the outcome.
+ */
+async function poll<Run extends StartedRun>(
+  coordinator: Coordinator,
+  request: IdentifiedRequest,
+  giveUpAt: number,
+  first: AttemptResult<Run>,
+  { attempt }: ExecutionStrategy<Run, unknown>,
+): Promise<AttemptResult<Run>> {
+  let pollMs = FIRST_POLL_MS
+  let recovered = false
+  for (let begun = first; ; begun = await attempt(request)) {
+    if (begun.state === 'lost' && !recovered) {
+      recovered = await recover(coordinator, request, begun.fence)
+      if (!recovered) return begun
+    } else if (begun.state === 'running') {
+      if (!(await wait(coordinator, giveUpAt, pollMs))) return begun
+      pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
+    } else return begun
+  }
+}
+
+/** Waits at most `atMostMs` for a run to end. Undefined if the time is over or `maxWaiters` requests wait already. */
+async function wait(
+  coordinator: Coordinator,
+  giveUpAt: number,
+  atMostMs: number,
+  ended?: Promise<SharedOutcome>,
+): Promise<{ readonly outcome: SharedOutcome } | undefined> {
+  const { timer, maxWaiters } = coordinator.settings
+  const leftMs = giveUpAt - timer.now()
+  if (leftMs <= 0 || coordinator.waiters >= maxWaiters) return undefined
+  coordinator.waiters++
+  try {
+    return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), ended) }
+  } finally {
+    coordinator.waiters--
+  }
+}
+
+/** Decoded for each caller, so that no caller can change the response of another. */
+const toReplay = ({ text, expiresAt }: CachedResponse): Replay => ({
+  response: decodeResponse(text),
+  expiresAt,
+})
+
+const keyReused = () =>
+  deny('idempotency_key_reused', 'This Idempotency-Key was already used with another payload.', {
+    field: 'idempotency-key',
+  })
+
+const inProgress = () =>
+  deny('request_in_progress', 'The first request with this Idempotency-Key is still running.', {
+    retryAfterSeconds: 1,
+  })
+
+const outcomeUnknown = ({ effectId }: IdentifiedRequest) =>
+  deny('outcome_unknown', 'An earlier run of this request was lost and its outcome is not known yet.', {
+    details: { operationId: effectId },
+    retryAfterSeconds: 5,
+  })

@@ -1,0 +1,34 @@
+import { Fault, orFault } from '@gatewright/kernel'
+import type { IdentifiedRequest } from '../request/identify.ts'
+import { retain } from '../response/retention.ts'
+import { classify, isStoredResponse } from '../response/stored-response.ts'
+import type { Coordinator } from './coordinator.ts'
+
+/**
+ * Calls the `recover` option for a lost run and stores what it says. Returns false if the outcome stays unknown. If several
+ * hosts recover the run at once, the first to write decides. Faults: any error of the callback, and a response of it that
+ * is not final.
+ */
+export async function recover(
+  { settings, storage }: Pick<Coordinator, 'settings' | 'storage'>,
+  { request, storageKey, effectId }: IdentifiedRequest,
+  fence: number,
+): Promise<boolean> {
+  const { account, operation } = request
+  const result = await orFault('the recover callback', () =>
+    settings.recover({ account, operation, fence, effectId }),
+  )
+  const now = settings.clock.now()
+  const expiresAt = now + settings.retentionMs
+  // If another host has ended the run before, `end` returns false. That is no error: the next attempt reads its ending.
+  if (result.state === 'never_happened') {
+    await storage.end(storageKey, fence, { state: 'free', expiresAt }, now)
+    return true
+  }
+  if (result.state !== 'completed') return false
+  if (!isStoredResponse(result.response) || classify(result.response.status) !== 'final') {
+    throw new Fault('ERR_STORE_REPLY', 'the recover callback must return a response with a final status')
+  }
+  await storage.end(storageKey, fence, retain(result.response, expiresAt, settings).ending, now)
+  return true
+}

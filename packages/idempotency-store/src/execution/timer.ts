@@ -1,0 +1,39 @@
+import { performance } from 'node:perf_hooks'
+
+/** How waiting requests measure time and sleep. Tests replace it. */
+export interface Timer {
+  /** Milliseconds on a monotonic clock. */
+  now(): number
+  /** Resolves after `ms`, or as soon as `stop` is aborted. */
+  sleep(ms: number, stop: AbortSignal): Promise<void>
+}
+
+/** Node's own timers. A sleep keeps the process alive, because a request is waiting. */
+export const nodeTimer: Timer = {
+  now: () => performance.now(),
+  sleep: (ms, stop) =>
+    new Promise(resolve => {
+      const done = (): void => {
+        clearTimeout(timer)
+        stop.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      stop.addEventListener('abort', done)
+    }),
+}
+
+/** Waits for `ended`, at most `ms`. Resolves to its value, or to undefined when the time is over. */
+export async function waitFor<T>(
+  timer: Timer,
+  ms: number,
+  ended?: Promise<T | undefined>,
+): Promise<T | undefined> {
+  const stop = new AbortController()
+  const slept = timer.sleep(ms, stop.signal).then(() => undefined)
+  try {
+    return await (ended ? Promise.race([ended, slept]) : slept)
+  } finally {
+    stop.abort()
+  }
+}

@@ -1,0 +1,52 @@
+import { isUint8Array } from 'node:util/types'
+import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
+import type { IdempotencyDenial } from '../codes.ts'
+import type { Settings } from '../options.ts'
+import { fingerprint } from './fingerprint.ts'
+import { readKey } from './key.ts'
+
+/** One write, as the client sent it. */
+export interface IdempotentRequest {
+  /** The owner of the key: the account, or for partners the partner and the account. Never the session or API key. */
+  readonly account: string
+  /** The canonical operation id, so that a legacy path is the same operation. */
+  readonly operation: string
+  /** The value of the `Idempotency-Key` header, or undefined if it was not sent. */
+  readonly key: string | undefined
+  readonly method: string
+  /** The bytes as received. Do not re-serialise parsed JSON: that gives other bytes. */
+  readonly body: Uint8Array
+}
+
+/** A write and the ids that were computed from it. */
+export interface IdentifiedRequest {
+  readonly request: IdempotentRequest
+  /** Identifies account, operation and key: 43 characters of base64url. */
+  readonly storageKey: string
+  /**
+   * Identifies the effect, in 43 characters of base64url: the same for every run of one account, operation, key and
+   * payload, on every host, forever. Whoever makes the effect should use it as idempotency key or unique id: this
+   * protects the effect even if the store loses its records. The record stores it as the payload's fingerprint.
+   */
+  readonly effectId: string
+}
+
+/**
+ * Reads the idempotency key and computes the ids of a write. Denials: `idempotency_key_required`,
+ * `idempotency_key_invalid`. Throws a `TypeError` for a body that is not bytes, whose content would not be compared.
+ */
+export function identify(
+  request: IdempotentRequest,
+  settings: Settings,
+): Verdict<IdentifiedRequest, IdempotencyDenial> {
+  if (!isUint8Array(request.body)) {
+    throw new TypeError(`body must be the bytes as received (Uint8Array), not ${typeof request.body}`)
+  }
+  const key = readKey(request.key, settings.keyLength)
+  if (!key.ok) return key
+  const { account, operation } = request
+  // With the lengths, different triples never give the same text.
+  const name = `${account.length} ${operation.length} ${account} ${operation} ${key.value}`
+  const storageKey = keyDigest(name)
+  return allow({ request, storageKey, effectId: fingerprint(storageKey, request, settings.fingerprint) })
+}

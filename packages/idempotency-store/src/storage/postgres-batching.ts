@@ -1,0 +1,129 @@
+import { Fault, malformedReply } from '@gatewright/kernel'
+import {
+  assertOutsideTransactionScope,
+  rows,
+  toText,
+  type SqlClient,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
+import { batch } from './batching.ts'
+import { COLUMNS, hasEnded, REPLACE_OR_RETURN, type SqlStatements } from './statements.ts'
+
+/** Calls per statement. A statement holds its locks until all of its calls are done. */
+const BATCH_SIZE = 64
+/** Statements of a method in flight. When commits are slow more calls share one, and the pool has connections left for others. */
+const MAX_IN_FLIGHT = 4
+/** If no statement ends for this long, calls go to the pool one by one; the pool has timeouts of its own. */
+const STALLED_MS = 1000
+/** Longer responses are sent in statements of their own: sending them takes longest, and a batch of them would block a connection. */
+const LONGEST_BATCHED = 16_384
+
+/**
+ * Begins runs of different keys in one statement, each like the statement of one call. Rows are written in the order of
+ * their digests, so that the statements of several hosts cannot deadlock.
+ */
+const beginStatement = (table: string): string => `with
+  calls as (select * from unnest(cast($1 as text[]), cast($2 as text[]), cast($3 as text[]),
+    cast($4 as bigint[]), cast($5 as bigint[])) as calls (digest, fingerprint, owner, until, now)),
+  found as (select held.* from calls cross join lateral
+    (select ${COLUMNS}, digest from ${table} as held
+      where held.digest = calls.digest and not ${hasEnded('calls.now')} limit 1) as held),
+  begun as (insert into ${table} as held (digest, fingerprint, owner, fence, state, until)
+    select digest, fingerprint, owner, now, 'running', until from calls
+    where digest not in (select digest from found) order by digest collate "C" ${REPLACE_OR_RETURN}, digest)
+  select * from begun union all select * from found`
+
+/**
+ * Ends runs of different keys in one statement. The rows are locked first, in the order of their digests. `limit 1` makes
+ * the planner look up each key in the index, also when it believes that the table is small.
+ */
+const endStatement = (table: string): string => `with
+  calls as (select * from unnest(cast($1 as text[]), cast($2 as bigint[]), cast($3 as text[]),
+    cast($4 as text[]), cast($5 as bigint[])) as calls (digest, fence, state, answer, until)
+    order by digest collate "C"),
+  locked as (select calls.* from calls cross join lateral
+    (select fence, state, answer from ${table} as held
+      where held.digest = calls.digest limit 1 for no key update) as held
+    where held.fence = calls.fence
+      and (held.state = 'running' or (held.state = calls.state
+        and coalesce(held.answer, '') = coalesce(calls.answer, ''))))
+  update ${table} as held set state = locked.state,
+    answer = case when held.state = 'running' then locked.answer else held.answer end,
+    until = case when held.state = 'running' then locked.until else held.until end
+    from locked where held.digest = locked.digest
+    returning held.digest, 1 as won`
+
+/** The values of one call, its key first. */
+type Values = readonly [digest: string, ...rest: (string | number | null)[]]
+type Send<Call> = (call: Call) => Promise<readonly SqlRow[]>
+
+/** Lets begins share statements, and endings likewise. */
+export function batchedStatements(db: SqlClient, table: string, single: SqlStatements): SqlStatements {
+  const begin = batched(db, beginStatement(table), single.begin)
+  const end = batched(db, endStatement(table), single.end)
+  // The scope is checked here, because a shared statement may be sent in the async context of another call.
+  return {
+    begin(values) {
+      assertOutsideTransactionScope(db)
+      return begin(values)
+    },
+    end(values) {
+      assertOutsideTransactionScope(db)
+      return (values[3]?.length ?? 0) > LONGEST_BATCHED ? single.end(values) : end(values)
+    },
+    collect: single.collect,
+  }
+}
+
+/**
+ * Lets the calls of a method share a statement. A statement has one call per key, because it can write a row only once; the
+ * other calls of the key are sent after it, one by one. If the server refuses the statement, all its calls are sent one by
+ * one, so that only the bad one fails.
+ */
+function batched<Call extends Values>(db: SqlClient, text: string, sendSingle: Send<Call>): Send<Call> {
+  const sendBatch = async (
+    calls: readonly Call[],
+  ): Promise<readonly (readonly SqlRow[] | ReturnType<Send<Call>>)[]> => {
+    const firstOfKey = new Map<string, Call>()
+    for (const call of calls) if (!firstOfKey.has(call[0])) firstOfKey.set(call[0], call)
+    let found: Map<string, SqlRow>
+    try {
+      found = byDigest(await rows(db, text, arrayLiterals([...firstOfKey.values()])), firstOfKey)
+    } catch (error) {
+      if (!isServerError(error)) throw error
+      return calls.map(sendSingle)
+    }
+    return calls.map(call => {
+      if (firstOfKey.get(call[0]) !== call) return sendSingle(call)
+      const row = found.get(call[0])
+      return row ? [row] : []
+    })
+  }
+  const limits = { maxInFlight: MAX_IN_FLIGHT, stalledMs: STALLED_MS }
+  return batch(BATCH_SIZE, { sendSingle, sendBatch }, limits)
+}
+
+/** Turns calls into one array literal per parameter. */
+const arrayLiterals = (calls: readonly Values[]): string[] =>
+  (calls[0] ?? []).map((_, column) => `{${calls.map(values => element(values[column])).join()}}`)
+
+const element = (value: string | number | null | undefined): string =>
+  typeof value === 'string' ? `"${value.replace(/["\\]/g, '\\$&')}"` : String(value)
+
+/** Indexes the rows of a reply by digest. Fault: `ERR_STORE_REPLY` for an unknown or repeated digest. */
+function byDigest(found: readonly SqlRow[], calls: ReadonlyMap<string, unknown>): Map<string, SqlRow> {
+  const index = new Map(found.map(row => [toText(row['digest']), row]))
+  const areKnown = [...index.keys()].every(digest => calls.has(digest))
+  if (!areKnown || index.size !== found.length) throw malformedReply('database', 'one row for each key')
+  return index
+}
+
+/**
+ * Whether the server itself refused a statement: the error has an SQLSTATE, not a code of Node (they begin with E) or of a
+ * broken connection (class 08). One of the calls may have caused it, and none has taken effect or still will. A server that
+ * reports a shutdown after its commit is harmless too, because a repeated begin recognises its row by the owner.
+ */
+function isServerError(error: unknown): boolean {
+  const code = error instanceof Fault && (error.cause as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' && /^(?!E|08)[0-9A-Z]{5}$/.test(code)
+}

@@ -1,0 +1,2 @@
+export { idempotencyStorageContract } from './contract.ts'
+export { idempotencyStorageFaults } from './faults.ts'

@@ -1,0 +1,63 @@
+import { orFault } from '../../fault.ts'
+import { knownOptions, type OptionNames } from '../../options.ts'
+import type { SqlClient, SqlTransactionOptions } from '../sql-client.ts'
+import { assertOutsideTransactionScope } from '../transaction-scope.ts'
+import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
+import { openTransaction } from './transaction.ts'
+
+/** Options of `fromPgPool`. */
+export interface PgPoolOptions {
+  /**
+   * Prepares each statement that has values, once per connection, so that the server does not plan it again.
+   * Default false, because a pooler in transaction mode may not support prepared statements. Use it only with a fixed
+   * set of statement texts: a prepared statement stays until its connection ends.
+   */
+  readonly prepare?: boolean
+}
+
+const OPTIONS: OptionNames<PgPoolOptions> = { prepare: true }
+const TRANSACTION_OPTIONS: OptionNames<SqlTransactionOptions> = { lazyBegin: true }
+
+const ignore = (): void => {}
+
+/**
+ * Makes a `SqlClient` from a `pg` Pool. Size, TLS and timeouts are set on the pool. The pool needs an `error` listener,
+ * because an idle connection that dies would otherwise end the process.
+ */
+export function fromPgPool(
+  pool: PgQueryable & { connect(): Promise<PgConnection> },
+  options: PgPoolOptions = {},
+): SqlClient {
+  const { prepare = false } = knownOptions('fromPgPool', options, OPTIONS)
+  const runner = createStatementRunner(prepare)
+  const db: SqlClient = {
+    async query(text, values = []) {
+      assertOutsideTransactionScope(db)
+      return runner.run(pool, text, values)
+    },
+    async transaction(work, transactionOptions: SqlTransactionOptions = {}) {
+      const { lazyBegin = false } = knownOptions('transaction', transactionOptions, TRANSACTION_OPTIONS)
+      assertOutsideTransactionScope(db)
+      const connection = await orFault('postgres', () => pool.connect())
+      // The pool listens to idle connections only. A connection that dies in use fails its statements and also emits an
+      // error, which would end the process without a listener.
+      connection.on('error', ignore)
+      const { tx, commit, rollback } = openTransaction(connection, runner, lazyBegin)
+      let reusable = false
+      try {
+        if (!lazyBegin) await orFault('postgres', () => connection.query('begin'))
+        const result = await work(tx)
+        await commit()
+        reusable = true
+        return result
+      } catch (error) {
+        reusable = await rollback()
+        throw error
+      } finally {
+        connection.off('error', ignore)
+        connection.release(!reusable)
+      }
+    },
+  }
+  return db
+}

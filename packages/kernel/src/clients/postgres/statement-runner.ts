@@ -1,0 +1,86 @@
+import { Fault, toFault } from '../../fault.ts'
+import { keyDigest } from '../../key-digest.ts'
+import type { SqlRow, SqlValue } from '../sql-client.ts'
+import { canPipeline, sendPipelined } from './pipeline.ts'
+import type { TransactionEnds } from './protocol.ts'
+
+/** The part of `pg`'s query result that is read. */
+export interface PgResult {
+  readonly rows: readonly SqlRow[]
+  readonly command?: string
+}
+
+/** The `query` that a `pg` pool and its connections share. */
+export interface PgQueryable {
+  query(
+    statement: string | { readonly name: string; readonly text: string; readonly values: unknown[] },
+    values?: unknown[],
+  ): Promise<PgResult>
+}
+
+/** The part of a `pg` pool client that is used. */
+export interface PgConnection extends PgQueryable {
+  release(destroy?: boolean): void
+  on(event: 'error', listener: () => void): unknown
+  off(event: 'error', listener: () => void): unknown
+}
+
+/** Runs statements for a pool, as prepared statements or not. */
+export interface StatementRunner {
+  run(on: PgQueryable, text: string, values: readonly SqlValue[]): Promise<PgResult>
+  /** Runs a statement with BEGIN before it or COMMIT after it: in one round trip if the driver can, else one by one. */
+  runPipelined(
+    on: PgConnection,
+    text: string,
+    values: readonly SqlValue[],
+    ends: TransactionEnds,
+  ): Promise<PgResult>
+}
+
+/** Makes the runner of a pool. With `prepare`, statements with values are prepared under a digest of their text. */
+export function createStatementRunner(prepare: boolean): StatementRunner {
+  const nameOf = memoized(keyDigest)
+  // Pipelined statements have names of their own, because `pg` tracks the statements that it has prepared itself.
+  const pipelinedNameOf = memoized(text => `batch.${keyDigest(text)}`)
+  const run: StatementRunner['run'] = async (on, text, values) => {
+    try {
+      // The values are copied: `pg` may queue the statement, and the caller may change its array meanwhile.
+      if (!prepare || values.length === 0) return await on.query(text, [...values])
+      return await on.query({ name: nameOf(text), text, values: [...values] })
+    } catch (cause) {
+      throw toFault('postgres', cause)
+    }
+  }
+  const runOneByOne: StatementRunner['runPipelined'] = async (on, text, values, { begin, commit }) => {
+    if (begin) await run(on, 'begin', [])
+    const result = await run(on, text, values)
+    if (commit) assertCommitted(await run(on, 'commit', []))
+    return result
+  }
+  return {
+    run,
+    runPipelined(on, text, values, ends) {
+      if (!canPipeline(on)) return runOneByOne(on, text, values, ends)
+      const name = prepare && values.length > 0 ? pipelinedNameOf(text) : ''
+      return sendPipelined(on, { name, text, values }, ends)
+    },
+  }
+}
+
+/** Throws if a COMMIT rolled back: in a failed transaction, Postgres answers COMMIT with ROLLBACK and no error. */
+export function assertCommitted(result: PgResult): void {
+  if (result.command !== 'ROLLBACK') return
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'postgres rolled the transaction back at commit')
+}
+
+function memoized(compute: (text: string) => string): (text: string) => string {
+  const results = new Map<string, string>()
+  return text => {
+    let result = results.get(text)
+    if (result === undefined) {
+      result = compute(text)
+      results.set(text, result)
+    }
+    return result
+  }
+}

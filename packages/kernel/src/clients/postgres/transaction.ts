@@ -1,0 +1,76 @@
+import { orFault } from '../../fault.ts'
+import type { SqlTransaction, SqlValue } from '../sql-client.ts'
+import {
+  assertCommitted,
+  type PgConnection,
+  type PgResult,
+  type StatementRunner,
+} from './statement-runner.ts'
+
+const ignore = (): void => {}
+
+/**
+ * Makes the `SqlTransaction` of a connection, and what ends it. With `lazyBegin` the first statement also sends BEGIN;
+ * without it, the caller has sent BEGIN.
+ */
+export function openTransaction(
+  connection: PgConnection,
+  { run, runPipelined }: StatementRunner,
+  lazyBegin: boolean,
+): {
+  readonly tx: SqlTransaction
+  /** Commits, or waits for the commit that `tx.commit` has sent. */
+  commit(): Promise<void>
+  /** Rolls back. Resolves to whether the connection can be used again. */
+  rollback(): Promise<boolean>
+} {
+  let ended = false
+  let begun = !lazyBegin
+  /** The first statement until it has succeeded: whether a transaction is open is unknown before. */
+  let beginning: Promise<PgResult> | undefined
+  let committing: Promise<PgResult> | undefined
+  const refuse = (): Promise<never> =>
+    Promise.reject(new Error('the transaction has ended: use tx only inside its own work function'))
+  const markBegun = (): void => {
+    beginning = undefined
+  }
+  const runWithBegin = (text: string, values: readonly SqlValue[], commit: boolean): Promise<PgResult> => {
+    begun = true
+    const first = runPipelined(connection, text, values, { begin: true, commit })
+    beginning = first
+    first.then(markBegun, ignore)
+    return first
+  }
+  /** Runs a later statement once the first has succeeded. If the first failed, the later one fails with its error. */
+  const runAfterBegin = (start: () => Promise<PgResult>): Promise<PgResult> =>
+    beginning ? beginning.then(start) : start()
+  return {
+    tx: {
+      query(text, values = []) {
+        if (ended) return refuse()
+        return begun ? runAfterBegin(() => run(connection, text, values)) : runWithBegin(text, values, false)
+      },
+      commit(text, values = []) {
+        if (ended) return refuse()
+        ended = true
+        committing = begun
+          ? runAfterBegin(() => runPipelined(connection, text, values, { begin: false, commit: true }))
+          : runWithBegin(text, values, true)
+        return committing
+      },
+    },
+    async commit() {
+      ended = true
+      if (committing ?? beginning) await (committing ?? beginning)
+      if (!committing && begun) assertCommitted(await orFault('postgres', () => connection.query('commit')))
+    },
+    async rollback() {
+      ended = true
+      if (!begun) return true
+      return connection.query('rollback').then(
+        () => true,
+        () => false,
+      )
+    },
+  }
+}

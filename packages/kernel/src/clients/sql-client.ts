@@ -1,0 +1,75 @@
+import { malformedReply, toFault } from '../fault.ts'
+
+/** A value of a statement parameter. Booleans and dates are left out, because SQLite has neither. */
+export type SqlValue = string | number | bigint | null | Uint8Array
+
+/** One row, by column name. Postgres sends `bigint` columns as text: read them with `toInteger`. */
+export type SqlRow = Readonly<Record<string, unknown>>
+
+/** Runs one statement. Parameters are `$1`, `$2`, ... on every store. */
+export interface SqlQueries {
+  query(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+}
+
+/** An open transaction. */
+export interface SqlTransaction extends SqlQueries {
+  /**
+   * Runs the last statement and commits, in one round trip if the driver can. If the statement fails, nothing is
+   * committed, and the work must reject too. The statement must not itself end the transaction. After the call the
+   * transaction refuses statements. Once it has resolved everything is committed, whatever the work does next. Absent
+   * where it would save no round trip.
+   */
+  commit?(text: string, values?: readonly SqlValue[]): Promise<{ readonly rows: readonly SqlRow[] }>
+}
+
+/** Options of one transaction. */
+export interface SqlTransactionOptions {
+  /**
+   * Sends BEGIN together with the first statement, in one round trip if the driver can. Work that runs no statement then
+   * opens no transaction. If the first statement fails, all later ones fail with its error. The first text must be one
+   * statement. Default false. No effect on SQLite.
+   */
+  readonly lazyBegin?: boolean
+}
+
+/** A SQL database. Made by `fromPgPool` or `fromSqlite`, or an implementation of your own. */
+export interface SqlClient extends SqlQueries {
+  /**
+   * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects and rethrows its error. Use
+   * only the given `tx` inside; it refuses statements after the transaction has ended. If the commit itself fails with
+   * `ERR_STORE_UNAVAILABLE`, whether it took effect is unknown.
+   */
+  transaction<T>(work: (tx: SqlTransaction) => Promise<T>, options?: SqlTransactionOptions): Promise<T>
+}
+
+/** Runs a statement and returns its rows. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`. */
+export async function rows(
+  db: SqlQueries,
+  text: string,
+  values: readonly SqlValue[] = [],
+): Promise<readonly SqlRow[]> {
+  let reply: { rows?: unknown } | null
+  try {
+    reply = await db.query(text, values)
+  } catch (cause) {
+    throw toFault('database', cause)
+  }
+  const found = reply?.rows
+  if (!Array.isArray(found)) throw malformedReply('database', 'rows')
+  return found as readonly SqlRow[]
+}
+
+/** Reads an integer column, whether the driver sends a number, a bigint or digits. Fault: `ERR_STORE_REPLY`. */
+export function toInteger(value: unknown): number {
+  // Number('') is 0, so only digits are converted.
+  const digits = typeof value === 'bigint' || (typeof value === 'string' && /^-?\d+$/.test(value))
+  const number = digits ? Number(value) : value
+  if (!Number.isSafeInteger(number)) throw malformedReply('database', 'an integer column')
+  return number as number
+}
+
+/** Reads a text column. Fault: `ERR_STORE_REPLY`. */
+export function toText(value: unknown): string {
+  if (typeof value !== 'string') throw malformedReply('database', 'a text column')
+  return value
+}

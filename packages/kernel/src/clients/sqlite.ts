@@ -1,0 +1,95 @@
+import { orFault } from '../fault.ts'
+import type { SqlClient, SqlQueries, SqlRow, SqlValue } from './sql-client.ts'
+import { assertOutsideTransactionScope } from './transaction-scope.ts'
+
+/** The part of libsql, better-sqlite3 and node:sqlite that is used. */
+export interface SqliteDatabase {
+  prepare(text: string): {
+    /** False for a statement that returns no rows (libsql, better-sqlite3; absent in node:sqlite). */
+    readonly reader?: boolean
+    all(...values: unknown[]): unknown[]
+    run(...values: unknown[]): unknown
+  }
+  exec(text: string): unknown
+}
+
+/** Runs `$n` statements on one connection and prepares each once. Rewrites `$n` to `?`, the only form that all drivers take. */
+function createRunner(
+  database: SqliteDatabase,
+): (text: string, values: readonly SqlValue[]) => { rows: SqlRow[] } {
+  const prepared = new Map<string, { statement: ReturnType<SqliteDatabase['prepare']>; order: number[] }>()
+  return (text, values) => {
+    let entry = prepared.get(text)
+    if (!entry) {
+      const order: number[] = []
+      const plain = text.replace(/\$(\d+)/g, (_, n: string) => {
+        order.push(Number(n) - 1)
+        return '?'
+      })
+      entry = { statement: database.prepare(plain), order }
+      prepared.set(text, entry)
+    }
+    const { statement, order } = entry
+    const bound = order.map(index => {
+      // SQLite would bind NULL; Postgres refuses.
+      if (values[index] === undefined) throw new TypeError(`the statement has no value for $${index + 1}`)
+      return values[index]
+    })
+    if (statement.reader === false) {
+      statement.run(...bound)
+      return { rows: [] }
+    }
+    return { rows: statement.all(...bound) as SqlRow[] }
+  }
+}
+
+/**
+ * Makes a `SqlClient` from the embedded SQLite of one process. Writes and transactions (`BEGIN IMMEDIATE`) run one after
+ * the other on `writer`, so a statement of another caller never joins an open transaction. Plain SELECTs run on
+ * `reader`, a second connection to the same WAL file that sees committed rows only; without a `reader` they queue too.
+ * Inside a transaction use `tx`: a call of the client would wait for its own transaction forever.
+ */
+export function fromSqlite(writer: SqliteDatabase, reader?: SqliteDatabase): SqlClient {
+  const write = createRunner(writer)
+  const read = reader && createRunner(reader)
+  let tail: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = tail.then(work)
+    tail = turn.catch(() => undefined)
+    return turn
+  }
+  const execute = (text: string): Promise<unknown> => orFault('sqlite', async () => writer.exec(text))
+
+  const db: SqlClient = {
+    async query(text, values = []) {
+      assertOutsideTransactionScope(db)
+      return read && /^\s*select\b/i.test(text)
+        ? orFault('sqlite', async () => read(text, values))
+        : inTurn(() => orFault('sqlite', async () => write(text, values)))
+    },
+    async transaction(work) {
+      assertOutsideTransactionScope(db)
+      return inTurn(async () => {
+        let open = true
+        const tx: SqlQueries = {
+          query: async (text, values = []) => {
+            if (!open) throw new Error('the transaction has ended: use tx only inside its own work function')
+            return orFault('sqlite', async () => write(text, values))
+          },
+        }
+        await execute('begin immediate')
+        try {
+          const result = await work(tx)
+          open = false
+          await execute('commit')
+          return result
+        } catch (error) {
+          open = false
+          await execute('rollback').catch(() => undefined)
+          throw error
+        }
+      })
+    },
+  }
+  return db
+}

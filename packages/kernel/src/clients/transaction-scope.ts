@@ -1,0 +1,36 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Fault } from '../fault.ts'
+import type { SqlClient } from './sql-client.ts'
+
+/** Created at first use, because async context tracking slows down every promise of a process on older Nodes. */
+let scopes:
+  | AsyncLocalStorage<{
+      /** Undefined once the work has ended: promises that it left behind may use the database again. */
+      db: SqlClient | undefined
+    }>
+  | undefined
+
+/**
+ * Runs work that may use only its own transaction of `db`: until it ends, `db` itself refuses every call made within
+ * the work's async context. On SQLite such a call would wait forever; on Postgres it would commit separately.
+ */
+export async function withinTransactionScope<T>(db: SqlClient, work: () => Promise<T>): Promise<T> {
+  scopes ??= new AsyncLocalStorage()
+  const scope: { db: SqlClient | undefined } = { db }
+  try {
+    return await scopes.run(scope, work)
+  } finally {
+    scope.db = undefined
+  }
+}
+
+/**
+ * Refuses a call made within a transaction scope of `db`, with the fault `ERR_OUTSIDE_TRANSACTION`. Every `SqlClient`
+ * calls it. So must code that sends a statement later than it was asked to, because the async context is another then.
+ */
+export function assertOutsideTransactionScope(db: SqlClient): void {
+  if (scopes?.getStore()?.db !== db) return
+  const message =
+    'the database was used inside its own transaction: use only the tx that the handler is given'
+  throw new Fault('ERR_OUTSIDE_TRANSACTION', message)
+}

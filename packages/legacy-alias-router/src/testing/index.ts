@@ -1,0 +1,2 @@
+export { aliasUsageStorageContract } from './contract.ts'
+export { aliasUsageStorageFaults } from './faults.ts'

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type Clock,
+  type EpochMs,
+  integerOption,
+  keyDigest,
+  knownOptions,
+  type OptionNames,
+  systemClock,
+} from '@gatewright/kernel'
+import type { AliasUsage, AliasUsageBatch, AliasUsageStorage } from './storage/port.ts'
+
+/** Options of `createUsageLog`. */
+export interface UsageLogOptions {
+  readonly storage: AliasUsageStorage
+  /** Default: the machine's clock. */
+  readonly clock?: Clock
+  /** How long uses are collected before they are written, 100..600 000 ms. Default 5 000. A killed process loses them. */
+  readonly flushMs?: number
+  /**
+   * Maximum number of pairs of alias and principal in memory, 1 000..1 000 000. Default 20 000, about 6 MB. It is reached
+   * only while the store is down; uses of further pairs are dropped, and `dropped` counts them.
+   */
+  readonly maxPairs?: number
+  /** Called when a write fails. The batch is kept and sent again after `flushMs`. Default: does nothing. */
+  readonly onFailure?: (error: unknown) => void
+}
+
+const OPTIONS: OptionNames<UsageLogOptions> = {
+  storage: true,
+  clock: true,
+  flushMs: true,
+  maxPairs: true,
+  onFailure: true,
+}
+
+/** Collects uses of old names in memory and writes them in batches. */
+export interface UsageLog {
+  /**
+   * Records one request: adds 1 for each old name that it used, given by its row's id. Returns immediately and never throws.
+   * `principal` is the authenticated key or account id; undefined is recorded as `anonymous`. An id that is not 1 to 256
+   * printable ASCII characters is recorded by its digest.
+   */
+  record(principal: string | undefined, aliases: readonly string[]): void
+  /** Writes everything recorded before the call. Faults: those of the storage; what was not written stays in memory. */
+  flush(): Promise<void>
+  /** How many uses were dropped because of `maxPairs`. */
+  dropped(): number
+}
+
+/** The principal of requests without an authenticated credential. */
+export const ANONYMOUS = 'anonymous'
+
+/** Rows per batch. Writing a batch takes a few milliseconds. */
+const BATCH_ROWS = 500
+
+const isPrintable = (text: string): boolean => /^[\x20-\x7e]{1,256}$/.test(text)
+
+/**
+ * Makes the usage log of one process. Counts are exact if the process ends with `flush`: a batch whose reply got lost is sent
+ * again with its number, and the store adds it once. A killed process loses at most the uses of its last `flushMs` and those
+ * recorded during one write; if the store is down, those since it went down. The timer does not keep the process alive.
+ */
+export function createUsageLog(options: UsageLogOptions): UsageLog {
+  const {
+    storage,
+    clock = systemClock,
+    onFailure = () => undefined,
+  } = knownOptions('createUsageLog', options, OPTIONS)
+  if (typeof storage?.add !== 'function')
+    throw new TypeError(
+      'createUsageLog: storage must be an AliasUsageStorage, such as memoryStorage() or postgresStorage(db)',
+    )
+  const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
+  const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
+  const writer = randomUUID()
+  const unsent = new Map<string, AliasUsage>()
+  let sequence = 0
+  let currentBatch: AliasUsageBatch | undefined
+  let tail: Promise<void> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let dropped = 0
+
+  const addUse = (alias: string, principal: string, now: EpochMs): void => {
+    const key = `${alias}\n${principal}`
+    const held = unsent.get(key)
+    if (!held && unsent.size >= maxPairs) {
+      dropped++
+      return
+    }
+    unsent.set(key, {
+      ...{ alias, principal, count: (held?.count ?? 0) + 1 },
+      firstSeen: Math.min(held?.firstSeen ?? now, now),
+      lastSeen: Math.max(held?.lastSeen ?? now, now),
+    })
+  }
+
+  const nextBatch = (): AliasUsageBatch => {
+    const taken = [...unsent].slice(0, BATCH_ROWS)
+    for (const [key] of taken) unsent.delete(key)
+    return { writer, sequence: ++sequence, rows: taken.map(([, row]) => row) }
+  }
+
+  /** Sends what is unsent now. Uses recorded meanwhile wait for the next call, so that it ends under constant load. */
+  const send = async (): Promise<void> => {
+    let batches = Math.ceil(unsent.size / BATCH_ROWS) + (currentBatch ? 1 : 0)
+    for (; batches > 0; batches--) {
+      currentBatch ??= nextBatch()
+      await storage.add(currentBatch, clock.now())
+      currentBatch = undefined
+    }
+  }
+
+  const flush = (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    const sent = tail.then(send)
+    tail = sent.catch(startTimer)
+    return sent
+  }
+
+  function startTimer(): void {
+    timer ??= setTimeout(() => flush().catch(onFailure), flushMs).unref()
+  }
+
+  return {
+    record(principal = ANONYMOUS, aliases) {
+      if (aliases.length === 0) return
+      const name = isPrintable(principal) ? principal : `digest:${keyDigest(principal)}`
+      const now = clock.now()
+      for (const id of new Set(aliases)) addUse(id, name, now)
+      startTimer()
+    },
+    flush,
+    dropped: () => dropped,
+  }
+}

@@ -1,0 +1,19 @@
+import type { Static } from 'typebox/type'
+import { AT, key, LATER, owner, session } from '../examples.ts'
+import type { KeyShape } from './fields.ts'
+
+/** A new key with its text. */
+export const newKey = { ...key, ...owner, scopes: ['subscriptions.write'] }
+
+/** A key as lists and changes show it. */
+export const listedKey: Static<typeof KeyShape> = {
+  id: key.userKeyId,
+  keyPrefix: key.keyPrefix,
+  scopes: newKey.scopes,
+  policy: { maxAuthAmountCents: 5000 },
+  createdBy: { keyId: 'Q7r8S9t0U1v2W3x4', sessionId: session.sessionId },
+  ...{ rotatedBy: null, createdAt: AT, lastUsedAt: null, expiresAt: null, revokedAt: null },
+}
+
+/** The same key, revoked. */
+export const revokedKey: typeof listedKey = { ...listedKey, revokedAt: LATER }

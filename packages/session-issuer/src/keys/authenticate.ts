@@ -1,0 +1,98 @@
+import { allow, type Denial, type Surface, type Verdict } from '@gatewright/kernel'
+import { LRUCache } from 'lru-cache'
+import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
+import { isLive, toApiKey } from './key.ts'
+import type { KeyTexts } from './key-text.ts'
+import type { CheckedOptions } from '../options.ts'
+import type { Peppers } from './peppers.ts'
+import type { ApiKey, KeyRecord } from '../storage/port.ts'
+import { createUseLog } from './use-log.ts'
+
+/**
+ * Runs the read of a key that is not cached, at once or later, or refuses it with a denial of its own. For a host that
+ * limits the reads that unknown keys cause.
+ */
+export type KeyReadLimiter<D extends Denial> = (
+  read: () => Promise<Verdict<ApiKey, IssuerDenial>>,
+) => Promise<Verdict<ApiKey, IssuerDenial> | D>
+
+/** Decides whether a presented text is a live key. */
+interface Authenticator {
+  authenticateKey<D extends Denial = never>(
+    text: unknown,
+    surface: Surface,
+    limitRead?: KeyReadLimiter<D>,
+  ): Promise<Verdict<ApiKey, IssuerDenial | D>>
+  /** Removes a changed key from the cache. */
+  forget(key: KeyRecord): void
+  flush(): Promise<void>
+}
+
+/** A key as it was read. The text is not cached, because a cache of secrets could leak them. */
+interface CachedKey {
+  readonly record: KeyRecord
+  readonly allowed: Verdict<ApiKey, IssuerDenial>
+  readonly matches: (text: string) => boolean
+  /** Start of the read, on the monotonic clock: a wall clock that is set back must not keep the key cached longer. */
+  readonly readAt: number
+}
+
+/**
+ * One message for every cause: knowing which check failed would help an attacker. `reason` is for the decision event.
+ */
+const refusal = (reason: IssuerReason): Promise<IssuerDenial> => {
+  const denial = Object.freeze(deny('unauthorized', 'the API key is not valid', { reason }))
+  return Promise.resolve(denial)
+}
+const MALFORMED = refusal('not a key of this environment and surface')
+const UNKNOWN = refusal('no such key')
+const WRONG_SECRET = refusal('wrong secret, or its pepper was removed')
+const REVOKED = refusal('revoked')
+const EXPIRED = refusal('the key has expired')
+
+/** Makes the authenticator. It compares the secret before it looks at the state of the key. */
+export function createAuthenticator(
+  options: CheckedOptions,
+  texts: KeyTexts,
+  peppers: Peppers,
+): Authenticator {
+  const { keys, clock, keyCacheMs, keyCacheSize } = options
+  const cache = new LRUCache<string, CachedKey>({ max: keyCacheSize })
+  const uses = createUseLog(options)
+
+  const decide = (text: string, found: CachedKey): Promise<Verdict<ApiKey, IssuerDenial>> => {
+    const { record, allowed } = found
+    if (!found.matches(text)) return WRONG_SECRET
+    const now = clock.now()
+    if (!isLive(record, now)) return record.revokedAt === null ? EXPIRED : REVOKED
+    const rehash = peppers.isOld(record) ? peppers.digest(text) : undefined
+    const writeNow = uses.record(record.id, now, record.lastUsedAt ?? 0, rehash)
+    return writeNow ? uses.flush().then(() => allowed) : Promise.resolve(allowed)
+  }
+  const read = async (id: string, text: string, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>> => {
+    const readAt = performance.now()
+    const record = await keys.find(id)
+    if (record?.surface !== surface) return UNKNOWN
+    const found = { record, allowed: allow(toApiKey(record)), matches: peppers.matcher(record), readAt }
+    cache.set(id, found)
+    return decide(text, found)
+  }
+
+  return {
+    // Not async, so that malformed and cached keys cost no promise of their own.
+    authenticateKey(text, surface, limitRead) {
+      const id = texts.readId(surface, text)
+      if (id === undefined) return MALFORMED
+      const cached = cache.get(id)
+      const fresh = cached !== undefined && performance.now() - cached.readAt < keyCacheMs
+      if (fresh) return decide(text as string, cached)
+      const readKey = () => read(id, text as string, surface)
+      // The text matched this key before, so it is not a guess.
+      return limitRead === undefined || cached?.matches(text as string) ? readKey() : limitRead(readKey)
+    },
+    forget: ({ id }) => {
+      cache.delete(id)
+    },
+    flush: uses.flush,
+  }
+}

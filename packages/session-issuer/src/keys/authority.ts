@@ -1,0 +1,83 @@
+import { missingScopes, type EpochMs, type Session } from '@gatewright/kernel'
+import { deny, type IssuerDenial } from '../codes.ts'
+import { isLive } from './key.ts'
+import type { ApiKey, KeyRecord } from '../storage/port.ts'
+
+/** Who calls: a key presented as such, a session, or the operator, who has no limits. */
+export type Caller = ApiKey | Session | 'operator'
+
+/** A caller whose key is live and unchanged, with the rights it has now. */
+export interface ActiveCaller {
+  /** The caller's key as it is stored now. */
+  readonly key: KeyRecord
+  /** The scopes of the caller: a session may hold fewer than its key. */
+  readonly scopes: readonly string[]
+  readonly policyIds: readonly string[]
+  readonly bySession: boolean
+}
+
+/** Where a key is in the chain, relative to a caller. The keys of one lineage share one place. */
+type Relation = 'own' | 'below' | 'above' | 'other'
+
+/** Whether a caller is a session. */
+export function isSession(caller: ApiKey | Session): caller is Session {
+  return 'sessionId' in caller
+}
+
+/** Finds the caller's key; undefined when the key has ended or changed since it was presented. */
+export function findActiveCaller(
+  caller: ApiKey | Session,
+  keys: readonly KeyRecord[],
+  now: EpochMs,
+): ActiveCaller | undefined {
+  const bySession = isSession(caller)
+  const [id, version] = bySession ? [caller.keyId, caller.keyVersion] : [caller.id, caller.version]
+  const key = keys.find(one => one.id === id)
+  if (!key || key.version !== version || !isLive(key, now)) return undefined
+  return { key, bySession, scopes: caller.scopes, policyIds: caller.policyIds }
+}
+
+/** Where a key of the same account is in the chain, relative to the caller. */
+export function relationOf(target: ApiKey, { key }: ActiveCaller): Relation {
+  if (target.lineageId === key.lineageId) return 'own'
+  if (target.ancestry.includes(key.lineageId)) return 'below'
+  return key.ancestry.includes(target.lineageId) ? 'above' : 'other'
+}
+
+/** Whether a key is a root: it has no key above it, and may see and revoke every key of its account. */
+export function isRoot(key: ApiKey): boolean {
+  return key.ancestry.length === 0
+}
+
+/**
+ * Whether a caller may list a key: a root lists all keys of its account, any other caller its own key and those below.
+ */
+export function canList(active: ActiveCaller, target: ApiKey): boolean {
+  const relation = relationOf(target, active)
+  return isRoot(active.key) || relation === 'own' || relation === 'below'
+}
+
+/** The policies that bind the caller but are missing from a chain: a session may have more policies than its key. */
+export function policiesMissingFrom(active: ActiveCaller, chain: readonly string[]): string[] {
+  return active.policyIds.filter(id => !chain.includes(id))
+}
+
+/** Refuses scopes that the caller does not hold, and names them. */
+export function refuseMissingScopes(
+  wanted: readonly string[],
+  held: readonly string[],
+): IssuerDenial | undefined {
+  const scope = missingScopes(wanted, held)
+  if (scope.length === 0) return undefined
+  return deny('insufficient_scope', `not held: ${scope.join(' ')}`, { details: { scope } })
+}
+
+/** The credential was valid when it was presented and no longer is. */
+export const staleCredential: IssuerDenial = deny('unauthorized', 'the credential is not valid', {
+  reason: 'its key has changed or ended',
+})
+
+/** The caller may see the key but not change it. */
+export const outsideAuthority: IssuerDenial = deny('policy_blocked', 'the key is not below the caller', {
+  details: { rule: 'key_authority' },
+})

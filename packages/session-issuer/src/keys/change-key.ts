@@ -1,0 +1,187 @@
+import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
+import { actorOf, keyNotes } from '../audit.ts'
+import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
+import {
+  outsideAuthority,
+  isRoot,
+  policiesMissingFrom,
+  relationOf,
+  refuseMissingScopes,
+  staleCredential,
+  findActiveCaller,
+  type Caller,
+  type ActiveCaller,
+} from './authority.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import { isLive, toApiKey } from './key.ts'
+import type { CheckedOptions } from '../options.ts'
+import { randomBase62 } from '../random.ts'
+import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from '../storage/port.ts'
+
+/** The requested change of a key. The key's sessions end; clients mint new ones. */
+export interface KeyChange {
+  /** The key's new scopes. For the caller's own key or one above it they can only be fewer. */
+  readonly scopes?: readonly string[]
+  /**
+   * A policy document, checked by the host. For a key below the caller it replaces the key's own policies; for the
+   * caller's own key or one above it, it is added to them.
+   */
+  readonly policy?: unknown
+}
+
+const CHANGE: OptionNames<KeyChange> = {
+  scopes: true,
+  policy: true,
+}
+
+/** Makes the verbs that change and revoke keys. */
+export function makeChangeKeys(
+  options: CheckedOptions,
+  updateAccount: UpdateAccount,
+): {
+  changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
+  revokeKey(caller: Caller, keyId: string): Promise<Verdict<ApiKey, IssuerDenial>>
+} {
+  const accountOf = async (caller: Caller, keyId: string): Promise<string | undefined> =>
+    caller === 'operator' ? (await options.keys.find(keyId))?.accountId : caller.accountId
+
+  return {
+    async changeKey(caller, keyId, change) {
+      knownOptions('changeKey', change, CHANGE)
+      const accountId = await accountOf(caller, keyId)
+      if (accountId === undefined) return keyNotFound
+      const policyId = `pol_${randomBase62(16)}`
+      const callerPolicies = caller === 'operator' ? [] : await options.sessions.policies(caller.policyIds)
+      return updateAccount(accountId, (keys, now): Decision<ApiKey> => {
+        const request = { caller, keyId, change, policyId, callerPolicies }
+        const decided = decideChange(keys, now, request, options.maxPolicies)
+        if (!decided.ok) return decided
+        const { value, write } = decided
+        if (!write) return { ok: true, value }
+        const notes = keyNotes('key.change', write.keys)
+        return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
+      })
+    },
+    async revokeKey(caller, keyId) {
+      const accountId = await accountOf(caller, keyId)
+      if (accountId === undefined) return keyNotFound
+      return updateAccount(accountId, (keys, now): Decision<ApiKey> => {
+        const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
+        if (caller !== 'operator' && !active) return staleCredential
+        const target = keys.find(key => key.id === keyId)
+        if (!target) return keyNotFound
+        if (active && !isRoot(active.key) && relationOf(target, active) === 'other') return keyNotFound
+        if (!isLive(target, now)) return { ok: true, value: toApiKey(target) }
+        const write = endKeys(keys, [keyId], now)
+        const value = toApiKey(write.keys.find(key => key.id === keyId) as KeyRecord)
+        const notes = keyNotes('key.revoke', write.keys)
+        return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
+      })
+    },
+  }
+}
+
+/** A change and who requests it. */
+interface ChangeRequest {
+  readonly caller: Caller
+  readonly keyId: string
+  readonly change: KeyChange
+  /** The id of the new policy, if the change has one. */
+  readonly policyId: string
+  readonly callerPolicies: readonly PolicyRecord[]
+}
+
+function decideChange(
+  keys: readonly KeyRecord[],
+  now: EpochMs,
+  { caller, keyId, change, policyId, callerPolicies }: ChangeRequest,
+  maxPolicies: number,
+): IssuerDenial | { readonly ok: true; readonly value: ApiKey; readonly write?: KeyWrite } {
+  const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
+  if (caller !== 'operator' && !active) return staleCredential
+  const target = keys.find(key => key.id === keyId && isLive(key, now))
+  const relation = target && active ? relationOf(target, active) : 'below'
+  if (!target || !(active === undefined || isRoot(active.key) || relation !== 'other')) return keyNotFound
+  if (relation === 'other') return outsideAuthority
+  const parent = keys.find(key => key.lineageId === target.ancestry.at(-1) && isLive(key, now))
+  const next =
+    relation === 'below'
+      ? rewriteRights(target, parent, active, change, policyId)
+      : narrowRights(target, change, policyId)
+  if ('ok' in next) return next
+  if (haveSameRights(next, target)) return { ok: true, value: toApiKey(target) }
+  const write = cascadeChange(keys, target, next, now)
+  if (write.keys.some(key => key.policyIds.length > maxPolicies)) {
+    return deny('policy_blocked', `more than ${maxPolicies} policies`, { details: { rule: 'max_depth' } })
+  }
+  const documents = [
+    ...callerPolicies,
+    ...(change.policy === undefined ? [] : [{ id: policyId, document: change.policy }]),
+  ]
+  const policies: KeyPolicyRecord[] = documents
+    .filter(({ id }) => next.policyIds.includes(id) && !target.policyIds.includes(id))
+    .map(one => ({ ...one, lineageId: target.lineageId }))
+  const value = toApiKey(write.keys.find(key => key.id === keyId) as KeyRecord)
+  return { ok: true, value, write: { ...write, policies } }
+}
+
+type Rights = Pick<KeyRecord, 'scopes' | 'policyIds'>
+
+/** New rights of a key below the caller, within what the caller and the key's parent hold. */
+function rewriteRights(
+  target: KeyRecord,
+  parent: KeyRecord | undefined,
+  active: ActiveCaller | undefined,
+  change: KeyChange,
+  policyId: string,
+): Rights | IssuerDenial {
+  const scopes = change.scopes ? [...new Set(change.scopes)] : target.scopes
+  const refusal =
+    (active &&
+      (refuseMissingScopes(target.scopes, active.scopes) ?? refuseMissingScopes(scopes, active.scopes))) ??
+    (parent && refuseMissingScopes(scopes, parent.scopes))
+  if (refusal) return refusal
+  const inherited = target.policyIds.slice(0, target.inheritedPolicies)
+  const own = change.policy === undefined ? target.policyIds.slice(target.inheritedPolicies) : []
+  const isLooser = change.policy !== undefined || scopes.some(scope => !target.scopes.includes(scope))
+  // A session may be bound by policies that its key is not under. What it loosens is put under them.
+  const binding = isLooser && active ? policiesMissingFrom(active, [...inherited, ...own]) : []
+  const added = change.policy === undefined ? [] : [policyId]
+  return { scopes, policyIds: [...inherited, ...own, ...binding, ...added] }
+}
+
+/** New rights of the caller's own key or one above it: fewer scopes, one more policy, and nothing else. */
+function narrowRights(target: KeyRecord, change: KeyChange, policyId: string): Rights | IssuerDenial {
+  const scopes = change.scopes ? [...new Set(change.scopes)] : target.scopes
+  const refusal = refuseMissingScopes(scopes, target.scopes)
+  if (refusal) return refusal
+  return {
+    scopes,
+    policyIds: change.policy === undefined ? target.policyIds : [...target.policyIds, policyId],
+  }
+}
+
+const haveSameRights = (a: Rights, b: Rights): boolean =>
+  a.policyIds.join(' ') === b.policyIds.join(' ') &&
+  a.scopes.length === b.scopes.length &&
+  a.scopes.every(scope => b.scopes.includes(scope))
+
+/**
+ * Applies the change to every live key of the target's lineage and to all keys below: they keep those of their scopes
+ * that the target still holds, and the target's policies replace those they had inherited.
+ */
+function cascadeChange(keys: readonly KeyRecord[], target: KeyRecord, next: Rights, now: EpochMs): KeyWrite {
+  const live = keys.filter(key => isLive(key, now))
+  const lineage = live.filter(key => key.lineageId === target.lineageId)
+  const below = live.filter(key => key.ancestry.includes(target.lineageId))
+  const inherited = target.policyIds.length
+  const changed = below
+    .map(key => ({
+      ...key,
+      scopes: key.scopes.filter(scope => next.scopes.includes(scope)),
+      policyIds: [...next.policyIds, ...key.policyIds.slice(inherited)],
+      inheritedPolicies: key.inheritedPolicies - inherited + next.policyIds.length,
+    }))
+    .filter((key, index) => !haveSameRights(key, below[index] as KeyRecord))
+  return raiseVersions([...lineage.map(key => ({ ...key, ...next })), ...changed], now)
+}

@@ -1,0 +1,162 @@
+import {
+  isStorableText,
+  knownOptions,
+  type EpochMs,
+  type Session,
+  type Surface,
+  type Verdict,
+  type OptionNames,
+} from '@gatewright/kernel'
+import { mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
+import { actorOf, keyNotes } from '../audit.ts'
+import {
+  isSession,
+  refuseMissingScopes,
+  staleCredential,
+  findActiveCaller,
+  type ActiveCaller,
+} from './authority.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import { toApiKey } from './key.ts'
+import { freeKeySlots } from './key-quotas.ts'
+import type { KeyTexts } from './key-text.ts'
+import { creatorOf, sessionPath } from './creators.ts'
+import type { CheckedOptions } from '../options.ts'
+import type { Peppers } from './peppers.ts'
+import { randomBase62 } from '../random.ts'
+import type { ApiKey, KeyPolicyRecord, KeyRecord, PolicyRecord } from '../storage/port.ts'
+
+/** The requested key. */
+export interface KeyRequest {
+  readonly surface: Surface
+  /** The account that owns the key; for a partner key the partner's id. */
+  readonly accountId: string
+  readonly userId: string | null
+  readonly walletAddress: string | null
+  /** The scopes of the key; for a partner key the most that its sessions can hold. */
+  readonly scopes: readonly string[]
+  /** A policy document, checked by the host. It is added to the chain below the parent's policies. */
+  readonly policy?: unknown
+  /** The key or session that creates the key. Absent: a root key, as bootstrap and the operator create them. */
+  readonly parent?: ApiKey | Session
+  /** Who creates a root key, for its audit row. Default `operator`. */
+  readonly rootBy?: 'wallet' | 'operator'
+  /** The key is valid while `now < expiresAt`; it never ends later than its parent. */
+  readonly expiresAt?: EpochMs
+}
+
+const REQUEST: OptionNames<KeyRequest> = {
+  surface: true,
+  accountId: true,
+  userId: true,
+  walletAddress: true,
+  scopes: true,
+  policy: true,
+  parent: true,
+  rootBy: true,
+  expiresAt: true,
+}
+
+/** A new key. `text` is the only copy of its secret. */
+export interface CreatedKey {
+  readonly key: ApiKey
+  readonly text: string
+}
+
+/** Makes the verb that creates keys. At the cap on live keys only a new root of the user surface retires other keys. */
+export function makeCreateKey(
+  options: CheckedOptions,
+  texts: KeyTexts,
+  peppers: Peppers,
+  updateAccount: UpdateAccount,
+): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
+  return async request => {
+    knownOptions('createKey', request, REQUEST)
+    const { parent, rootBy = 'operator' } = request
+    const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
+    if (bad)
+      return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
+    const generated = { ...texts.generate(request.surface), policyId: `pol_${randomBase62(16)}` }
+    // A session's policies are deleted with it, so a key below the session stores copies of them.
+    const callerPolicies =
+      parent && isSession(parent) && parent.policyIds.length > 0
+        ? await options.sessions.policies(parent.policyIds)
+        : []
+    return updateAccount(request.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
+      const active = parent && findActiveCaller(parent, keys, now)
+      if (parent && !active) return staleCredential
+      const sessionIds = parent ? await sessionPath(parent, options.sessions, now) : []
+      if (!sessionIds) return staleCredential
+      if (active && active.key.surface !== request.surface) return staleCredential
+      const refusal = active && refuseMissingScopes(request.scopes, active.scopes)
+      if (refusal) return refusal
+      const policyIds = chainOf(request, active, generated.policyId)
+      const digest = peppers.digest(generated.text)
+      const display = texts.display(request.surface, generated.id)
+      const createdBy = active ? creatorOf(active, sessionIds) : null
+      const identity = { id: generated.id, prefix: display, policyIds, createdBy, ...digest }
+      const record = buildKeyRecord(request, active, identity, now)
+      if (policyIds.length > options.maxPolicies || record.ancestry.length > options.maxKeyDepth) {
+        return deny(
+          'policy_blocked',
+          `key chain deeper than ${options.maxKeyDepth}, or more than ${options.maxPolicies} policies`,
+          { details: { rule: 'max_depth' } },
+        )
+      }
+      const slots = freeKeySlots(keys, record, options, now)
+      if (!slots.ok) return slots
+      const policies = ownPolicies(record, request, generated.policyId, callerPolicies)
+      const write = mergeWrites({ keys: [record], policies, feed: [] }, slots.write)
+      const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', slots.write.keys)]
+      const audited = { ...write, by: actorOf(parent ?? rootBy), notes }
+      return { ok: true, value: { key: toApiKey(record), text: generated.text }, write: audited }
+    })
+  }
+}
+
+/** The policy chain of the new key: all policies that bind the caller, then its own. */
+function chainOf(request: KeyRequest, active: ActiveCaller | undefined, policyId: string): readonly string[] {
+  const above = active?.policyIds ?? []
+  return request.policy === undefined ? above : [...above, policyId]
+}
+
+function ownPolicies(
+  { lineageId, policyIds }: KeyRecord,
+  request: KeyRequest,
+  policyId: string,
+  callerPolicies: readonly PolicyRecord[],
+): KeyPolicyRecord[] {
+  const own = request.policy === undefined ? [] : [{ id: policyId, document: request.policy }]
+  return [...callerPolicies, ...own]
+    .filter(({ id }) => policyIds.includes(id))
+    .map(one => ({ ...one, lineageId }))
+}
+
+function buildKeyRecord(
+  request: KeyRequest,
+  active: ActiveCaller | undefined,
+  identity: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'createdBy' | 'digest' | 'pepperId'>,
+  now: EpochMs,
+): KeyRecord {
+  const above = active?.key
+  const end = Math.min(request.expiresAt ?? Infinity, above?.expiresAt ?? Infinity)
+  return {
+    ...identity,
+    surface: request.surface,
+    accountId: request.accountId,
+    userId: request.userId,
+    walletAddress: request.walletAddress,
+    scopes: [...new Set(request.scopes)],
+    inheritedPolicies: above?.policyIds.length ?? 0,
+    lineageId: identity.id,
+    ancestry: above ? [...above.ancestry, above.lineageId] : [],
+    parentId: above?.id ?? null,
+    rotatedBy: null,
+    successorId: null,
+    version: 1,
+    createdAt: now,
+    expiresAt: Number.isFinite(end) ? end : null,
+    revokedAt: null,
+    lastUsedAt: null,
+  }
+}

@@ -1,0 +1,69 @@
+import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from 'node:crypto'
+import { knownOptions, type OptionNames } from '@gatewright/kernel'
+
+/** A server-side secret that key digests depend on, so that a copy of the database alone verifies no key. */
+export interface Pepper {
+  /** Stored with each digest: 1 to 32 of A-Z, a-z, 0-9, `-` and `_`. */
+  readonly id: string
+  /** At least 32 bytes of UTF-8 or raw bytes. */
+  readonly secret: string | Uint8Array
+}
+
+const PEPPER: OptionNames<Pepper> = { id: true, secret: true }
+
+/** A key's digest as it is stored. It begins with its scheme, so that a later version can tell schemes apart. */
+interface KeyDigest {
+  readonly digest: string
+  readonly pepperId: string
+}
+
+/** Digests and compares key texts. */
+export interface Peppers {
+  /** Digests under the newest pepper. */
+  digest(text: string): KeyDigest
+  /**
+   * Makes the function that compares presented texts with a stored digest, in constant time. It is false for every text
+   * when the digest's pepper was removed or its scheme is unknown.
+   */
+  matcher(stored: KeyDigest): (text: string) => boolean
+  /** Whether a digest depends on an older pepper. */
+  isOld(stored: KeyDigest): boolean
+}
+
+const SCHEME = 'hmac-sha256:'
+
+/** Checks the peppers, newest first, and makes the digester. Throws a `TypeError` that never shows a secret. */
+export function createPeppers(peppers: readonly Pepper[]): Peppers {
+  if (!Array.isArray(peppers) || peppers.length === 0) {
+    throw new TypeError('peppers must be a list of at least one { id, secret }, newest first')
+  }
+  const byId = new Map<string, KeyObject>()
+  for (const [index, pepper] of (peppers as readonly Pepper[]).entries()) {
+    const { id, secret } = knownOptions(`createIssuer peppers[${index}]`, pepper, PEPPER)
+    if (typeof id !== 'string' || !/^[\w-]{1,32}$/.test(id)) {
+      throw new TypeError('peppers: an id must be 1 to 32 of A-Z, a-z, 0-9, - and _')
+    }
+    const bytes = typeof secret === 'string' ? Buffer.from(secret) : secret
+    if (!(bytes instanceof Uint8Array) || bytes.length < 32) {
+      throw new TypeError(`peppers: the secret of "${id}" must have at least 32 bytes`)
+    }
+    if (byId.has(id)) throw new TypeError(`peppers: the id "${id}" is given twice`)
+    byId.set(id, createSecretKey(bytes))
+  }
+  const newest = (peppers[0] as Pepper).id
+  const hash = (text: string, pepper: KeyObject): Buffer => createHmac('sha256', pepper).update(text).digest()
+
+  return {
+    digest: text => ({
+      digest: SCHEME + hash(text, byId.get(newest) as KeyObject).toString('base64url'),
+      pepperId: newest,
+    }),
+    matcher({ digest, pepperId }) {
+      const pepper = byId.get(pepperId)
+      const stored = Buffer.from(digest.startsWith(SCHEME) ? digest.slice(SCHEME.length) : '', 'base64url')
+      if (!pepper || stored.length !== 32) return () => false
+      return text => timingSafeEqual(stored, hash(text, pepper))
+    },
+    isOld: ({ pepperId }) => pepperId !== newest,
+  }
+}

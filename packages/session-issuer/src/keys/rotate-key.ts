@@ -1,0 +1,140 @@
+import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
+import { actorOf, keyNotes } from '../audit.ts'
+import { endKeys, keyNotFound, mergeWrites, type UpdateAccount, type Decision } from './update-account.ts'
+import {
+  outsideAuthority,
+  isRoot,
+  policiesMissingFrom,
+  relationOf,
+  refuseMissingScopes,
+  staleCredential,
+  findActiveCaller,
+  type Caller,
+  type ActiveCaller,
+} from './authority.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import type { CreatedKey } from './create-key.ts'
+import { isLive, toApiKey } from './key.ts'
+import type { KeyTexts } from './key-text.ts'
+import { creatorOf, sessionPath } from './creators.ts'
+import type { CheckedOptions } from '../options.ts'
+import type { Peppers } from './peppers.ts'
+import type { KeyRecord, KeyWrite } from '../storage/port.ts'
+
+/** Options of a rotation. */
+export interface RotationOptions {
+  /** How long the old key still works, in seconds, 0 to `maxOverlapSeconds`. Default 0. Its sessions end with it. */
+  readonly overlapSeconds?: number
+}
+
+const ROTATION: OptionNames<RotationOptions> = {
+  overlapSeconds: true,
+}
+
+/**
+ * Makes the verb that replaces a key by a successor with the same rights, policies, place in the chain and end. It is
+ * allowed for the key itself, the operator, and a caller above that holds all of its rights; never for a session of the
+ * key, which would get a secret that outlives it. While a successor has never been used, rotating again replaces it, so
+ * a lost response costs nothing; after its first use the rotation is refused (`already_rotated`). At most one
+ * predecessor overlaps.
+ */
+export function makeRotateKey(
+  options: CheckedOptions,
+  texts: KeyTexts,
+  peppers: Peppers,
+  updateAccount: UpdateAccount,
+): (caller: Caller, keyId: string, rotation?: RotationOptions) => Promise<Verdict<CreatedKey, IssuerDenial>> {
+  return async (caller, keyId, rotation = {}) => {
+    const { maxOverlapSeconds } = options
+    const { overlapSeconds = 0 } = knownOptions('rotateKey', rotation, ROTATION)
+    if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > maxOverlapSeconds) {
+      return deny('invalid_request', `overlapSeconds must be an integer from 0 to ${maxOverlapSeconds}`, {
+        field: 'overlapSeconds',
+      })
+    }
+    const found = await options.keys.find(keyId)
+    if (!found || (caller !== 'operator' && caller.accountId !== found.accountId)) return keyNotFound
+    const { id, text } = texts.generate(found.surface)
+    const prefix = texts.display(found.surface, id)
+    return updateAccount(found.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
+      const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
+      if (caller !== 'operator' && !active) return staleCredential
+      const target = keys.find(key => key.id === keyId)
+      const refusal = refuseRotation(target, active, now)
+      if (refusal || !target) return refusal ?? keyNotFound
+      const sessionIds = caller === 'operator' ? [] : await sessionPath(caller, options.sessions, now)
+      if (!sessionIds) return staleCredential
+      const current = keys.find(key => key.id === target.successorId)
+      if (current && (current.lastUsedAt !== null || current.successorId !== null)) {
+        return deny('policy_blocked', 'the key was rotated before, and its successor has been used', {
+          details: { rule: 'already_rotated' },
+        })
+      }
+      const successor: KeyRecord = {
+        ...target,
+        ...{ id, prefix, ...peppers.digest(text) },
+        ...{ successorId: null, version: 1, createdAt: now, lastUsedAt: null },
+        rotatedBy: rotatedByAfter(target, active, sessionIds),
+        expiresAt: current ? current.expiresAt : target.expiresAt,
+      }
+      const write = writeSuccessor(keys, target, successor, now + overlapSeconds * 1000, now)
+      const notes = [...keyNotes('key.rotate', [target]), ...keyNotes('key.create', [successor])]
+      const audited = { ...write, by: actorOf(caller), notes }
+      return { ok: true, value: { key: toApiKey(successor), text }, write: audited }
+    })
+  }
+}
+
+/** Who got the successor's text by rotating from above; unchanged where the key rotates itself. */
+function rotatedByAfter(
+  target: KeyRecord,
+  active: ActiveCaller | undefined,
+  sessionIds: readonly string[],
+): KeyRecord['rotatedBy'] {
+  if (!active) return null
+  return relationOf(target, active) === 'own' ? target.rotatedBy : creatorOf(active, sessionIds)
+}
+
+/**
+ * Refuses a rotation by a caller that lacks a right of the key, or is bound by a policy that the key is not under: it
+ * would get the successor's text and so these rights.
+ */
+function refuseRotation(
+  target: KeyRecord | undefined,
+  active: ActiveCaller | undefined,
+  now: EpochMs,
+): IssuerDenial | undefined {
+  if (!target || !isLive(target, now)) return keyNotFound
+  if (!active) return undefined
+  const relation = relationOf(target, active)
+  if (relation === 'other' && !isRoot(active.key)) return keyNotFound
+  if (relation === 'own' && !active.bySession && active.key.id === target.id) return undefined
+  if (relation !== 'below' || policiesMissingFrom(active, target.policyIds).length > 0)
+    return outsideAuthority
+  return refuseMissingScopes(target.scopes, active.scopes)
+}
+
+/** Writes the successor. The old key ends with the overlap, and all other keys of the lineage end now. */
+function writeSuccessor(
+  keys: readonly KeyRecord[],
+  target: KeyRecord,
+  successor: KeyRecord,
+  overlapEnd: EpochMs,
+  now: EpochMs,
+): KeyWrite {
+  const overlaps = overlapEnd > now
+  const others = keys
+    .filter(key => key.lineageId === target.lineageId && (key.id !== target.id || !overlaps))
+    .map(key => key.id)
+  const ending = endKeys([...keys, successor], others, now)
+  const replaced = { successorId: successor.id }
+  if (!overlaps) {
+    const last = ending.keys.map(key => (key.id === target.id ? { ...key, ...replaced } : key))
+    return mergeWrites({ keys: [successor], policies: [], feed: [] }, { ...ending, keys: last })
+  }
+  const expiresAt = Math.min(overlapEnd, target.expiresAt ?? Infinity)
+  // The version does not change: sessions of the old key live until the overlap ends, which this entry announces.
+  const end = { kind: 'key' as const, id: target.id, version: target.version + 1, at: now, from: expiresAt }
+  const old = { ...target, ...replaced, expiresAt }
+  return mergeWrites({ keys: [successor, old], policies: [], feed: [end] }, ending)
+}

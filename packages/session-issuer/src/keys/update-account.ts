@@ -1,0 +1,123 @@
+import { allow, Fault, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { auditEntryBuilder, type AuditedKeyWrite } from '../audit.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import type { CheckedOptions } from '../options.ts'
+import type { KeyRecord, KeyWrite } from '../storage/port.ts'
+import { endOf, isLive } from './key.ts'
+
+/** What a decision about an account's keys returns: a denial, or a value and what must be written for it. */
+export type Decision<T> =
+  | IssuerDenial
+  | { readonly ok: true; readonly value: T; readonly write?: AuditedKeyWrite }
+
+/**
+ * Runs a decision about all keys of an account and writes its result. `decide` has no effects, because it may run
+ * again; whatever else it reads, it reads after the keys.
+ */
+export type UpdateAccount = <T>(
+  accountId: string,
+  decide: (keys: readonly KeyRecord[], now: EpochMs) => Decision<T> | Promise<Decision<T>>,
+) => Promise<Verdict<T, IssuerDenial>>
+
+/**
+ * How often a decision is made again because another host committed first. Each lost race means that another change was
+ * written, so this many in a row mean overload.
+ */
+const ATTEMPTS = 50
+
+/** The ended keys that exceed `maxEndedKeys`: those that ended first. */
+function surplusEndedKeys(keys: readonly KeyRecord[], maxEndedKeys: number, now: EpochMs): string[] {
+  return keys
+    .filter(key => !isLive(key, now))
+    .sort((a, b) => endOf(b) - endOf(a))
+    .slice(maxEndedKeys)
+    .map(key => key.id)
+}
+
+/**
+ * Makes the function that loads an account's keys, decides, and commits against the revision it loaded. When another
+ * host committed first, it does all of this again. In this process the changes of one account run one after another.
+ * Fault: `ERR_OVERLOADED`.
+ */
+export function createAccountUpdater(
+  { keys, clock, auditRetentionDays, maxEndedKeys }: CheckedOptions,
+  onChange: (key: KeyRecord) => void,
+): UpdateAccount {
+  const tails = new Map<string, Promise<unknown>>()
+  const buildAuditEntry = auditEntryBuilder(auditRetentionDays)
+
+  const attempt = async <T>(
+    accountId: string,
+    decide: (keys: readonly KeyRecord[], now: EpochMs) => Decision<T> | Promise<Decision<T>>,
+  ): Promise<Verdict<T, IssuerDenial>> => {
+    for (let n = 0; n < ATTEMPTS; n++) {
+      const { revision, keys: all } = await keys.load(accountId)
+      const now = clock.now()
+      const decision = await decide(all, now)
+      if (!decision.ok) return decision
+      const { value, write } = decision
+      if (!write) return allow(value)
+      const { by, notes, ...rest } = write
+      const audit = notes.map(note => buildAuditEntry(accountId, by, note, now))
+      const drop = surplusEndedKeys(all, maxEndedKeys, now)
+      if (await keys.commit(accountId, revision, { ...rest, drop, audit })) {
+        for (const key of rest.keys) onChange(key)
+        return allow(value)
+      }
+    }
+    throw new Fault('ERR_OVERLOADED', 'the keys of the account keep changing')
+  }
+
+  return (accountId, decide) => {
+    const result = (tails.get(accountId) ?? Promise.resolve()).then(() => attempt(accountId, decide))
+    const tail = result
+      .catch(() => undefined)
+      .finally(() => {
+        if (tails.get(accountId) === tail) tails.delete(accountId)
+      })
+    tails.set(accountId, tail)
+    return result
+  }
+}
+
+/**
+ * Ends keys at an instant. Ending the newest key of a lineage ends the whole lineage and everything below it: a key that
+ * it has replaced is about to end and must not keep the keys below alive.
+ */
+export function endKeys(keys: readonly KeyRecord[], ids: readonly string[], now: EpochMs): KeyWrite {
+  const live = keys.filter(key => isLive(key, now))
+  const ending = live.filter(key => ids.includes(key.id))
+  const staying = live.filter(key => !ids.includes(key.id) && key.successorId === null)
+  const endingLineages = new Set(ending.map(key => key.lineageId))
+  for (const { lineageId } of staying) endingLineages.delete(lineageId)
+  const ended = live.filter(
+    key =>
+      ending.includes(key) || [key.lineageId, ...key.ancestry].some(lineage => endingLineages.has(lineage)),
+  )
+  return raiseVersions(
+    ended.map(key => ({ ...key, revokedAt: now })),
+    now,
+  )
+}
+
+/** Raises the versions of changed keys, and adds the feed entries that end the sessions of the versions before. */
+export function raiseVersions(keys: readonly KeyRecord[], now: EpochMs): KeyWrite {
+  const raised = keys.map(key => ({ ...key, version: key.version + 1 }))
+  return {
+    keys: raised,
+    policies: [],
+    feed: raised.map(({ id, version }) => ({ kind: 'key', id, version, at: now })),
+  }
+}
+
+/** Joins several writes into one, in their order. */
+export function mergeWrites(...writes: readonly KeyWrite[]): KeyWrite {
+  return {
+    keys: writes.flatMap(write => write.keys),
+    policies: writes.flatMap(write => write.policies),
+    feed: writes.flatMap(write => write.feed),
+  }
+}
+
+/** The key does not exist, or the caller may not know of it. */
+export const keyNotFound: IssuerDenial = deny('not_found', 'no such key')

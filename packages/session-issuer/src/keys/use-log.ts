@@ -1,0 +1,55 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { CheckedOptions } from '../options.ts'
+import type { KeyUse } from '../storage/port.ts'
+
+/** Collects uses of keys and writes them in batches. */
+interface UseLog {
+  /**
+   * Records a use. True when it should be written at once, because `storedAt`, the last use that the store knows, is
+   * old.
+   */
+  record(id: string, at: EpochMs, storedAt: EpochMs, rehash?: KeyUse['rehash']): boolean
+  flush(): Promise<void>
+}
+
+/** Uses per write. */
+const BATCH = 100
+
+/**
+ * Makes the log. A batch that cannot be written is kept for the next write; the timer does not keep the process
+ * running.
+ */
+export function createUseLog({ keys, lastUsedFlushMs, rootKeyIdleMs }: CheckedOptions): UseLog {
+  const waiting = new Map<string, KeyUse>()
+  const written = new Map<string, EpochMs>()
+  /** Keys used within `rootKeyIdleMs` are not retired, so the store must learn of a use well within it. */
+  const silenceMs = rootKeyIdleMs / 2
+  let timer: NodeJS.Timeout | undefined
+
+  const flush = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    while (waiting.size > 0) {
+      const batch = [...waiting.values()].slice(0, BATCH)
+      for (const { id } of batch) waiting.delete(id)
+      try {
+        await keys.touch(batch)
+      } catch (error) {
+        for (const use of batch) if (!waiting.has(use.id)) waiting.set(use.id, use)
+        throw error
+      }
+      for (const { id, at } of batch) written.set(id, at)
+    }
+    if (written.size > 10_000) written.clear()
+  }
+
+  return {
+    record(id, at, storedAt, rehash) {
+      waiting.set(id, rehash ? { id, at, rehash } : { id, at })
+      if (at - storedAt >= silenceMs && at - (written.get(id) ?? 0) >= silenceMs) return true
+      timer ??= setTimeout(() => flush().catch(() => undefined), lastUsedFlushMs).unref()
+      return false
+    },
+    flush,
+  }
+}

@@ -1,0 +1,138 @@
+import { integerOption, type OptionNames } from '@gatewright/kernel'
+
+/** The numeric options of `createIssuer`, all of them integers. */
+export interface IssuerNumbers {
+  /** Shortest life of a session that can be requested, in seconds, 1 to 86 400. Default 60. */
+  readonly minSessionTtlSeconds: number
+  /**
+   * Longest life of a session, in seconds, `minSessionTtlSeconds` to 86 400. Default 86 400. When it is lowered, sessions
+   * that were issued before keep their end.
+   */
+  readonly maxSessionTtlSeconds: number
+  /**
+   * Life of a session when none is requested, in seconds, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default 900,
+   * or the nearest of these bounds.
+   */
+  readonly defaultSessionTtlSeconds: number
+  /** Most sessions above a session that was minted from another session, 0 to 64. Default 8. */
+  readonly maxSessionDepth: number
+  /** Longest label of a session, in characters, 0 to 1000. Default 120. */
+  readonly maxLabelLength: number
+  /**
+   * Longest token, in bytes, 256 to 16 384. Default 4096. A request whose token would be longer is refused. Guards have
+   * a limit of their own, also 4096 by default.
+   */
+  readonly maxTokenBytes: number
+  /** Most policies in the chain of a key or session, 1 to 64. Default 16. */
+  readonly maxPolicies: number
+  /** Most keys above a key, 0 to 64. Default 8. */
+  readonly maxKeyDepth: number
+  /** Most live keys of one account, 1 to 1000; a key and its successors count once. Default 50. */
+  readonly maxLiveKeys: number
+  /** Most live keys below any one key, at any depth, 1 to 1000; a key and its successors count once. Default 20. */
+  readonly maxKeysBelow: number
+  /**
+   * How long a root key must be unused before a new root may retire it at `maxLiveKeys`, in ms, 3 600 000 to
+   * 2 592 000 000. Default 86 400 000. The use of a key that the store has not recorded for half of this time is written
+   * at once.
+   */
+  readonly rootKeyIdleMs: number
+  /** Longest overlap of a rotated key and its successor, in seconds, 0 to 2 592 000. Default 604 800. */
+  readonly maxOverlapSeconds: number
+  /**
+   * Most ended keys of one account that stay listed, 0 to 10 000. Default 200. Every decision about an account loads its
+   * keys, so this bounds the work that creating and revoking keys can cause.
+   */
+  readonly maxEndedKeys: number
+  /** How long a key is kept after its end, to be listed as revoked, in ms, from 90 000 000 (25 h). Default 604 800 000. */
+  readonly endedKeyRetentionMs: number
+  /** How long an audit row is kept, in days, 1 to 3650. Default 90. */
+  readonly auditRetentionDays: number
+  /**
+   * How long a key read from the store is trusted, in ms, 0 to 1000, counted from the start of the read: the longest time
+   * for which a key revoked on another host still mints here. Default 1000; 0 reads the store each time.
+   */
+  readonly keyCacheMs: number
+  /** Most keys cached, 1 to 1 000 000. Default 10 000, about 10 MB. */
+  readonly keyCacheSize: number
+  /** How long uses of keys are collected before they are written, in ms, 100 to 600 000. Default 10 000. */
+  readonly lastUsedFlushMs: number
+  /** How long verifiers may cache the JWKS document, in seconds, 10 to 86 400. Default 300. */
+  readonly jwksMaxAgeSeconds: number
+  /** How long a host trusts the signing keys it has loaded, in ms, 100 to 60 000. Default 5000. */
+  readonly signingKeyRefreshMs: number
+  /** Age at which `maintain` rotates the signing key, in days, 1 to 400. Default 30. */
+  readonly signingKeyDays: number
+  /** The largest difference between the hosts' clocks, in ms, 0 to 60 000. Default 5000. */
+  readonly clockSkewMs: number
+}
+
+/** A numeric option: its default, least and greatest value. Integers only. */
+interface Bound {
+  readonly default: number
+  readonly min: number
+  readonly max: number
+}
+
+const DAY_MS = 86_400_000
+
+/**
+ * The longest session that any issuer may allow, in seconds (24 h). The revocation feed keeps its entries for as long as
+ * such a session can live, and signing keys stay published for it.
+ */
+export const LONGEST_SESSION_SECONDS = 86_400
+
+/** Every numeric option of `createIssuer` with its default and bounds. */
+export const BOUNDS: Readonly<Record<keyof IssuerNumbers, Bound>> = {
+  minSessionTtlSeconds: { default: 60, min: 1, max: LONGEST_SESSION_SECONDS },
+  maxSessionTtlSeconds: { default: LONGEST_SESSION_SECONDS, min: 1, max: LONGEST_SESSION_SECONDS },
+  defaultSessionTtlSeconds: { default: 900, min: 1, max: LONGEST_SESSION_SECONDS },
+  maxSessionDepth: { default: 8, min: 0, max: 64 },
+  maxLabelLength: { default: 120, min: 0, max: 1000 },
+  maxTokenBytes: { default: 4096, min: 256, max: 16_384 },
+  maxPolicies: { default: 16, min: 1, max: 64 },
+  maxKeyDepth: { default: 8, min: 0, max: 64 },
+  maxLiveKeys: { default: 50, min: 1, max: 1000 },
+  maxKeysBelow: { default: 20, min: 1, max: 1000 },
+  rootKeyIdleMs: { default: DAY_MS, min: 3_600_000, max: 30 * DAY_MS },
+  maxOverlapSeconds: { default: 604_800, min: 0, max: 2_592_000 },
+  maxEndedKeys: { default: 200, min: 0, max: 10_000 },
+  endedKeyRetentionMs: { default: 7 * DAY_MS, min: 25 * 3_600_000, max: Number.MAX_SAFE_INTEGER },
+  auditRetentionDays: { default: 90, min: 1, max: 3650 },
+  keyCacheMs: { default: 1000, min: 0, max: 1000 },
+  keyCacheSize: { default: 10_000, min: 1, max: 1_000_000 },
+  lastUsedFlushMs: { default: 10_000, min: 100, max: 600_000 },
+  jwksMaxAgeSeconds: { default: 300, min: 10, max: 86_400 },
+  signingKeyRefreshMs: { default: 5000, min: 100, max: 60_000 },
+  signingKeyDays: { default: 30, min: 1, max: 400 },
+  clockSkewMs: { default: 5000, min: 0, max: 60_000 },
+}
+
+const NAMES = Object.keys(BOUNDS) as (keyof IssuerNumbers)[]
+
+/** The names of the numeric options. */
+export const NUMBER_OPTIONS: OptionNames<IssuerNumbers> = Object.fromEntries(
+  NAMES.map(name => [name, true]),
+) as OptionNames<IssuerNumbers>
+
+/**
+ * Checks the numeric options and adds the defaults. Throws a `TypeError` that names the option, its bounds and what came.
+ */
+export function checkedNumbers(options: Partial<IssuerNumbers>): IssuerNumbers {
+  const checked = (name: keyof IssuerNumbers, least: number, most: number): number =>
+    integerOption(name, options[name] ?? Math.min(Math.max(BOUNDS[name].default, least), most), least, most)
+  const numbers = Object.fromEntries(
+    NAMES.map(name => [name, checked(name, BOUNDS[name].min, BOUNDS[name].max)]),
+  ) as unknown as IssuerNumbers
+  const { minSessionTtlSeconds } = numbers
+  const maxSessionTtlSeconds = checked(
+    'maxSessionTtlSeconds',
+    minSessionTtlSeconds,
+    BOUNDS.maxSessionTtlSeconds.max,
+  )
+  return {
+    ...numbers,
+    maxSessionTtlSeconds,
+    defaultSessionTtlSeconds: checked('defaultSessionTtlSeconds', minSessionTtlSeconds, maxSessionTtlSeconds),
+  }
+}

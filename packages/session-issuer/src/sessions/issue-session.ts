@@ -1,0 +1,189 @@
+import {
+  allow,
+  isStorableText,
+  knownOptions,
+  SESSION_TOKEN_TYPE,
+  toClaims,
+  type EpochMs,
+  type Session,
+  type Verdict,
+  type OptionNames,
+} from '@gatewright/kernel'
+import { CompactSign } from 'jose'
+import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
+import { isSession, refuseMissingScopes } from '../keys/authority.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import type { CheckedOptions } from '../options.ts'
+import { randomBase62 } from '../random.ts'
+import type { KeyRing, Signer } from '../signing/key-ring.ts'
+import type { ApiKey, SessionRecord } from '../storage/port.ts'
+
+/** The requested session. */
+export interface SessionRequest {
+  /** The session's scopes. Default: all scopes of the key or session. */
+  readonly scopes?: readonly string[]
+  /** A policy document, checked by the host. It is added to the chain, so it can only narrow. */
+  readonly policy?: unknown
+  /**
+   * Life of the session, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The
+   * session ends earlier when its key or parent session does.
+   */
+  readonly ttlSeconds?: number
+  /** The user of the session. Required for a partner key, refused for any other. */
+  readonly subject?: {
+    readonly accountId: string
+    readonly userId: string | null
+    readonly walletAddress: string | null
+  }
+  /** At most `maxLabelLength` characters. */
+  readonly label?: string
+}
+
+const REQUEST: OptionNames<SessionRequest> = {
+  scopes: true,
+  policy: true,
+  ttlSeconds: true,
+  subject: true,
+  label: true,
+}
+
+/** A new session and its token. */
+export interface IssuedSession {
+  readonly token: string
+  readonly session: Session
+}
+
+const ENCODER = new TextEncoder()
+
+/** Makes the verb that exchanges a key or a session for a new session. */
+export function makeIssueSession(
+  options: CheckedOptions,
+  ring: KeyRing,
+): (by: ApiKey | Session, request?: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
+  const { sessions, clock, maxPolicies, maxSessionDepth, maxTokenBytes } = options
+  const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
+  return async (by, request = {}) => {
+    knownOptions('issueSession', request, REQUEST)
+    const refusal = checkRequest(by, request, options)
+    if (refusal) return refusal
+    const now = clock.now()
+    const parent = isSession(by) ? await sessions.find(by.sessionId) : undefined
+    const above = isSession(by) ? parent : by
+    if (!above || !(above.revokedAt === null && now < (above.expiresAt ?? Infinity))) {
+      return deny('unauthorized', 'the credential is not valid', { reason: 'the key or session has ended' })
+    }
+    const policyIds =
+      request.policy === undefined ? by.policyIds : [...by.policyIds, `pol_${randomBase62(16)}`]
+    const session = buildSession(by, request, policyIds, {
+      now,
+      ttlSeconds: request.ttlSeconds ?? options.defaultSessionTtlSeconds,
+    })
+    if (session.expiresAt <= now) {
+      return deny('unauthorized', 'the credential is not valid', {
+        reason: 'the session would end within this second',
+      })
+    }
+    const ancestry = parent ? [...parent.ancestry, parent.sessionId] : []
+    if (policyIds.length > maxPolicies || ancestry.length > maxSessionDepth) {
+      return deny(
+        'policy_blocked',
+        `session chain deeper than ${maxSessionDepth}, or more than ${maxPolicies} policies`,
+        {
+          details: { rule: 'max_depth' },
+        },
+      )
+    }
+    const token = await sign(options, await ring.signer(), session)
+    if (token.length > maxTokenBytes) {
+      return deny('invalid_request', `the token would be longer than ${maxTokenBytes} bytes`, {
+        field: 'scopes',
+      })
+    }
+    const record: SessionRecord = { ...session, ancestry, label: request.label ?? null, revokedAt: null }
+    const own =
+      request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
+    const note = auditNote('session.create', session.sessionId, policyIds)
+    const audit = buildAuditEntry(session.accountId, actorOf(by), note, now)
+    if (!(await sessions.insert(record, own, audit))) {
+      return deny('unauthorized', 'the credential is not valid', { reason: 'the parent session was revoked' })
+    }
+    return allow({ token, session })
+  }
+}
+
+/** Refuses what can be refused without a storage call. */
+function checkRequest(
+  by: ApiKey | Session,
+  request: SessionRequest,
+  {
+    minSessionTtlSeconds: least,
+    maxSessionTtlSeconds: most,
+    defaultSessionTtlSeconds,
+    maxLabelLength,
+  }: CheckedOptions,
+): IssuerDenial | undefined {
+  const { ttlSeconds = defaultSessionTtlSeconds, scopes = [], label = '', subject } = request
+  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < least || ttlSeconds > most) {
+    return deny('invalid_request', `ttlSeconds must be an integer from ${least} to ${most}`, {
+      field: 'ttlSeconds',
+    })
+  }
+  if (typeof label !== 'string' || label.length > maxLabelLength || !isStorableText(label)) {
+    const message = `label must be at most ${maxLabelLength} characters of well-formed Unicode without U+0000`
+    return deny('invalid_request', message, { field: 'label' })
+  }
+  const partnerKey = by.surface === 'partner' && !isSession(by)
+  if (partnerKey !== (subject !== undefined)) {
+    return deny(
+      'invalid_request',
+      'a session of a partner key must name its user, and no other session may',
+      {
+        field: 'userId',
+      },
+    )
+  }
+  if (subject && ![subject.accountId, subject.userId ?? ''].every(isStorableText)) {
+    return deny('invalid_request', 'the ids of the user must be well-formed Unicode without U+0000', {
+      field: 'userId',
+    })
+  }
+  return refuseMissingScopes(scopes, by.scopes)
+}
+
+/**
+ * Builds a session. Its dates are whole seconds, as in the token; it ends no later than the key or session it comes
+ * from.
+ */
+function buildSession(
+  by: ApiKey | Session,
+  request: SessionRequest,
+  policyIds: readonly string[],
+  { now, ttlSeconds }: { now: EpochMs; ttlSeconds: number },
+): Session {
+  const issuedAt = Math.floor(now / 1000) * 1000
+  const wanted = issuedAt + ttlSeconds * 1000
+  const end = Math.floor((by.expiresAt ?? Infinity) / 1000) * 1000
+  const { accountId, userId, walletAddress } = request.subject ?? by
+  return {
+    sessionId: randomBase62(22),
+    ...{ accountId, userId, walletAddress },
+    surface: by.surface,
+    keyId: isSession(by) ? by.keyId : by.id,
+    keyVersion: isSession(by) ? by.keyVersion : by.version,
+    policyIds,
+    scopes: request.scopes ? [...new Set(request.scopes)] : by.scopes,
+    issuedAt,
+    expiresAt: Math.min(wanted, end),
+  }
+}
+
+/**
+ * Signs with jose's `CompactSign` and not `SignJWT`, which would deep-copy the claims once more before it serialises
+ * them.
+ */
+function sign(options: CheckedOptions, { kid, algorithm, key }: Signer, session: Session): Promise<string> {
+  const claims = { ...toClaims(session), iss: options.issuer, aud: options.audience }
+  return new CompactSign(ENCODER.encode(JSON.stringify(claims)))
+    .setProtectedHeader({ alg: algorithm, kid, typ: SESSION_TOKEN_TYPE })
+    .sign(key)
+}

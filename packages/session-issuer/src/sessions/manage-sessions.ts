@@ -1,0 +1,143 @@
+import { allow, type Session, type Verdict } from '@gatewright/kernel'
+import { endKeys, type UpdateAccount, type Decision } from '../keys/update-account.ts'
+import { actorOf, auditEntryBuilder, auditNote, keyNotes } from '../audit.ts'
+import {
+  isRoot,
+  isSession,
+  canList,
+  staleCredential,
+  findActiveCaller,
+  type Caller,
+  type ActiveCaller,
+} from '../keys/authority.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import { isLive } from '../keys/key.ts'
+import type { CheckedOptions } from '../options.ts'
+import { keysCreatedBy, canReachCreator } from '../keys/creators.ts'
+import type { KeyRecord, SessionRecord } from '../storage/port.ts'
+
+/** Most sessions that one listing returns. */
+const MAX_LISTED = 1000
+/** Sessions revoked per step when all sessions of an account end. */
+const BATCH = 500
+
+/** How many sessions and keys a verb ended. */
+export interface RevocationCounts {
+  /** Sessions that were live until now. */
+  readonly sessions: number
+  /** Keys that were live until now. */
+  readonly keys: number
+}
+
+/** The verbs about existing sessions. */
+export interface SessionVerbs {
+  listSessions(caller: Exclude<Caller, 'operator'>): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
+  endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
+  endSessionWithKeys(
+    caller: Caller,
+    sessionId: string,
+    accountId?: string,
+  ): Promise<Verdict<RevocationCounts, IssuerDenial>>
+  endAccountSessions(accountId: string): Promise<number>
+  isCurrent(session: Session): Promise<boolean>
+}
+
+/** Makes the verbs about existing sessions. */
+export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateAccount): SessionVerbs {
+  const { keys, sessions, clock } = options
+  const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
+  const revoke = (session: SessionRecord, caller: Caller): Promise<number> => {
+    const { sessionId, accountId, policyIds } = session
+    const now = clock.now()
+    const note = auditNote('session.end', sessionId, policyIds)
+    return sessions.revoke(sessionId, now, buildAuditEntry(accountId, actorOf(caller), note, now))
+  }
+
+  /** The ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
+  const visibleKeys = (
+    caller: Exclude<Caller, 'operator'>,
+  ): Promise<Verdict<readonly string[] | undefined, IssuerDenial>> =>
+    updateAccount(caller.accountId, (all, now): Decision<readonly string[] | undefined> => {
+      const active = findActiveCaller(caller, all, now)
+      if (!active) return staleCredential
+      if (isRoot(active.key)) return { ok: true, value: undefined }
+      return { ok: true, value: all.filter(key => canList(active, key)).map(key => key.id) }
+    })
+
+  return {
+    async listSessions(caller) {
+      const visible = await visibleKeys(caller)
+      if (!visible.ok) return visible
+      const all = await sessions.list(caller.accountId, MAX_LISTED, clock.now())
+      return allow(visible.value ? all.filter(one => visible.value?.includes(one.keyId)) : all)
+    },
+    async endSession(caller, sessionId) {
+      const id = idOf(caller, sessionId)
+      const session = await sessions.find(id)
+      if (caller !== 'operator') {
+        const visible = await visibleKeys(caller)
+        if (!visible.ok) return visible
+        const within = session?.accountId === caller.accountId
+        if (!within || (visible.value && !visible.value.includes(session.keyId))) return sessionNotFound
+      }
+      return allow(session ? await revoke(session, caller) : 0)
+    },
+    async endSessionWithKeys(caller, sessionId, accountId) {
+      const id = idOf(caller, sessionId)
+      const session = await sessions.find(id)
+      const account = caller === 'operator' ? (session?.accountId ?? accountId) : caller.accountId
+      if (account === undefined) return sessionNotFound
+      const refusal = (keys: readonly KeyRecord[], now: number): IssuerDenial | undefined => {
+        if (caller === 'operator') return undefined
+        const active = findActiveCaller(caller, keys, now)
+        if (!active) return staleCredential
+        return mayEnd(active, id, session, keys) ? undefined : sessionNotFound
+      }
+      const checked = await updateAccount(
+        account,
+        (keys, now): Decision<undefined> => refusal(keys, now) ?? { ok: true, value: undefined },
+      )
+      if (!checked.ok) return checked
+      // The session ends first, and the keys are then committed against a revision that every write raises. So a key
+      // that the session is creating at this moment is either found here, or its own commit runs again and finds the
+      // session ended.
+      const endedSessions = session ? await revoke(session, caller) : 0
+      const revoked = await updateAccount(account, (keys, now): Decision<number> => {
+        const denial = refusal(keys, now)
+        if (denial) return denial
+        const write = endKeys(keys, [...keysCreatedBy(id, keys)], now)
+        const notes = [auditNote('session.revokeKeys', id), ...keyNotes('key.revoke', write.keys)]
+        return { ok: true, value: write.keys.length, write: { ...write, by: actorOf(caller), notes } }
+      })
+      return revoked.ok ? allow({ sessions: endedSessions, keys: revoked.value }) : revoked
+    },
+    async endAccountSessions(accountId) {
+      let total = 0
+      for (let ended = -1; ended !== 0; total += ended) {
+        ended = await sessions.revokeAccount(accountId, BATCH, clock.now())
+      }
+      return total
+    },
+    async isCurrent({ sessionId, keyId, keyVersion }) {
+      const [key, session] = await Promise.all([keys.find(keyId), sessions.find(sessionId)])
+      return key?.version === keyVersion && isLive(key, clock.now()) && session?.revokedAt === null
+    },
+  }
+}
+
+const sessionNotFound: IssuerDenial = deny('not_found', 'no such session')
+
+const idOf = (caller: Caller, sessionId: string): string =>
+  sessionId === 'current' && caller !== 'operator' && isSession(caller) ? caller.sessionId : sessionId
+
+/** Whether the session's key is the caller's own or below it; a root reaches all keys of its account. */
+function mayEnd(
+  active: ActiveCaller,
+  id: string,
+  session: SessionRecord | undefined,
+  keys: readonly KeyRecord[],
+): boolean {
+  if (!session) return canReachCreator(active, id, keys)
+  if (session.accountId !== active.key.accountId) return false
+  return isRoot(active.key) || keys.some(key => key.id === session.keyId && canList(active, key))
+}

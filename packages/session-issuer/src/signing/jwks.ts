@@ -1,0 +1,22 @@
+import type { JWK } from 'jose'
+import type { KeyRing } from './key-ring.ts'
+
+/** The JWKS document (RFC 7517) is `{ keys }`; respond with `headers`. */
+export interface JwksDocument {
+  readonly keys: JWK[]
+  /** How long a verifier may cache the document. Rotation relies on no verifier keeping it longer. */
+  readonly maxAgeSeconds: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** Builds the JWKS document of a key ring, with its headers. */
+export async function jwksDocument(ring: KeyRing, maxAgeSeconds: number): Promise<JwksDocument> {
+  return {
+    keys: [...(await ring.publicKeys())],
+    maxAgeSeconds,
+    headers: [
+      ['content-type', 'application/jwk-set+json'],
+      ['cache-control', `public, max-age=${maxAgeSeconds}`],
+    ],
+  }
+}

@@ -1,0 +1,193 @@
+import { Fault, orFault, type Clock, type EpochMs } from '@gatewright/kernel'
+import { importJWK, type CryptoKey, type JWK } from 'jose'
+import type {
+  SigningAlgorithm,
+  SigningKey,
+  SigningKeySet,
+  SigningKeyStorage,
+} from '../storage/signing-port.ts'
+import { generateSigningKey } from './generate-key.ts'
+import {
+  announce,
+  dropNow,
+  publishedKeys,
+  signingKeyAt,
+  stateOf,
+  type SigningKeyState,
+  type RotationTiming,
+} from './schedule.ts'
+
+/** Options of `createKeyRing`. */
+interface KeyRingOptions {
+  readonly storage: SigningKeyStorage
+  readonly algorithm: SigningAlgorithm
+  readonly clock: Clock
+  /** How long a host trusts the key set it has loaded, in ms. */
+  readonly refreshMs: number
+  readonly timing: RotationTiming
+}
+
+/** An imported key that can sign. */
+export interface Signer {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly key: CryptoKey
+}
+
+/** A signing key as operators see it: its state and times, without the private key. */
+export interface SigningKeyInfo {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly state: SigningKeyState
+  readonly activatesAt: EpochMs
+  readonly retiresAt: EpochMs | null
+  readonly dropsAt: EpochMs | null
+}
+
+/** The signing keys as one host sees them. Every set in use was read from the store at most `refreshMs` ago. */
+export interface KeyRing {
+  signer(): Promise<Signer>
+  /** The public keys that are not dropped, newest first. */
+  publicKeys(): Promise<readonly JWK[]>
+  /** The public key of a `kid`. An unknown `kid` makes the host read the store again, at most once a second. */
+  publicKey(kid: string): Promise<JWK | undefined>
+  list(): Promise<readonly SigningKeyInfo[]>
+  /**
+   * Announces a successor of a key that has been active for `ageMs`, unless one is already announced. Of simultaneous
+   * calls on any number of hosts one resolves to true. False where the keys come from configuration.
+   */
+  rotate(ageMs: number): Promise<boolean>
+  /** Drops a key at once. False when it is not published. */
+  drop(kid: string): Promise<boolean>
+}
+
+/**
+ * How often a change is decided again because another host committed first. Each lost race means that its change was
+ * written.
+ */
+const ATTEMPTS = 20
+
+/** Loads, caches and changes the set of signing keys; creates the first key on first use. */
+export function createKeyRing(options: KeyRingOptions): KeyRing {
+  const { storage, algorithm, clock, refreshMs, timing } = options
+  let cached: { set: SigningKeySet; loadedAt: EpochMs } | undefined
+  let loading: Promise<SigningKeySet> | undefined
+  const signers = new Map<string, Promise<Signer>>()
+
+  /** Of simultaneous first uses on any number of hosts one creates the key; the others load it. */
+  const loadOrCreate = async (): Promise<SigningKeySet> => {
+    const loadedAt = clock.now()
+    let set = await storage.load()
+    if (!signingKeyAt(set.keys, clock.now())) {
+      await change(keys => (signingKeyAt(keys, clock.now()) ? undefined : 'announce'))
+      set = await storage.load()
+    }
+    cached = { set, loadedAt }
+    for (const kid of signers.keys()) if (!set.keys.some(key => key.kid === kid)) signers.delete(kid)
+    return set
+  }
+  const reload = (): Promise<SigningKeySet> => {
+    loading ??= loadOrCreate().finally(() => {
+      loading = undefined
+    })
+    return loading
+  }
+  /** Reads the set again after a change: a load that is already running may have begun before the change. */
+  const renew = async (): Promise<void> => {
+    await loading?.catch(() => undefined)
+    await reload()
+  }
+  /** The cached set while it is fresh; without a promise, because every mint calls this. */
+  const fresh = (): SigningKeySet | undefined => {
+    const age = cached ? clock.now() - cached.loadedAt : Infinity
+    // A clock that was set back makes the age negative: the set may be older than it seems.
+    return age >= 0 && age < refreshMs ? cached?.set : undefined
+  }
+  const current = async (): Promise<SigningKeySet> => fresh() ?? reload()
+  const signerOf = ({ keys }: SigningKeySet): Promise<Signer> => {
+    const key = signingKeyAt(keys, clock.now())
+    if (!key) throw new Fault('ERR_KEYS_UNAVAILABLE', 'no signing key is active')
+    let signer = signers.get(key.kid)
+    if (!signer) {
+      signer = toSigner(key)
+      signers.set(key.kid, signer)
+      signer.catch(() => signers.delete(key.kid))
+    }
+    return signer
+  }
+
+  /** Decides on the stored set, and again when another host committed first. */
+  const change = async (
+    decide: (keys: readonly SigningKey[]) => 'announce' | { drop: string } | undefined,
+  ): Promise<boolean> => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const { revision, keys } = await storage.load()
+      const decision = decide(keys)
+      if (decision === undefined) return false
+      const fresh = await generateSigningKey(algorithm)
+      const now = clock.now()
+      const next =
+        decision === 'announce'
+          ? announce(keys, fresh, now, timing)
+          : dropNow(keys, decision.drop, fresh, now, timing)
+      if (await storage.replace(revision, next)) return true
+    }
+    throw new Fault('ERR_OVERLOADED', 'the signing keys keep changing')
+  }
+
+  return {
+    signer() {
+      const set = fresh()
+      return set ? signerOf(set) : reload().then(signerOf)
+    },
+    async publicKeys() {
+      const { keys } = await current()
+      return publishedKeys(keys, clock.now()).map(toPublic)
+    },
+    async publicKey(kid) {
+      const find = ({ keys }: SigningKeySet): SigningKey | undefined =>
+        publishedKeys(keys, clock.now()).find(key => key.kid === kid)
+      let key = find(await current())
+      if (!key && cached && clock.now() - cached.loadedAt >= 1000) key = find(await reload())
+      return key && toPublic(key)
+    },
+    async list() {
+      const { keys } = await reload()
+      const now = clock.now()
+      return keys.map(({ privateJwk: _private, ...key }) => ({ ...key, state: stateOf(key, now) }))
+    },
+    async rotate(ageMs) {
+      if (storage.fixed) return false
+      const done = await change(keys => {
+        const now = clock.now()
+        if (keys.some(key => stateOf(key, now) === 'announced')) return undefined
+        const signing = signingKeyAt(keys, now)
+        return signing && now - signing.activatesAt < ageMs ? undefined : 'announce'
+      })
+      await renew()
+      return done
+    },
+    async drop(kid) {
+      const done = await change(keys =>
+        publishedKeys(keys, clock.now()).some(key => key.kid === kid) ? { drop: kid } : undefined,
+      )
+      await renew()
+      return done
+    },
+  }
+}
+
+async function toSigner({ kid, algorithm, privateJwk }: SigningKey): Promise<Signer> {
+  const key = await orFault('signing key', () => importJWK(privateJwk, algorithm))
+  return { kid, algorithm, key: key as CryptoKey }
+}
+
+/** Copies the public members by name, so that a private one can never be published (RFC 7517, RFC 8037). */
+function toPublic({ kid, algorithm, privateJwk: { kty, crv, x, y } }: SigningKey): JWK {
+  return {
+    ...(y === undefined ? { kty, crv, x } : { kty, crv, x, y }),
+    kid,
+    alg: algorithm,
+    use: 'sig',
+  } as JWK
+}

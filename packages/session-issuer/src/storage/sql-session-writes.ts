@@ -1,0 +1,74 @@
+import { keyDigest, type EpochMs } from '@gatewright/kernel'
+import { rows, toText, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import type { AuditEntry } from './audit-port.ts'
+import { appendAudit, AUDIT_COLUMNS, auditTable, auditValues } from './sql-audit.ts'
+import { appendToFeed } from './sql-feed.ts'
+import type { PolicyRecord, SessionRecord } from './port.ts'
+
+/** The statements of an open transaction that write sessions, which the verbs of `sqlSessionStorage` are made of. */
+interface SessionWrites {
+  /** Locks the row of a tree's root until the transaction ends. */
+  lockTree(tx: SqlQueries, rootId: string): Promise<unknown>
+  /** Inserts a session and its audit row. False when its parent is unknown or revoked. */
+  insert(tx: SqlQueries, session: SessionRecord, audit: AuditEntry | undefined): Promise<boolean>
+  insertPolicies(tx: SqlQueries, sessionId: string, own: readonly PolicyRecord[]): Promise<void>
+  /** Appends the revoked sessions to the feed and returns their number. */
+  appendRevocations(tx: SqlQueries, revoked: readonly SqlRow[], now: EpochMs): Promise<number>
+}
+
+/** Makes the writing statements for one dialect and table prefix. */
+export function sessionWrites(dialect: SqlDialect, prefix: string): SessionWrites {
+  const [sessions, policies] = ['sessions', 'session_policies'].map(name => prefix + name) as [string, string]
+  const lockTree = (tx: SqlQueries, rootId: string): Promise<unknown> =>
+    rows(tx, `update ${sessions} set root_id = root_id where id = $1`, [rootId])
+
+  const insert = async (
+    tx: SqlQueries,
+    session: SessionRecord,
+    audit: AuditEntry | undefined,
+  ): Promise<boolean> => {
+    const { revokedAt, ...record } = session
+    const rootId = session.ancestry[0] ?? session.sessionId
+    const path = [...session.ancestry, session.sessionId].join('/')
+    const parentId = session.ancestry.at(-1) ?? null
+    const text = `insert into ${sessions} (id, account, root_id, path, expires_at, revoked_at, record)
+        select $1, $2, $3, $4, cast($5 as bigint), cast($6 as bigint), $7
+        where cast($8 as text) is null
+          or exists (select 1 from ${sessions} where id = $8 and revoked_at is null)
+        returning 1 as stored`
+    const values = [
+      ...[session.sessionId, keyDigest(session.accountId), rootId, path, session.expiresAt, revokedAt],
+      ...[JSON.stringify(record), parentId],
+    ]
+    if (audit && dialect === 'postgres') {
+      // One statement, so that the most frequent mint, by a key and without a policy, is one round trip.
+      const insertBoth = `with stored as (${text}), audited as (
+        insert into ${auditTable(prefix)} ${AUDIT_COLUMNS}
+        select cast($9 as text), cast($10 as text), cast($11 as bigint), cast($12 as bigint), cast($13 as text)
+        from stored) select stored from stored`
+      return (await rows(tx, insertBoth, [...values, ...auditValues(audit)])).length > 0
+    }
+    const [row] = await rows(tx, text, values)
+    if (row && audit) await appendAudit(tx, prefix, [audit])
+    return row !== undefined
+  }
+  const insertPolicies = async (tx: SqlQueries, id: string, own: readonly PolicyRecord[]): Promise<void> => {
+    for (const policy of own) {
+      await rows(tx, `insert into ${policies} (id, session_id, document) values ($1, $2, $3)`, [
+        ...[policy.id, id, JSON.stringify(policy.document)],
+      ])
+    }
+  }
+
+  const appendRevocations = async (
+    tx: SqlQueries,
+    ended: readonly SqlRow[],
+    now: EpochMs,
+  ): Promise<number> => {
+    const changes = ended.map(row => ({ kind: 'session' as const, id: toText(row['id']), at: now }))
+    await appendToFeed(tx, dialect, prefix, changes)
+    return ended.length
+  }
+
+  return { lockTree, insert, insertPolicies, appendRevocations }
+}

@@ -1,8 +1,0 @@
-export { auditContract } from './testing/audit.ts'
-export { keyStorageFaults, sessionStorageFaults } from './testing/faults.ts'
-export { keyStorageContract } from './testing/keys.ts'
-export { auditEntry, keyRecord, sessionRecord } from './testing/records.ts'
-export { sessionStorageContract } from './testing/sessions.ts'
-export { signingKeyStorageContract } from './testing/signing-keys.ts'
-export type { AuditedStorage } from './testing/audit.ts'
-export type { UnderTest, UnderTestWithFeed } from './testing/suite.ts'

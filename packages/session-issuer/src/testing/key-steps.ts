@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { race, type openedTests } from '@gatewright/kernel/testing'
+import type { KeyRecord, KeyStorage } from '../storage/port.ts'
+import { keyRecord, write } from './sample-records.ts'
+import { at, MINUTE, NOW, countTrue, type StorageWithFeedUnderTest } from './storage-under-test.ts'
+
+type DefineTest = ReturnType<typeof openedTests<StorageWithFeedUnderTest<KeyStorage>>>
+
+/** The part of `keyStorageContract` about feed entries. */
+export function feedTests(test: DefineTest): void {
+  test('appends the feed entries of the winning commit in their order, and none of a losing commit', async store => {
+    const account = randomUUID()
+    const key = keyRecord(account)
+    const [first, second] = [randomUUID(), randomUUID()]
+    const feed = [
+      { kind: 'key', id: first, version: 2, at: NOW, from: NOW + MINUTE },
+      { kind: 'key', id: second, version: 3, at: NOW },
+    ] as const
+    const results = await race(10, index => at(store, index).commit(account, 0, { ...write(key), feed }))
+    assert.equal(countTrue(results), 1)
+    const seen = (await store.readFeed(0)).filter(({ id }) => id === first || id === second)
+    assert.deepEqual(
+      seen.map(({ position: _position, ...entry }) => entry),
+      feed,
+    )
+  })
+
+  test('never shows a feed reader a position below one that it has read', async store => {
+    const seen: number[] = []
+    const ids: string[] = Array.from({ length: 60 }, () => randomUUID())
+    const missing = new Set(ids)
+    let done = false
+    const reading = (async () => {
+      for (let last = false; !last; ) {
+        last = done
+        for (const { position, id } of await store.readFeed(seen.at(-1) ?? 0)) {
+          seen.push(position)
+          missing.delete(id)
+        }
+        await new Promise(resolve => setImmediate(resolve))
+      }
+    })()
+    await race(60, index => {
+      const feed = [{ kind: 'key', id: ids[index] as string, version: 2, at: NOW }] as const
+      const account = randomUUID()
+      return at(store, index).commit(account, 0, { ...write(keyRecord(account)), feed })
+    })
+    done = true
+    await reading
+    assert.equal(missing.size, 0, 'a reader that continues from its last position missed an entry')
+  })
+}
+
+/** The part of `keyStorageContract` about deleted keys. */
+export function deletionTests(test: DefineTest): void {
+  test('deletes dropped keys in a commit, with the policies of lineages that have no key left', async store => {
+    const account = randomUUID()
+    const [gone, old, successor] = [keyRecord(account), keyRecord(account), keyRecord(account)]
+    const later = { ...successor, lineageId: old.id }
+    const policies = [gone, old].map(key => ({ id: randomUUID(), lineageId: key.id, document: {} }))
+    await at(store, 0).commit(account, 0, { keys: [gone, old, later], policies, feed: [] })
+    const { revision } = await at(store, 1).load(account)
+    assert.equal(await at(store, 1).commit(account, revision - 1, { ...write(), drop: [later.id] }), false)
+    assert.equal(await at(store, 0).commit(account, revision, { ...write(), drop: [gone.id, old.id] }), true)
+    assert.deepEqual((await at(store, 1).load(account)).keys, [later])
+    assert.equal(await at(store, 1).find(gone.id), undefined)
+    const left = await at(store, 1).policies(policies.map(policy => policy.id))
+    assert.deepEqual(
+      left.map(policy => policy.id),
+      [policies[1]?.id],
+    )
+  })
+
+  test('collects at most `limit` ended keys, and no live key', async store => {
+    const account = randomUUID()
+    const live = keyRecord(account, { expiresAt: NOW + MINUTE })
+    const ended = [
+      keyRecord(account, { revokedAt: NOW - 1 }),
+      keyRecord(account, { expiresAt: NOW - 1 }),
+      keyRecord(account, { revokedAt: NOW - 1, expiresAt: NOW + MINUTE }),
+    ]
+    const policies = [live, ended[0] as KeyRecord].map(key => ({
+      ...{ id: randomUUID(), lineageId: key.lineageId, document: {} },
+    }))
+    await at(store, 0).commit(account, 0, { keys: [live, ...ended], policies, feed: [] })
+    const first = await at(store, 0).collect(2, NOW)
+    assert.ok(first <= 2, 'at most 2')
+    for (let round = 0; round < 20; round++) await at(store, round).collect(2, NOW)
+    assert.deepEqual((await at(store, 1).load(account)).keys, [live])
+    const left = await at(store, 1).policies(policies.map(policy => policy.id))
+    assert.deepEqual(
+      left.map(policy => policy.id),
+      [policies[0]?.id],
+    )
+  })
+}

@@ -1,0 +1,48 @@
+import type { FeedEntry } from '@gatewright/kernel'
+
+/** A fresh or shared store whose revocation feed the suite can read. */
+export interface StorageWithFeedUnderTest<Storage> extends StorageUnderTest<Storage> {
+  /** All entries after a position, oldest first, over a connection of its own where the store has connections. */
+  readFeed(after: number): Promise<readonly FeedEntry[]>
+}
+
+/** A fresh or shared store that a contract suite reaches over several connections. */
+export interface StorageUnderTest<Storage> {
+  /** The port over separate connections to one store; one entry for an in-process store. */
+  readonly connections: readonly Storage[]
+  /** Closes what `open` opened. */
+  close(): Promise<void>
+}
+
+/** The instant at which the suites run. The ports take their instants, so no test waits. */
+export const NOW = 1_767_225_600_000
+export const MINUTE = 60_000
+
+/** Distinct texts that expose adapters which trim, fold, escape, normalise or cut off. */
+export const HOSTILE_TEXTS: readonly string[] = [
+  '\u0000',
+  '\ud800',
+  '\udfff',
+  "'; drop table gw_keys; --",
+  '{tag}:*',
+  'line\r\nbreak',
+  'é',
+  'e\u0301',
+  'K',
+  'k',
+  ' k',
+  '%',
+  '_',
+  'x'.repeat(65_536),
+  `${'x'.repeat(65_535)}y`,
+]
+
+/** The port over connection `index`, round robin. */
+export function at<Storage>({ connections }: StorageUnderTest<Storage>, index: number): Storage {
+  return connections[index % connections.length] as Storage
+}
+
+/** Counts the calls that resolved to true. */
+export function countTrue(results: readonly boolean[]): number {
+  return results.filter(Boolean).length
+}

@@ -1,0 +1,195 @@
+import {
+  Fault,
+  integerOption,
+  knownOptions,
+  type OptionNames,
+  type REFUSED,
+  runQueued,
+} from '@gatewright/kernel'
+import { isAddress } from './address.ts'
+import { createCheckQueue, QUEUE_LIMITS, type QueueLimits } from '../queue-options.ts'
+import type { UnwrappedSignature } from './erc6492.ts'
+import { SIGNATURE_CHECK } from './signature-check.ts'
+import { loadViem } from './viem.ts'
+
+type Hex = `0x${string}`
+
+/** The JSON-RPC client of a chain: one request method (EIP-1193). A viem client fits as it is. */
+export interface RpcClient {
+  request(args: {
+    method: 'eth_call'
+    params: readonly [transaction: { readonly data: Hex; readonly gas: Hex }, block: 'latest']
+  }): Promise<unknown>
+}
+
+/** A chain whose contract wallets may sign. */
+export interface ContractWalletChain {
+  readonly rpc: RpcClient
+  /**
+   * Factories that may deploy a wallet in simulation (ERC-6492), as addresses in any case. Default none: a factory is
+   * code that the signer chooses, and in simulation its actions cost nothing, for example buying the token that a
+   * wallet belongs to.
+   */
+  readonly factories?: readonly string[]
+}
+
+const CHAIN: OptionNames<ContractWalletChain> = {
+  rpc: true,
+  factories: true,
+}
+
+/** Contract wallets: the chains, and bounds on the calls to them. */
+export interface ContractWalletOptions extends QueueLimits {
+  /** The chains by their id. No other chain is called. */
+  readonly chains: Readonly<Record<number, ContractWalletChain>>
+  /** Longest wait for a reply in ms, time in the queue included, 100 to 30 000. Default 5 000. */
+  readonly timeoutMs?: number
+  /** WalletSignatures under way at once, 1 to 1024. Default 16. */
+  readonly atOnce?: number
+  /** WalletSignatures that may wait, 1 to 65 536. Default 64. */
+  readonly waiting?: number
+  /** WalletSignatures of one address class that may wait, 1 to `waiting`. Default 8. */
+  readonly waitingPerClass?: number
+}
+
+const OPTIONS: OptionNames<ContractWalletOptions> = {
+  chains: true,
+  timeoutMs: true,
+  ...QUEUE_LIMITS,
+}
+
+/** Checks signatures of contract wallets on allow-listed chains. */
+interface ContractWallets {
+  /** Whether the chain (decimal text) is on the list. */
+  has(chainId: string): boolean
+  /**
+   * Whether the wallet accepts the signature over `hash` (ERC-1271). A wallet that does not exist yet is deployed in
+   * simulation (ERC-6492) if the wrapper's factory is on the chain's list. One `eth_call`, so one block; nothing is
+   * cached. `REFUSED` when too many checks of the address bucket are waiting. Faults: `ERR_RPC_UNAVAILABLE` (endpoint
+   * down, slow, malformed reply, or another chain), `ERR_OVERLOADED`.
+   */
+  isValidSignature(check: WalletSignature): Promise<boolean | typeof REFUSED>
+}
+
+/** One signature to be checked by one wallet. */
+interface WalletSignature {
+  readonly chainId: string
+  readonly wallet: string
+  readonly hash: Uint8Array
+  readonly unwrapped: UnwrappedSignature
+  readonly addressBucket: string | undefined
+}
+
+interface Chain {
+  readonly id: number
+  readonly rpc: RpcClient
+  readonly factories: ReadonlySet<string>
+}
+
+const ARGUMENTS = [
+  { type: 'address' },
+  { type: 'bytes32' },
+  { type: 'bytes' },
+  { type: 'address' },
+  { type: 'bytes' },
+] as const
+const NO_DEPLOYMENT = { factory: `0x${'00'.repeat(20)}`, data: new Uint8Array() } as const
+/** Enough for a wallet that verifies a passkey in Solidity; factory and wallet get a third each. */
+const GAS = '0xb71b00'
+
+/** Checks the options and creates the checker. Throws a `TypeError` for an option out of bounds. */
+export function createContractWallets(options: ContractWalletOptions): ContractWallets {
+  knownOptions('createVerifier contractWallets', options, OPTIONS)
+  const timeoutMs = integerOption('contractWallets.timeoutMs', options.timeoutMs ?? 5000, 100, 30_000)
+  const queue = createCheckQueue('contractWallets', options, 16, Infinity)
+  const chains = checkedChains(options.chains)
+  // Loaded now so that the first check does not wait for it. A check reports the failure, if any.
+  loadViem().catch(() => {})
+  return {
+    has: chainId => chains.has(chainId),
+    async isValidSignature({ chainId, wallet, hash, unwrapped, addressBucket }) {
+      const chain = chains.get(chainId) as Chain
+      const { factory, data: deployment } = allowedDeployment(chain, unwrapped)
+      const { bytesToHex, concatHex, encodeAbiParameters } = await loadViem()
+      const [hashHex, signature] = [bytesToHex(hash), bytesToHex(unwrapped.signature)]
+      const values = [wallet as Hex, hashHex, signature, factory as Hex, bytesToHex(deployment)] as const
+      const data = concatHex([SIGNATURE_CHECK, encodeAbiParameters(ARGUMENTS, values)])
+      const limit = timeLimit(timeoutMs)
+      try {
+        return await limit.race(() =>
+          runQueued(queue, addressBucket, () => limit.race(() => call(chain, data)), undefined),
+        )
+      } finally {
+        limit.stop()
+      }
+    },
+  }
+}
+
+function checkedChains(chains: ContractWalletOptions['chains']): Map<string, Chain> {
+  if (typeof chains !== 'object' || chains === null)
+    throw new TypeError('contractWallets.chains must be an object of chains by their id')
+  const checked = new Map<string, Chain>()
+  for (const [key, chain] of Object.entries(chains)) {
+    const id = integerOption('contractWallets.chains key', Number(key), 1, Number.MAX_SAFE_INTEGER)
+    const { rpc, factories = [] } = knownOptions(`createVerifier contractWallets.chains.${id}`, chain, CHAIN)
+    if (typeof rpc?.request !== 'function')
+      throw new TypeError(`contractWallets.chains.${id}.rpc must have a function request()`)
+    const wrong = factories.find(factory => !isAddress(factory))
+    if (wrong !== undefined)
+      throw new TypeError(
+        `contractWallets.chains.${id}.factories must be addresses, got ${JSON.stringify(wrong)}`,
+      )
+    checked.set(String(id), { id, rpc, factories: new Set(factories.map(factory => factory.toLowerCase())) })
+  }
+  return checked
+}
+
+/** Leaves out a factory that is not on the chain's list: the signature is then valid only for a wallet that exists. */
+function allowedDeployment(
+  { factories }: Chain,
+  { deployment }: UnwrappedSignature,
+): NonNullable<UnwrappedSignature['deployment']> {
+  return deployment && factories.has(deployment.factory) ? deployment : NO_DEPLOYMENT
+}
+
+async function call(chain: Chain, data: Hex): Promise<boolean> {
+  let reply: unknown
+  try {
+    reply = await chain.rpc.request({ method: 'eth_call', params: [{ data, gas: GAS }, 'latest'] })
+  } catch (cause) {
+    throw unavailable('failed', cause)
+  }
+  if (typeof reply !== 'string' || !/^0x[0-9a-fA-F]{192}$/.test(reply))
+    throw unavailable('sent a malformed reply')
+  const [result, chainId] = [BigInt(reply.slice(0, 66)), BigInt(`0x${reply.slice(66, 130)}`)]
+  if (chainId !== BigInt(chain.id)) throw unavailable('is of another chain')
+  if (result !== 0n && result !== 1n) throw unavailable('sent a malformed reply')
+  return result === 1n
+}
+
+function unavailable(what: string, cause?: unknown): Fault {
+  return new Fault('ERR_RPC_UNAVAILABLE', `rpc ${what}`, { cause, retryAfterSeconds: 5 })
+}
+
+/**
+ * One deadline for the time in the queue and the call. After it nothing starts, and nobody waits for a call that runs.
+ */
+function timeLimit(ms: number): { race<T>(work: () => T | Promise<T>): Promise<T>; stop(): void } {
+  let over: Fault | undefined
+  let end: (fault: Fault) => void
+  const ended = new Promise<never>((_, reject) => {
+    end = reject
+  })
+  const timer = setTimeout(() => {
+    over = unavailable(`did not answer within ${ms} ms`)
+    end(over)
+  }, ms)
+  return {
+    race: async work => {
+      if (over) throw over
+      return Promise.race([work(), ended])
+    },
+    stop: () => clearTimeout(timer),
+  }
+}

@@ -1,0 +1,40 @@
+/** What a signed text covers beyond wallet, nonce and times. A proof without one of these can be reused where it differs. */
+export type Binding = 'chain' | 'domain' | 'request'
+
+/** What a template renders its text from, and compares a message with. */
+export interface TemplateInput {
+  /**
+   * The statement's fields as sent (absent ones undefined), and what the host knows: `service`, `domain`,
+   * `requestDigest`. Each is one plain line.
+   */
+  readonly fields: Readonly<Record<string, string | undefined>>
+  /** The signed text, where the client sent it. */
+  readonly message: string | undefined
+}
+
+/** The text that the wallet must have signed, or why this template gives none. */
+export type TemplateMatch =
+  | {
+      readonly kind: 'match'
+      readonly text: string
+      readonly binds: readonly Binding[]
+      /** The chain that the text names, where it names one. */
+      readonly chainId: string | undefined
+      /** The text is not valid before this instant (epoch ms). */
+      readonly notBefore?: number | undefined
+    }
+  /** The message belongs to another template, or this template needs the field `missing`. */
+  | { readonly kind: 'other'; readonly reason: string; readonly missing?: string | undefined }
+  /** The message belongs to this template, but its `field` differs from the request or the host. */
+  | { readonly kind: 'mismatch'; readonly field: string }
+
+/** One format of signed text. `lineTemplate` makes one from its lines. */
+export interface Template {
+  /** The name that a client gives in `template`, and that the verdict carries. */
+  readonly name: string
+  /** `fields`: rendered from the fields as sent. `message`: the client sends the signed text itself. */
+  readonly source: 'fields' | 'message'
+  /** Every field of the text. The verifier checks those it does not know as plain lines and passes them on. */
+  readonly uses: readonly string[]
+  read(input: TemplateInput): TemplateMatch
+}

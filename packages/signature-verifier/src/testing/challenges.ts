@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { GRACE_MS } from '@gatewright/kernel'
+import {
+  type FaultyStorage,
+  isStoreFault,
+  openedTests,
+  race,
+  type TestRunner,
+} from '@gatewright/kernel/testing'
+import type { ChallengeStorage } from '../storage/port.ts'
+import {
+  connectionTests,
+  countTrue,
+  HOSTILE_KEYS,
+  MINUTE,
+  NOW,
+  type StorageUnderTest,
+} from './storage-under-test.ts'
+
+/**
+ * Contract suite of the challenge verbs of `ChallengeStorage`. Run `nonceStorageContract` as well. `open` is called
+ * once per test and may return views of one shared store, because keys are random.
+ */
+export function challengeStorageContract(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<StorageUnderTest<ChallengeStorage>>,
+): void {
+  const test = connectionTests(runner, open)
+
+  runner.describe(`ChallengeStorage on ${name}`, () => {
+    test('lets an issued challenge be consumed once', async (at, key) => {
+      assert.equal(await at(0).issue(key, NOW + MINUTE, NOW), true)
+      assert.equal(await at(1).consume(key, NOW), true)
+      assert.equal(await at(0).consume(key, NOW), false)
+    })
+
+    test('refuses a challenge that was never issued', async (at, key) => {
+      assert.equal(await at(0).consume(key, NOW), false)
+      assert.equal(await at(0).issue(key, NOW + MINUTE, NOW), true, 'refusing it must leave its key free')
+      assert.equal(await at(1).consume(key, NOW), true)
+    })
+
+    test('lets one of 50 simultaneous consumers win', async (at, key) => {
+      await at(0).issue(key, NOW + MINUTE, NOW)
+      assert.equal(countTrue(await race(50, index => at(index).consume(key, NOW))), 1)
+    })
+
+    test('lets one of 50 simultaneous issuers of a key win', async (at, key) => {
+      assert.equal(countTrue(await race(50, index => at(index).issue(key, NOW + MINUTE, NOW))), 1)
+    })
+
+    test('accepts a challenge until 1 ms before its expiry and refuses it at the expiry', async (at, key) => {
+      await at(0).issue(`${key}a`, NOW + MINUTE, NOW)
+      await at(0).issue(`${key}b`, NOW + MINUTE, NOW)
+      assert.equal(await at(1).consume(`${key}a`, NOW + MINUTE - 1), true)
+      assert.equal(await at(1).consume(`${key}b`, NOW + MINUTE), false)
+    })
+
+    test('keeps the expiry when a second issue of the key is refused', async (at, key) => {
+      await at(0).issue(key, NOW + MINUTE, NOW)
+      assert.equal(await at(1).issue(key, NOW + 9 * MINUTE, NOW), false)
+      assert.equal(await at(1).consume(key, NOW + MINUTE), false)
+    })
+
+    test('keeps challenges and nonces apart', async (at, key) => {
+      await at(0).issue(key, NOW + MINUTE, NOW)
+      assert.equal(await at(1).claim(key, NOW + MINUTE, NOW), true)
+      assert.equal(await at(1).consume(key, NOW), true)
+      assert.equal(await at(0).claim(key, NOW + MINUTE, NOW), false)
+    })
+
+    test('keeps keys apart that differ in case, spaces, control characters or length', async (at, key) => {
+      const keys = HOSTILE_KEYS.map(hostile => key + hostile)
+      for (const each of keys) assert.equal(await at(0).issue(each, NOW + MINUTE, NOW), true)
+      for (const each of keys) assert.equal(await at(1).consume(each, NOW), true)
+    })
+
+    test('collects nothing that a host 60 s behind still needs, and no live challenge', async (at, key) => {
+      await at(0).issue(key, NOW + MINUTE, NOW)
+      await at(0).issue(`${key}live`, NOW + 2 * GRACE_MS, NOW)
+      await at(0).collect(1000, NOW + MINUTE + MINUTE)
+      assert.equal(await at(1).consume(key, NOW + MINUTE - 1), true)
+      await at(0).collect(1000, NOW + GRACE_MS + MINUTE)
+      assert.equal(await at(1).consume(`${key}live`, NOW + GRACE_MS + MINUTE), true)
+    })
+  })
+}
+
+/**
+ * Fault suite of the challenge verbs: a failing store, or one whose reply cannot be read, must throw a `Fault` and
+ * never return true or false.
+ */
+export function challengeStorageFaults(
+  runner: TestRunner,
+  name: string,
+  open: () => Promise<FaultyStorage<ChallengeStorage>>,
+): void {
+  const test = openedTests(runner, open)
+
+  runner.describe(`ChallengeStorage faults on ${name}`, () => {
+    test('throws a fault when the connection breaks before the store acts, and consumes nothing', async (stores, key) => {
+      await stores.healthy.issue(key, NOW + MINUTE, NOW)
+      await assert.rejects(stores.cutBefore.consume(key, NOW), isStoreFault)
+      assert.equal(await stores.healthy.consume(key, NOW), true)
+    })
+
+    test('throws a fault when the connection breaks after the store acted, and the challenge is consumed', async (stores, key) => {
+      await stores.healthy.issue(key, NOW + MINUTE, NOW)
+      await assert.rejects(stores.cutAfter.consume(key, NOW), isStoreFault)
+      assert.equal(await stores.healthy.consume(key, NOW), false)
+    })
+
+    test('throws a fault on a malformed reply', async (stores, key) => {
+      await stores.healthy.issue(key, NOW + MINUTE, NOW)
+      await assert.rejects(stores.malformed.consume(key, NOW), isStoreFault)
+    })
+
+    test('throws a fault when the connection breaks during issue', async (stores, key) => {
+      await assert.rejects(stores.cutBefore.issue(key, NOW + MINUTE, NOW), isStoreFault)
+      assert.equal(await stores.healthy.consume(key, NOW), false)
+    })
+  })
+}

@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { runNode } from '../harness/node.ts'
+
+const readme = readFileSync('README.md', 'utf8')
+const fence = (language: string): string =>
+  new RegExp(`^\`\`\`${language}\n([^]*?)^\`\`\``, 'm').exec(readme)?.[1] ?? ''
+
+t.test('the first example of the README is examples/first-payment/server.ts', t => {
+  const server = readFileSync('examples/first-payment/server.ts', 'utf8')
+  t.equal(fence('ts'), `${server}app.listen(3000, '127.0.0.1')\n`)
+  t.end()
+})
+
+t.test('npm run demo:payment prints what the README shows', async t => {
+  const { code, output } = await runNode(['build/examples/first-payment/demo.js'], process.env)
+  t.equal(code, 0, output)
+  const withoutIds = (text: string): string => text.replaceAll(/"id":"[\w-]{43}"/g, '"id":"..."')
+  const shown = withoutIds(fence('text')).trimEnd().split('\n')
+  const printed = withoutIds(output).trimEnd().split('\n')
+  t.equal(printed.length, shown.length)
+  for (const [line, expected] of shown.entries()) {
+    const [start = '', cut] = expected.split(', ...}')
+    if (cut === undefined) t.equal(printed[line], start)
+    else t.ok(printed[line]?.startsWith(start), expected)
+  }
+  const ids = [...output.matchAll(/"id":"([\w-]{43})"/g)].map(([, id]) => id)
+  t.equal(ids.length, 2)
+  t.equal(ids[0], ids[1], 'the repeat gets the stored answer')
+})

@@ -1,0 +1,175 @@
+import { createIdempotency, type Claim, type Idempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { response, instantTimer, stillTimer, write } from '../support.ts'
+
+/** Two processes over one store, with its begins counted. */
+function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
+  const clock = manualClock()
+  const timer = instantTimer(clock)
+  const inner = memoryStorage()
+  const seen = { begins: 0 }
+  const storage = {
+    ...inner,
+    begin: ((...args) => {
+      seen.begins++
+      return inner.begin(...args)
+    }) as typeof inner.begin,
+  }
+  const make = () => createIdempotency({ storage, clock, timer, ...options })
+  return { clock, timer, seen, here: make(), elsewhere: make() }
+}
+
+async function start(idempotency: Idempotency): Promise<Claim> {
+  const begun = await idempotency.begin(write())
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  return begun.value.claim
+}
+
+t.test(
+  'replays the response of a run in this process to its duplicates, without asking the store',
+  async t => {
+    const { here, seen } = setUp({ timer: stillTimer })
+    const claim = await start(here)
+    const duplicates = Array.from({ length: 20 }, () => here.begin(write()))
+    await here.complete(claim, response(201))
+    for (const duplicate of await Promise.all(duplicates)) {
+      t.match(duplicate, { ok: true, value: { state: 'replay', response: response(201) } })
+    }
+    t.equal(seen.begins, 1)
+  },
+)
+
+t.test(
+  'stops waiting for a run whose lease has ended, also while an older run with a later lease is live',
+  async t => {
+    const { here, clock } = setUp()
+    const first = await here.begin(write({ key: 'key-of-the-first' }))
+    if (!first.ok || first.value.state !== 'started') throw new Error('not started')
+    clock.advance(-1_000)
+    await start(here)
+    const drained = here.drained()
+    clock.advance(60_500)
+    t.match(await here.begin(write()), { code: 'outcome_unknown' })
+    await here.complete(first.value.claim, response(201))
+    t.equal(await drained, undefined)
+  },
+)
+
+t.test(
+  'stops waiting for a run that is completed with an invalid response, and rejects the completion',
+  async t => {
+    const { here } = setUp()
+    const claim = await start(here)
+    const duplicate = here.begin(write())
+    await t.rejects(here.complete(claim, { ...response(201), body: undefined as never }), {
+      name: 'TypeError',
+    })
+    t.match(await duplicate, { code: 'request_in_progress' })
+    t.equal(await here.drained(), undefined)
+  },
+)
+
+t.test('starts one of the duplicates when the run was released', async t => {
+  const { here } = setUp()
+  const claim = await start(here)
+  const duplicates = Array.from({ length: 5 }, () => here.begin(write()))
+  await here.release(claim)
+  const results = await Promise.all(duplicates)
+  t.equal(results.filter(result => result.ok && result.value.state === 'started').length, 1)
+  t.equal(results.filter(result => !result.ok && result.code === 'request_in_progress').length, 4)
+})
+
+t.test(
+  'polls a run of another process every 50 to 500 ms, for 5 s in all, then refuses as in progress',
+  async t => {
+    const { here, elsewhere, timer } = setUp()
+    await start(elsewhere)
+    t.match(await here.begin(write()), { code: 'request_in_progress', retryAfterSeconds: 1 })
+    t.same(timer.slept.slice(0, 6), [50, 100, 200, 400, 500, 500])
+    t.equal(Math.max(...timer.slept), 500)
+    t.equal(
+      timer.slept.reduce((sum, ms) => sum + ms, 0),
+      5000,
+    )
+  },
+)
+
+t.test('replays the response of another process as soon as a poll reads it', async t => {
+  const { here, elsewhere, timer } = setUp()
+  const claim = await start(elsewhere)
+  const waiting = here.begin(write())
+  while (timer.slept.length < 3) await new Promise(resolve => setImmediate(resolve))
+  await elsewhere.complete(claim, response(201))
+  t.match(await waiting, { ok: true, value: { state: 'replay', response: response(201) } })
+  t.ok(timer.slept.length <= 5)
+})
+
+t.test('lets at most maxWaiters requests wait, and refuses further ones immediately', async t => {
+  const { here, seen } = setUp({ timer: stillTimer, maxWaiters: 2 })
+  const claim = await start(here)
+  const waiting = [here.begin(write()), here.begin(write())]
+  t.match(await here.begin(write()), { code: 'request_in_progress' })
+  await here.complete(claim, response(201))
+  for (const each of waiting) t.match(await each, { value: { state: 'replay' } })
+  t.equal(seen.begins, 1)
+})
+
+t.test('never shares a response with another payload', async t => {
+  const { here } = setUp({ timer: stillTimer })
+  const claim = await start(here)
+  t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
+  await here.complete(claim, response(201))
+  t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
+})
+
+t.test('asks the store about a run of this process whose lease has ended', async t => {
+  const { here, clock } = setUp({ timer: stillTimer })
+  await start(here)
+  clock.advance(60_000)
+  t.match(await here.begin(write()), { code: 'outcome_unknown' })
+})
+
+t.test('ends and drains a run while another payload of its key is refused', async t => {
+  const { here } = setUp({ timer: stillTimer })
+  const claim = await start(here)
+  const duplicate = here.begin(write())
+  t.match(await here.begin(write({ text: '{}' })), { code: 'idempotency_key_reused' })
+  await here.complete(claim, response(201))
+  t.match(await duplicate, { ok: true, value: { state: 'replay' } })
+  await here.drained()
+})
+
+t.test('drains a run that started while an older run of its key was being released', async t => {
+  const { here } = setUp({ timer: stillTimer })
+  const first = await start(here)
+  const [released, begun] = await Promise.all([here.release(first), here.begin(write({ text: '{}' }))])
+  t.equal(released, true)
+  if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+  await here.complete(begun.value.claim, response(201))
+  await here.drained()
+})
+
+t.test('drains when every run of this process has ended, with any ending', async t => {
+  const { here } = setUp({ waitMs: 0 })
+  const claims = await Promise.all(
+    ['key-one-1', 'key-two-2', 'key-three'].map(async key => {
+      const begun = await here.begin(write({ key }))
+      if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
+      return begun.value.claim
+    }),
+  )
+  let drained = false
+  const draining = (async () => {
+    await here.drained()
+    drained = true
+  })()
+  const [one, two, three] = claims as [Claim, Claim, Claim]
+  await here.complete(one, response(201))
+  await here.release(two)
+  t.equal(drained, false)
+  await here.complete(three, response(500))
+  await draining
+  t.equal(drained, true)
+})

@@ -1,0 +1,163 @@
+import type { BeginResult } from '@gatewright/idempotency-store'
+import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
+import { Fault } from '@gatewright/kernel'
+import { fromPgPool, rows } from '@gatewright/kernel/sql'
+import { race } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { faultyPostgres } from '../../harness/faulty.ts'
+import { faultProxy } from '../../harness/proxy.ts'
+import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
+import {
+  beginAll,
+  done,
+  endAll,
+  keys,
+  LEASE,
+  NOW,
+  openHost,
+  openHosts,
+  STARTED,
+  times,
+  watch,
+  type Host,
+} from './hosts.ts'
+
+void t.test('fails only the call that the server refuses', async t => {
+  const { storage, refused, batchSizes } = await openHost(t)
+  const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
+  const begin = (fingerprint: string, index: number): Promise<BeginResult> =>
+    storage.begin(`key ${index}`, fingerprint, LEASE, NOW)
+  const begun = await Promise.allSettled(['f', 'f', '\u0000', 'f'].map(begin))
+  t.match(begun, [
+    { value: STARTED },
+    { value: STARTED },
+    { status: 'rejected', reason: fault },
+    { value: STARTED },
+  ])
+  const fences = [NOW, NOW, 1e30, NOW]
+  const ended = await Promise.allSettled(
+    fences.map((fence, index) => storage.end(`key ${index}`, fence, done('{}'), NOW)),
+  )
+  t.match(ended, [{ value: true }, { value: true }, { status: 'rejected', reason: fault }, { value: true }])
+  t.same(batchSizes, [1, 3, 1, 1, 1, 1, 3, 1, 1, 1])
+  t.same(refused, ['22021', '22021', '22P02', '22P02'])
+})
+
+void t.test('repeats call by call a statement that Postgres cancelled because of a deadlock', async t => {
+  const host = await openHost(t, '-c deadlock_timeout=20ms')
+  const [low, high] = await twoFreeKeys(host)
+  let begun: Promise<BeginResult[]> | undefined
+  // Another transaction locks the rows in the opposite order: the high one, and the low one once the statement waits.
+  await host.db.transaction(async tx => {
+    await rows(tx, "set local deadlock_timeout = '1h'")
+    const lock = 'select 1 from gw_idempotency where digest = $1 for update'
+    await rows(tx, lock, [high])
+    begun = race(3, index => host.storage.begin(['other', 'a', 'b'][index] as string, 'f', LEASE, NOW))
+    await untilAStatementWaits(host)
+    await rows(tx, lock, [low])
+  })
+  t.same(await begun, [STARTED, { state: 'started', fence: NOW + 1 }, { state: 'started', fence: NOW + 1 }])
+  t.same(host.refused, ['40P01'])
+})
+
+/** Frees the keys a and b, so that a begin writes their rows, and returns their digests in order. */
+async function twoFreeKeys({ storage, db }: Host): Promise<[low: string, high: string]> {
+  await beginAll(storage, ['a', 'b'])
+  await endAll(storage, ['a', 'b'], { state: 'free', expiresAt: LEASE })
+  const found = await rows(db, 'select digest from gw_idempotency order by digest')
+  return found.map(row => row['digest']) as [string, string]
+}
+
+/** Returns once a statement waits for a row. */
+async function untilAStatementWaits({ db }: Host): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'with%calls%'`
+  while ((await rows(db, waiting)).length === 0) await new Promise(resolve => setImmediate(resolve))
+}
+
+void t.test('starts each key once under repeatable read', async t => {
+  const hosts = await openHosts(t, 2, '-c default_transaction_isolation=repeatable\\ read')
+  for (let round = 0; round < 10; round++) {
+    const each = keys(30, `round ${round}`)
+    const begun = await Promise.allSettled(
+      hosts.flatMap(({ storage }) => each.map(key => storage.begin(key, 'f', LEASE, NOW))),
+    )
+    const started = begun.filter(result => result.status === 'fulfilled' && result.value.state === 'started')
+    t.ok(started.length <= 30, `${started.length} started`)
+    const again = await beginAll((hosts[0] as Host).storage, each)
+    t.same(
+      again.map(({ state }) => state),
+      times(30, 'running'),
+    )
+  }
+})
+
+void t.test('returns started for a begin that took effect, when its statement is repeated', async t => {
+  const { db } = await openHost(t)
+  const refusal = new Fault('ERR_STORE_UNAVAILABLE', 'shut down', {
+    cause: Object.assign(new Error('terminating connection'), { code: '57P01' }),
+  })
+  const { storage, batchSizes } = watch(db, async size => {
+    if (size > 1) throw refusal
+  })
+  t.same(await beginAll(storage, keys(4)), times(4, STARTED))
+  t.same(await endAll(storage, keys(4), done('{}')), times(4, true))
+  t.same(batchSizes, [1, 3, 1, 1, 1, 1, 3, 1, 1, 1])
+})
+
+void t.test('does not start a run that another caller ended before its begin is repeated', async t => {
+  const { db, storage: other } = await openHost(t)
+  const refusal = new Fault('ERR_STORE_UNAVAILABLE', 'shut down', {
+    cause: Object.assign(new Error('terminating connection'), { code: '57P01' }),
+  })
+  const { storage } = watch(db, async size => {
+    if (size === 1) return
+    await other.end('key 1', NOW, done('"decided"'), NOW)
+    await other.end('key 2', NOW, { state: 'free', expiresAt: LEASE }, NOW)
+    throw refusal
+  })
+  t.same(await beginAll(storage, keys(4)), [
+    STARTED,
+    done('"decided"'),
+    { state: 'started', fence: NOW + 1 },
+    STARTED,
+  ])
+})
+
+void t.test('fails every call of a statement without a reply, and repeats none', async t => {
+  const schema = uniqueName()
+  const healthy = await openPostgresPool(schema, 2)
+  await migrate(fromPgPool(healthy))
+  const record = postgresStorage(fromPgPool(healthy))
+  const proxy = await faultProxy(process.env['TEST_POSTGRES_URL'] as string, answer => answer)
+  t.teardown(async () => {
+    await proxy.close()
+    await healthy.query(`drop schema ${schema} cascade`)
+    await healthy.end()
+  })
+  for (const harm of ['cutBefore', 'cutAfter'] as const) {
+    proxy.harm = 'none'
+    const pool = await openPostgresPool(schema, 2, proxy.url)
+    // Two connections, made while the proxy is still harmless.
+    await race(2, () => pool.query('select pg_sleep(0.05)'))
+    proxy.harm = harm
+    const { storage, batchSizes } = watch(fromPgPool(pool))
+    const begun = await Promise.allSettled(keys(4, harm).map(key => storage.begin(key, 'f', LEASE, NOW)))
+    for (const each of begun) t.match(each, { status: 'rejected', reason: { code: 'ERR_STORE_UNAVAILABLE' } })
+    t.same(batchSizes, [1, 3], harm)
+    const state = harm === 'cutAfter' ? { state: 'running' } : STARTED
+    t.same(await beginAll(record, keys(4, harm)), times(4, state))
+    await pool.end()
+  }
+})
+
+void t.test('fails every call of a statement whose reply cannot be read', async t => {
+  const { healthy, malformed, close } = await faultyPostgres(migrate)
+  t.teardown(close)
+  const { storage, batchSizes } = watch(malformed)
+  const begun = await Promise.allSettled(keys(4).map(key => storage.begin(key, 'f', LEASE, NOW)))
+  for (const each of begun) t.match(each, { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } })
+  const ended = await Promise.allSettled(keys(4).map(key => storage.end(key, NOW, done('{}'), NOW)))
+  for (const each of ended) t.match(each, { status: 'rejected', reason: { code: 'ERR_STORE_REPLY' } })
+  t.same(batchSizes, [1, 3, 1, 3])
+  t.same(await beginAll(postgresStorage(healthy), keys(4)), times(4, done('{}')))
+})

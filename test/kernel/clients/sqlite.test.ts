@@ -1,0 +1,181 @@
+import { fromSqlite, rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import Database from 'libsql'
+import t from 'tap'
+import { openSqlite } from '../../harness/stores.ts'
+
+const unavailable = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
+type Tap = Pick<typeof t, 'teardown'>
+
+/** One client over a file of its own (writer and reader), with a table of two columns. */
+async function open(t: Tap): Promise<SqlClient> {
+  const { connections, close } = await openSqlite(1, async db => {
+    await rows(db, 'create table notes (id integer primary key, body text)')
+  })
+  t.teardown(close)
+  return connections[0] as SqlClient
+}
+
+const insert = (db: SqlQueries, id: number): Promise<unknown> =>
+  rows(db, 'insert into notes (id, body) values ($1, $2)', [id, `note ${id}`])
+const ids = async (db: SqlQueries): Promise<unknown[]> =>
+  (await rows(db, 'select id from notes order by id')).map(row => row['id'])
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+t.test('binds $1, $2 ... by number, in any order and repeatedly', async t => {
+  const db = await open(t)
+  t.same(await rows(db, 'select $2 as b, $1 as a, $2 as again', ['one', 'two']), [
+    { b: 'two', a: 'one', again: 'two' },
+  ])
+  const many = Array.from({ length: 11 }, (_, index) => `v${index + 1}`)
+  t.same(await rows(db, 'select $11 as eleven, $1 as one', many), [{ eleven: 'v11', one: 'v1' }])
+})
+
+t.test('passes values as parameters, never as SQL text', async t => {
+  const db = await open(t)
+  const hostile = "'; drop table notes; --"
+  const [row] = await rows(db, 'select $1 as text, $2 as bytes, $3 as missing, $4 as whole', [
+    hostile,
+    new Uint8Array([0, 255]),
+    null,
+    2 ** 40,
+  ])
+  t.match(row, { text: hostile, missing: null, whole: 2 ** 40 })
+  t.same(new Uint8Array(row?.['bytes'] as Uint8Array), new Uint8Array([0, 255]))
+})
+
+t.test('returns the rows of RETURNING, and none for a plain write', async t => {
+  const db = await open(t)
+  t.same(await rows(db, 'insert into notes (id) values ($1) returning id', [7]), [{ id: 7 }])
+  t.same(await rows(db, 'update notes set body = $1 where id = $2', ['x', 7]), [])
+})
+
+t.test('throws a fault for a parameter without a value, and writes nothing', async t => {
+  const db = await open(t)
+  await t.rejects(rows(db, 'insert into notes (id, body) values ($1, $2)', [1]), unavailable)
+  t.same(await ids(db), [])
+})
+
+t.test('commits when the work resolves, and returns its result', async t => {
+  const db = await open(t)
+  t.equal(await db.transaction(async tx => insert(tx, 1).then(() => 'done')), 'done')
+  t.same(await ids(db), [1])
+})
+
+t.test('rolls back when the work rejects, and rethrows its error', async t => {
+  const db = await open(t)
+  const own = new Error('changed my mind')
+  const attempt = db.transaction(async tx => {
+    await insert(tx, 1)
+    throw own
+  })
+  t.equal(await attempt.catch((error: unknown) => error), own)
+  t.same(await ids(db), [])
+})
+
+t.test('throws a fault for a failed statement, and runs the next in the queue', async t => {
+  const db = await open(t)
+  const attempt = db.transaction(async tx => {
+    await insert(tx, 1)
+    await insert(tx, 1)
+  })
+  await t.rejects(attempt, unavailable)
+  await t.rejects(rows(db, 'insert into nowhere values (1)'), unavailable)
+  await insert(db, 2)
+  t.same(await ids(db), [2])
+})
+
+t.test('throws a fault and rolls back when a constraint fails at the commit', async t => {
+  const db = await open(t)
+  await rows(db, 'pragma foreign_keys = on')
+  await rows(db, 'create table replies (note integer references notes (id) deferrable initially deferred)')
+  await t.rejects(
+    db.transaction(tx => rows(tx, 'insert into replies (note) values (99)')),
+    unavailable,
+  )
+  t.same(await rows(db, 'select * from replies'), [])
+  await insert(db, 1)
+  t.same(await ids(db), [1])
+})
+
+t.test('makes writes of other callers wait until an open transaction ends', async t => {
+  const db = await open(t)
+  const order: string[] = []
+  const first = db.transaction(async tx => {
+    await insert(tx, 1)
+    for (let n = 0; n < 5; n++) await turn()
+    order.push('first ends')
+    throw new Error('roll back')
+  })
+  const otherCaller = insert(db, 2)
+  const second = db.transaction(async tx => {
+    order.push('second starts')
+    t.same(await ids(tx), [2], 'after the other write, without what was rolled back')
+    await insert(tx, 3)
+  })
+  await Promise.all([first.catch(() => {}), otherCaller, second])
+  t.same(order, ['first ends', 'second starts'])
+  t.same(await ids(db), [2, 3])
+})
+
+t.test('reads committed rows without waiting for an open transaction', async t => {
+  const db = await open(t)
+  await insert(db, 1)
+  await db.transaction(async tx => {
+    await insert(tx, 2)
+    t.same(await ids(db), [1])
+    t.same(await ids(tx), [1, 2])
+  })
+  t.same(await ids(db), [1, 2])
+})
+
+t.test('sends SELECT in any letter case to the reader, and never a write', async t => {
+  const db = await open(t)
+  await db.transaction(async () => {
+    t.same(await rows(db, '\n  SELECT count(*) as n from notes'), [{ n: 0 }])
+  })
+  t.same(await rows(db, 'with x as (select 1 as one) select one from x'), [{ one: 1 }])
+})
+
+t.test('queues reads too when there is no reader', async t => {
+  const database = new Database(':memory:')
+  t.teardown(() => database.close())
+  const db = fromSqlite(database)
+  await rows(db, 'create table notes (id integer primary key, body text)')
+  const writing = db.transaction(async tx => {
+    await insert(tx, 1)
+    await turn()
+    throw new Error('roll back')
+  })
+  const reading = ids(db)
+  await writing.catch(() => {})
+  t.same(await reading, [], 'the read did not see what was rolled back')
+})
+
+t.test('refuses statements on a transaction that was committed or rolled back', async t => {
+  const db = await open(t)
+  let committed: SqlQueries | undefined
+  await db.transaction(async tx => {
+    committed = tx
+  })
+  let rolledBack: SqlQueries | undefined
+  const attempt = db.transaction(async tx => {
+    rolledBack = tx
+    throw new Error('no')
+  })
+  await attempt.catch(() => {})
+  for (const tx of [committed, rolledBack] as SqlQueries[]) {
+    await t.rejects(tx.query('select 1'), { message: /the transaction has ended/ })
+  }
+})
+
+t.test('throws a fault when the database is closed', async t => {
+  const database = new Database(':memory:')
+  const db = fromSqlite(database)
+  await rows(db, 'select 1')
+  database.close()
+  await t.rejects(rows(db, 'select 2'), unavailable)
+  await t.rejects(
+    db.transaction(async () => 'never'),
+    unavailable,
+  )
+})

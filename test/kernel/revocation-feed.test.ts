@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import {
+  endsSession,
+  FEED_RETENTION_MS,
+  memoryFeed,
+  redisFeed,
+  sqlFeed,
+  type FeedChange,
+  type Session,
+} from '@gatewright/kernel'
+import fc from 'fast-check'
+import t from 'tap'
+import { holds } from '../harness/holds.ts'
+
+const NOW = 1_767_225_600_000
+const session: Session = {
+  ...{ sessionId: 'ses_1', accountId: 'acc_1', userId: null, walletAddress: null, surface: 'user' },
+  ...{ keyId: 'key_1', keyVersion: 3, policyIds: [], scopes: [], issuedAt: NOW, expiresAt: NOW + 3_600_000 },
+}
+const change = (given: Partial<FeedChange>): FeedChange => ({ kind: 'key', id: 'key_1', at: NOW, ...given })
+
+t.test('a key entry ends the sessions issued under a lower version, and no others', async t => {
+  t.equal(endsSession(change({ version: 2 }), session, NOW), false)
+  t.equal(endsSession(change({ version: 3 }), session, NOW), false)
+  t.equal(endsSession(change({ version: 4 }), session, NOW), true)
+  t.equal(endsSession(change({ id: 'key_2', version: 4 }), session, NOW), false)
+})
+
+t.test('a key entry without a version ends every session of the key', async t => {
+  t.equal(endsSession(change({}), session, NOW), true)
+})
+
+t.test('a session entry ends that session, and not the sessions of a key with the same id', async t => {
+  t.equal(endsSession(change({ kind: 'session', id: 'ses_1' }), session, NOW), true)
+  t.equal(endsSession(change({ kind: 'session', id: 'key_1' }), session, NOW), false)
+  t.equal(endsSession(change({ kind: 'key', id: 'ses_1' }), session, NOW), false)
+})
+
+t.test('an entry takes effect at its instant, and not a millisecond earlier', async t => {
+  const entry = change({ version: 4, from: NOW + 1000 })
+  t.equal(endsSession(entry, session, NOW + 999), false)
+  t.equal(endsSession(entry, session, NOW + 1000), true)
+})
+
+t.test('an entry without an instant takes effect immediately, however wrong the clock is', async t => {
+  for (const now of [0, NOW - 86_400_000, NOW])
+    t.equal(endsSession(change({ version: 4 }), session, now), true)
+})
+
+t.test('entries are kept longer than the longest session lifetime', async t => {
+  t.ok(FEED_RETENTION_MS > 86_400_000)
+})
+
+t.test('the memory feed returns each entry once, in order, in pages of any size', async t => {
+  const batches = fc.array(fc.array(fc.string(), { maxLength: 4 }), { maxLength: 6 })
+  await holds(
+    t,
+    fc.property(batches, fc.integer({ min: 1, max: 5 }), (given, limit) => {
+      const feed = memoryFeed()
+      for (const ids of given) feed.append(ids.map(id => change({ id })))
+      const seen: string[] = []
+      let position = 0
+      for (let page = feed.after(0, limit); page.length > 0; page = feed.after(position, limit)) {
+        assert.ok(page.length <= limit)
+        for (const entry of page) {
+          assert.ok(entry.position > position)
+          position = entry.position
+          seen.push(entry.id)
+        }
+      }
+      assert.deepEqual(seen, given.flat())
+    }),
+  )
+})
+
+t.test('never reuses a position after old entries were deleted', async t => {
+  const feed = memoryFeed()
+  feed.append([change({ id: 'old', at: NOW }), change({ id: 'new', at: NOW + 1 })])
+  feed.dropBefore(NOW + 1)
+  feed.append([change({ id: 'newest', at: NOW + 2 })])
+  t.same(
+    feed.after(0, 10).map(({ id, position }) => [id, position]),
+    [
+      ['new', 2],
+      ['newest', 3],
+    ],
+  )
+})
+
+t.test('calls the listener after each append with entries, until the subscription ends', async t => {
+  const feed = memoryFeed()
+  let seen = 0
+  const end = feed.subscribe(() => {
+    seen = feed.after(0, 10).length
+  })
+  feed.append([])
+  t.equal(seen, 0)
+  feed.append([change({}), change({})])
+  t.equal(seen, 2)
+  end()
+  feed.append([change({})])
+  t.equal(seen, 2)
+})
+
+t.test('derives the same names for issuer and guard from the same prefix', async t => {
+  t.same(sqlFeed(), { table: 'gw_feed', channel: 'gw_feed' })
+  t.same(sqlFeed('x_'), { table: 'x_feed', channel: 'x_feed' })
+  t.throws(() => sqlFeed('x; drop table'), TypeError)
+  t.same(redisFeed(), { stream: '{gw}:feed', channel: '{gw}:feed' })
+})

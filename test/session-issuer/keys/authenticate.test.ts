@@ -1,0 +1,204 @@
+import { Fault } from '@gatewright/kernel'
+import { createIssuer, type IssuerOptions, type KeyStorage } from '@gatewright/session-issuer'
+import t from 'tap'
+import { DAY, must, newKey, PEPPER, setUp, USER } from '../fixtures.ts'
+
+/** Key storage that counts its calls and can be made to fail. */
+function watched(keys: KeyStorage) {
+  const seen = { calls: [] as string[], down: false }
+  const storage = new Proxy(keys, {
+    get(target, name) {
+      const verb = Reflect.get(target, name) as (...args: unknown[]) => unknown
+      return (...args: unknown[]) => {
+        seen.calls.push(String(name))
+        if (seen.down) return Promise.reject(new Fault('ERR_STORE_UNAVAILABLE', 'down'))
+        return verb.apply(target, args)
+      }
+    },
+  })
+  return { seen, storage }
+}
+
+function watchedSetUp(changes: Partial<IssuerOptions> = {}) {
+  const { options, clock } = setUp()
+  const { seen, storage } = watched(options.keys)
+  return { issuer: createIssuer({ ...options, ...changes, keys: storage }), seen, clock, options }
+}
+
+t.test('refuses malformed texts of every kind without a storage call', async t => {
+  const { issuer, seen } = watchedSetUp()
+  const { text } = await newKey(issuer, [])
+  seen.calls.length = 0
+  const flipped = text.slice(0, -1) + (text.endsWith('0') ? '1' : '0')
+  const junk = [
+    ...['', ' ', 'x', text.slice(0, -1), `${text}0`, ` ${text}`, `${text}\n`, flipped, text.toLowerCase()],
+    ...[text.replace('sandbox', 'live'), text.replace('_user_', '_partner_'), text.replace('gw_', 'gx_')],
+    ...[text.replace(/.(?=.{6}$)/, 'é'), 'x'.repeat(1_000_000), text.replaceAll('_', '-')],
+    ...[undefined, null, 7, true, {}, [text], Buffer.from(text), Symbol('key')],
+  ]
+  for (const value of junk) {
+    t.match(await issuer.authenticateKey(value, 'user'), {
+      code: 'unauthorized',
+      status: 401,
+      message: 'the API key is not valid',
+    })
+  }
+  t.same(seen.calls, [])
+})
+
+t.test('refuses a key with one changed character by its checksum, without a storage call', async t => {
+  const { issuer, seen } = watchedSetUp()
+  const { text } = await newKey(issuer, [])
+  seen.calls.length = 0
+  for (let at = 0; at < text.length; at++) {
+    const other = text[at] === 'a' ? 'b' : 'a'
+    const verdict = await issuer.authenticateKey(text.slice(0, at) + other + text.slice(at + 1), 'user')
+    if (verdict.ok) t.fail(`character ${at} does not matter`)
+  }
+  t.same(seen.calls, [])
+})
+
+t.test('every refusal is the same for the caller, and only the reason for the event differs', async t => {
+  const { issuer, clock, options } = setUp()
+  const dead = await newKey(issuer, [])
+  must(await issuer.revokeKey('operator', dead.key.id))
+  const past = await newKey(issuer, [], { expiresAt: clock.now() })
+  const elsewhere = createIssuer({ ...options, peppers: [{ ...PEPPER, secret: 'z'.repeat(32) }] })
+  const wrong = await newKey(elsewhere, [])
+  const stranger = await newKey(setUp().issuer, [])
+  const verdicts = [
+    await issuer.authenticateKey('junk', 'user'),
+    await issuer.authenticateKey(stranger.text, 'user'),
+    await issuer.authenticateKey(wrong.text, 'user'),
+    await issuer.authenticateKey(dead.text, 'user'),
+    await issuer.authenticateKey(past.text, 'user'),
+  ]
+  const shown = verdicts.map(verdict => JSON.stringify({ ...verdict, reason: null }))
+  t.equal(new Set(shown).size, 1)
+  t.equal(new Set(verdicts.map(verdict => 'reason' in verdict && verdict.reason)).size, 5)
+  // The secret is checked before the state, so nobody without it learns that a key was revoked.
+  t.match(await elsewhere.authenticateKey(dead.text, 'user'), { reason: /wrong secret/ })
+})
+
+t.test('accepts a key until 1 ms before its end', async t => {
+  const { issuer, clock } = setUp()
+  const { text } = await newKey(issuer, [], { expiresAt: clock.now() + 1000 })
+  clock.advance(999)
+  t.equal((await issuer.authenticateKey(text, 'user')).ok, true)
+  clock.advance(1)
+  t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized', reason: 'the key has expired' })
+})
+
+t.test('a cached key costs no storage call, and a change in this process applies at once', async t => {
+  const { issuer, seen } = watchedSetUp({ keyCacheMs: 1000 })
+  const { key, text } = await newKey(issuer, ['a.read'])
+  must(await issuer.authenticateKey(text, 'user'))
+  seen.calls.length = 0
+  for (let n = 0; n < 5; n++) must(await issuer.authenticateKey(text, 'user'))
+  t.same(seen.calls, [])
+  must(await issuer.changeKey('operator', key.id, { scopes: [] }))
+  t.same(must(await issuer.authenticateKey(text, 'user')).scopes, [])
+  must(await issuer.revokeKey('operator', key.id))
+  t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized' })
+})
+
+t.test('throws a fault when the store is down, and never a refusal', async t => {
+  const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
+  const { key, text } = await newKey(issuer, [])
+  seen.down = true
+  const fault = { name: 'Fault', code: 'ERR_STORE_UNAVAILABLE' }
+  await t.rejects(issuer.authenticateKey(text, 'user'), fault)
+  await t.rejects(issuer.revokeKey('operator', key.id), fault)
+  await t.rejects(issuer.createKey({ ...USER, scopes: [] }), fault)
+})
+
+t.test('writes uses in batches: at once when the recorded use is old, else at the next flush', async t => {
+  const { issuer, seen, clock, options } = watchedSetUp()
+  const { key, text } = await newKey(issuer, [])
+  const stored = async () => (await options.keys.find(key.id))?.lastUsedAt
+  must(await issuer.authenticateKey(text, 'user'))
+  t.equal(await stored(), clock.now(), 'the first use')
+  seen.calls.length = 0
+  const first = clock.now()
+  for (let n = 0; n < 50; n++) {
+    clock.advance(1000)
+    must(await issuer.authenticateKey(text, 'user'))
+  }
+  t.notOk(seen.calls.includes('touch'))
+  t.equal(await stored(), first)
+  await issuer.flush()
+  t.equal(seen.calls.filter(call => call === 'touch').length, 1)
+  t.equal(await stored(), clock.now())
+  clock.advance(DAY / 2)
+  must(await issuer.authenticateKey(text, 'user'))
+  t.equal(await stored(), clock.now(), 'after 12 h of silence')
+})
+
+t.test('keeps a batch that cannot be written for the next write', async t => {
+  const { issuer, seen, clock, options } = watchedSetUp({ keyCacheMs: 1000 })
+  const { key, text } = await newKey(issuer, [])
+  must(await issuer.authenticateKey(text, 'user'))
+  clock.advance(1000)
+  must(await issuer.authenticateKey(text, 'user'))
+  seen.down = true
+  await t.rejects(issuer.flush(), { code: 'ERR_STORE_UNAVAILABLE' })
+  seen.down = false
+  await issuer.flush()
+  t.equal((await options.keys.find(key.id))?.lastUsedAt, clock.now())
+})
+
+t.test(
+  'keys under an old pepper authenticate and move to the new one, and are refused once it is removed',
+  async t => {
+    const { issuer, options } = setUp()
+    const [used, unused] = [await newKey(issuer, []), await newKey(issuer, [])]
+    const newer = { id: 'p2', secret: new Uint8Array(32).fill(7) }
+    const rolled = createIssuer({ ...options, peppers: [newer, PEPPER] })
+    t.equal((await options.keys.find(used.key.id))?.pepperId, 'p1')
+    must(await rolled.authenticateKey(used.text, 'user'))
+    t.equal((await options.keys.find(used.key.id))?.pepperId, 'p2')
+    must(await rolled.authenticateKey(used.text, 'user'))
+    const after = createIssuer({ ...options, peppers: [newer] })
+    t.equal((await after.authenticateKey(used.text, 'user')).ok, true)
+    t.match(await after.authenticateKey(unused.text, 'user'), { code: 'unauthorized' })
+    t.equal((await rolled.authenticateKey(unused.text, 'user')).ok, true, 'until then it was good')
+  },
+)
+
+t.test('refuses a digest whose scheme this version does not know', async t => {
+  const { issuer, options } = setUp()
+  const { key, text } = await newKey(issuer, [])
+  const { digest = '', pepperId = '' } = (await options.keys.find(key.id)) ?? {}
+  t.match(digest, /^hmac-sha256:[\w-]{43}$/)
+  for (const other of [digest.replace('hmac-sha256', 'sha256'), 'hmac-sha256:', `${digest}AA`, '']) {
+    await options.keys.touch([{ id: key.id, at: 1, rehash: { digest: other, pepperId } }])
+    t.equal((await issuer.authenticateKey(text, 'user')).ok, false)
+  }
+})
+
+t.test(
+  'passes the read of an unknown key to the host, but neither malformed texts nor cached keys',
+  async t => {
+    const { issuer, seen } = watchedSetUp({ keyCacheMs: 0 })
+    const { text } = await newKey(issuer, [])
+    seen.calls.length = 0
+    const full = { ok: false, code: 'rate_limited', status: 429, message: 'full' } as const
+    let asked = 0
+    const refuse = async (): Promise<typeof full> => {
+      asked++
+      return full
+    }
+    t.match(await issuer.authenticateKey(text, 'user', refuse), full)
+    t.same(seen.calls, [], 'refused without a read')
+    t.match(await issuer.authenticateKey(text, 'user', read => read()), { ok: true })
+    t.match(
+      await issuer.authenticateKey(text, 'user', refuse),
+      { ok: true },
+      'proven before, so never put off',
+    )
+    t.match(await issuer.authenticateKey('junk', 'user', refuse), { code: 'unauthorized' })
+    t.equal(asked, 1)
+    const wrong = await newKey(createIssuer(setUp().options), [])
+    t.match(await issuer.authenticateKey(wrong.text, 'user', refuse), full)
+  },
+)

@@ -1,0 +1,63 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { dateTime } from '../arbitraries.ts'
+
+/** Not exported by the package, but each of its cases matters. */
+const { parseRfc3339 } = (await import(
+  `${process.cwd()}/packages/signature-verifier/dist/templates/rfc3339.js`
+)) as {
+  parseRfc3339(text: unknown): number | undefined
+}
+
+t.test('reads what RFC 3339 allows, to the millisecond', async t => {
+  const cases: [string, string][] = [
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.000Z'],
+    ['2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.100Z'],
+    ['2026-01-01T00:00:00.12Z', '2026-01-01T00:00:00.120Z'],
+    ['2026-01-01T00:00:00.999999999Z', '2026-01-01T00:00:00.999Z'],
+    ['2026-01-01T00:00:00.5+02:30', '2025-12-31T21:30:00.500Z'],
+    ['2026-01-01T00:00:00-23:59', '2026-01-01T23:59:00.000Z'],
+    ['2026-01-01T00:00:00-00:00', '2026-01-01T00:00:00.000Z'],
+    ['2024-02-29T23:59:59Z', '2024-02-29T23:59:59.000Z'],
+    ['2000-02-29T00:00:00Z', '2000-02-29T00:00:00.000Z'],
+    ['0050-03-01T00:00:00Z', '0050-03-01T00:00:00.000Z'],
+    ['0000-02-29T00:00:00Z', '0000-02-29T00:00:00.000Z'],
+    ['9999-12-31T23:59:59.999Z', '9999-12-31T23:59:59.999Z'],
+  ]
+  for (const [text, expected] of cases) t.equal(parseRfc3339(text), Date.parse(expected), text)
+})
+
+t.test('refuses texts that RFC 3339 does not allow, and leap seconds', async t => {
+  const cases = [
+    ...['', '2026', '2026-01-01', '2026-01-01T00:00Z', '2026-01-01T00:00:00', '2026-01-01 00:00:00Z'],
+    ...['2026-01-01t00:00:00Z', '2026-01-01T00:00:00z', '2026-01-01T00:00:00.Z', '2026-01-01T00:00:00,5Z'],
+    ...['2026-00-01T00:00:00Z', '2026-13-01T00:00:00Z', '2026-01-00T00:00:00Z', '2026-01-32T00:00:00Z'],
+    ...['2025-02-29T00:00:00Z', '1900-02-29T00:00:00Z', '2026-04-31T00:00:00Z', '2026-01-01T24:00:00Z'],
+    ...[
+      '2026-01-01T00:60:00Z',
+      '2016-12-31T23:59:60Z',
+      '2026-01-01T00:00:00+24:00',
+      '2026-01-01T00:00:00+00:60',
+    ],
+    ...[
+      '2026-01-01T00:00:00+0000',
+      '2026-01-01T00:00:00+00',
+      '+002026-01-01T00:00:00Z',
+      '26-01-01T00:00:00Z',
+    ],
+    ...[
+      '2026-01-01T00:00:00.1234567890Z',
+      ' 2026-01-01T00:00:00Z',
+      '2026-01-01T00:00:00Z\n',
+      '２026-01-01T00:00:00Z',
+    ],
+  ]
+  for (const text of cases) t.equal(parseRfc3339(text), undefined, encodeURIComponent(text))
+})
+
+t.test('law: agrees with Date on every date-time with up to three digits of fraction', async t => {
+  fc.assert(
+    fc.property(dateTime, text => parseRfc3339(text) === Date.parse(text.replace(/(\.\d{3})\d+/, '$1'))),
+  )
+  t.pass('on all')
+})
