@@ -31,6 +31,7 @@ export async function hostStoresEnv(
     DATABASE_URL: url.href,
     KEY_PEPPERS: `test:${randomBytes(24).toString('hex')}`,
     SIGNING_KEY_ENCRYPTION_KEY: randomBytes(32).toString('hex'),
+    DATA_KEYS: `test:${randomBytes(32).toString('hex')}`,
   }
   return { env, drop: () => administer(`drop schema ${schema} cascade`) }
 }

@@ -138,8 +138,12 @@ export interface HostProcess {
 }
 
 /** Starts a host process on a free port and waits for its address. Rejects with its output when it ends instead. */
-export async function spawnHost(dataDir: string, env: Record<string, string> = {}): Promise<HostProcess> {
-  const child = plainNode(['packages/reference-host/dist/main.js'], {
+export async function spawnHost(
+  dataDir: string,
+  env: Record<string, string> = {},
+  script: readonly string[] = ['packages/reference-host/dist/main.js'],
+): Promise<HostProcess> {
+  const child = plainNode(script, {
     env: { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -15,7 +15,7 @@ t.test('the suites of the host run again on each store', async t => {
     const files = again
       .filter(({ env }) => env?.['TEST_HOST_STORES'] === stores)
       .flatMap(process => process.files)
-    for (const name of ['modules/keys', 'modules/subscriptions/payin', 'server/errors'])
+    for (const name of ['modules/keys/keys', 'modules/subscriptions/api/create', 'http/errors'])
       t.ok(files.includes(`build/test/reference-host/${name}.test.js`), `${name} on ${stores}`)
   }
 })

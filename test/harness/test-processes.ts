@@ -12,7 +12,7 @@ const FILES_A_PROCESS = 12
 
 /** The suites that speak to a host over HTTP only, so that they can run on any stores. */
 export const ON_EVERY_STORE =
-  /^test\/reference-host\/(?:modules\/.*|server\/(?:errors|limits|open-responses))\.test\.ts$/
+  /^test\/reference-host\/(?:modules\/.*|http\/(?:errors|limits|open-responses))\.test\.ts$/
 const STORES: readonly HostStores[] = ['postgres', 'postgres+redis']
 
 /** Deals sources out to processes, the longest first. With `everyStore` some run again on other stores. */

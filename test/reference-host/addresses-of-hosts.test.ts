@@ -25,7 +25,7 @@ t.test('two hosts of one Postgres never share an index, and budgets hold over bo
   const users = []
   for (const account of [1, 2, 3, 4]) {
     const user = await chainUser(one.send, account, clock.now())
-    // The same key opens a session at the other host: both ask for one account at once.
+    // The same key opens a session on the other host, so both hosts allocate for one account at once.
     const minted = await two.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
     const headers = (): Record<string, string> => ({
       authorization: `Bearer ${minted.body['sessionToken'] as string}`,

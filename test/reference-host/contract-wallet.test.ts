@@ -35,7 +35,7 @@ async function bootstrap(signer = owner): Promise<Answer> {
 }
 
 t.test(
-  'gives one key for one statement of an account with code, in whatever encoding (EIP-7702)',
+  'creates one key for one statement of an account with code, in whatever encoding (EIP-7702)',
   async t => {
     const account = newWallet()
     const deployed = await transact(chain.url, { data: code['DelegatedWallet'] as Hex })
@@ -62,7 +62,7 @@ t.test(
 )
 
 t.test(
-  'gives a contract wallet of a configured chain one user, and answers 503 while the chain is down',
+  'gives a contract wallet of a configured chain one user, and answers 503 while the chain is unreachable',
   async t => {
     const first = await bootstrap()
     t.match(first, { status: 200, body: { walletAddress: contractAddress.toLowerCase() } })

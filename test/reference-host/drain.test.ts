@@ -5,7 +5,7 @@ import { startTestHost, type TestHost } from '../harness/host.ts'
 
 const CLIENTS = 16
 
-/** One request over a connection that is kept. */
+/** One request over a keep-alive connection. */
 function ask(agent: Agent, url: string): Promise<{ status: number; connection: string | undefined }> {
   return new Promise((resolve, reject) => {
     get(url, { agent }, answer => {
@@ -18,7 +18,7 @@ function ask(agent: Agent, url: string): Promise<{ status: number; connection: s
   })
 }
 
-t.test('no request over a kept connection is cut while hosts are stopped in turn', async t => {
+t.test('no request on a kept connection is cut while hosts stop in turn', async t => {
   const env = { DRAIN_SECONDS: '2' }
   const stopping = await startTestHost(env)
   const staying = await startTestHost()
@@ -29,7 +29,7 @@ t.test('no request over a kept connection is cut while hosts are stopped in turn
   const end = new AbortController()
   const seen = { served: 0, closing: 0, failed: [] as unknown[] }
 
-  // A balancer: it asks each host whether it is ready, and sends to those that are.
+  // A load balancer: it checks whether each host is ready, and sends requests to those that are.
   const balancer = async (): Promise<void> => {
     while (!end.signal.aborted) {
       const { status } = await ask(agent, `${stopping.url}/readyz`).catch(() => ({ status: 0 }))
@@ -60,11 +60,11 @@ t.test('no request over a kept connection is cut while hosts are stopped in turn
   await all
   t.same(seen.failed, [])
   t.ok(after > before, 'requests were served while the host was stopping')
-  t.ok(seen.closing > 0, 'the host that stops ends its connections with their answers')
+  t.ok(seen.closing > 0, 'the stopping host closes its connections with their answers')
   await t.rejects(ask(agent, `${stopping.url}/healthz`), /ECONNREFUSED|ECONNRESET/)
 })
 
-t.test('a host that stops says that it is not ready, whatever its stores say', async t => {
+t.test('a stopping host reports that it is not ready, whatever its stores report', async t => {
   const host = await startTestHost({ DRAIN_SECONDS: '1' })
   t.match(await host.send('/readyz'), { status: 200, body: { status: 'ready' } })
   const stopped = host.close()

@@ -1,4 +1,5 @@
-// A host of its own for the fuzzer: tells its address, and its heap after a garbage collection when asked.
+// A separate host process for the fuzzer. It reports its address, and its heap after a garbage collection on
+// request.
 import { readConfig, startHost } from '@gatewright/reference-host'
 
 const config = readConfig(process.env)

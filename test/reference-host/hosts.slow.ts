@@ -22,7 +22,7 @@ const env = {
     '{"guardedPerKeyPerMinute":60,"bootstrapPerAddressPerMinute":100000,"failedCredentialsPerAddressPerMinute":100000,"writesPerSessionPerMinute":100000}',
   LOG_LEVEL: 'warn',
 }
-/** All four start at once on an empty database: they migrate it together. */
+/** All four start at once on an empty database and migrate it together. */
 const hosts: HostProcess[] = await Promise.all(Array.from({ length: 4 }, () => spawnHost('unused', env)))
 t.teardown(async () => {
   await Promise.all(hosts.map(host => host.stop('SIGTERM')))
@@ -38,7 +38,7 @@ const pay = (n: number, token: string, body: object, key: string = randomUUID())
 const count = (answers: readonly Answer[], status: number): number =>
   answers.filter(answer => answer.status === status).length
 
-t.test('one signed statement gives one key on 4 hosts', async t => {
+t.test('creates one key for one signed statement on 4 hosts', async t => {
   const body = await signedBootstrap(newWallet())
   const answers = await over4(40, n => send(n, '/user/v1/bootstrap', { body }))
   t.equal(count(answers, 200), 1)
@@ -122,12 +122,12 @@ t.test('one idempotency key makes one pay-in, over 4 hosts and both names of the
   t.equal(
     count(answers, 200) + count(answers, 429),
     40,
-    'the rest is replayed or told that the first still runs',
+    'the rest gets the replay, or the denial that the first still runs',
   )
   t.ok(answers.every(({ status, body }) => status === 200 || body['error'] === 'request_in_progress'))
 })
 
-t.test('a replay is authorised again: a narrower session gets 403, not the stored answer', async t => {
+t.test('authorises a replay again: a narrower session gets 403, not the stored answer', async t => {
   const user = await bootstrapUser(any)
   const key = randomUUID()
   t.equal((await pay(0, user.token, { amountCents: 9 }, key)).status, 200)

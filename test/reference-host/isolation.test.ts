@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
 import { inlined } from '../harness/openapi.ts'
 
 interface Described {
@@ -27,32 +27,33 @@ type Operation = (typeof operations)[number]
 const guardedBy = (scheme: string): Operation[] =>
   operations.filter(({ security }) => security.flatMap(Object.keys).includes(scheme))
 
-/** A caller's token, its ids by the collection or body member that they belong to, and its texts. */
-interface World {
+/** A caller's token, its ids by collection or body member, and its private texts. */
+interface AccountRecords {
   readonly token: string
   readonly ids: Readonly<Record<string, string>>
   readonly texts: readonly string[]
 }
 
-/** What an operation is asked: a target, and a body where it takes one. */
-interface Asked {
+/** A request to an operation: a target, and a body where it takes one. */
+interface RequestTo {
   readonly path: string
   readonly body?: Record<string, unknown>
-  /** Whether it names something by an id. */
+  /** Whether it names a record by an id. */
   readonly byId: boolean
 }
 
-/** Members of a body that are ids of something that an account has. */
+/** Body members that are ids of an account's records. */
 const idMembers = ({ requestBody }: Operation): string[] =>
   Object.keys(requestBody?.content['application/json'].schema.properties ?? {}).filter(
     name => name.endsWith('Id') && name !== 'chainId',
   )
 
 /**
- * Every way to ask an operation for what somebody else has: each of its ids in the path and in each id member of the body. Throws
- * for a collection or member of which no id is known here: whoever adds an operation adds an id to the worlds below.
+ * Every way to ask an operation for another account's records: each id in the path and in each id member of
+ * the body. Throws for a collection or member without a known id, so that whoever adds an operation adds an
+ * id to the accounts below.
  */
-function asking(operation: Operation, ids: World['ids']): Asked[] {
+function requestsTo(operation: Operation, ids: AccountRecords['ids']): RequestTo[] {
   const { path, requestBody } = operation
   const example = requestBody?.content['application/json'].example ?? {}
   const body = requestBody ? { body: example } : {}
@@ -70,14 +71,19 @@ function asking(operation: Operation, ids: World['ids']): Asked[] {
   return named.length > 0 ? named : [{ path, ...body, byId: false }]
 }
 
-/** Everything that belongs to one caller and that another must never see: ids, key texts, tokens, addresses. */
+/**
+ * Everything that belongs to one caller and that no other caller may see: ids, key texts, tokens, addresses.
+ */
 function ownTexts(answers: readonly Answer[]): string[] {
   const found = JSON.stringify(answers.map(({ body }) => body)).match(/"[\w.:-]{12,}"/g) ?? []
   return [...new Set(found)].filter(text => /\d/.test(text) && !/^"\d{4}-\d\d-\d\dT/.test(text))
 }
 
-/** A user with a key below the bootstrap key, a second session, a subscription and pay-ins, and what showed up on the way. */
-async function userWorld(): Promise<World> {
+/**
+ * Creates a user with a key below the bootstrap key, a second session, a subscription and pay-ins, and
+ * collects the ids.
+ */
+async function createUserRecords(): Promise<AccountRecords> {
   const user = await bootstrapUser(host.send)
   const send = (path: string, body: object): Promise<Answer> =>
     host.send(path, { body, headers: { ...bearer(user.token), 'idempotency-key': 'same-for-everybody' } })
@@ -96,8 +102,8 @@ async function userWorld(): Promise<World> {
   return { token: user.token, ids, texts: ownTexts([key, session, payin, bought]) }
 }
 
-t.test('no user operation shows or changes what belongs to another user: its id is 404', async t => {
-  const [ann, bob] = [await userWorld(), await userWorld()]
+t.test("no user operation shows or changes another user's records: their ids are 404", async t => {
+  const [ann, bob] = [await createUserRecords(), await createUserRecords()]
   const mine = async (): Promise<unknown[]> => {
     const paths = ['keys', 'sessions', 'balances', 'subscriptions', 'subscriptions/payins']
     const get = (path: string): Promise<Answer> =>
@@ -105,21 +111,21 @@ t.test('no user operation shows or changes what belongs to another user: its id 
     return (await Promise.all(paths.map(get))).map(({ body }) => body.data)
   }
   const shared = ann.texts.filter(text => bob.texts.includes(text))
-  t.same(shared, [], 'the same idempotency key made things of their own')
+  t.same(shared, [], 'the same idempotency key created separate records')
   const before = await mine()
   const guarded = guardedBy('UserSessionBearer')
   t.ok(guarded.length >= 20, 'the table was read')
   for (const operation of guarded) {
     const { method } = operation
-    const send = ({ path, body }: Asked, key: string): Promise<Answer> =>
+    const send = ({ path, body }: RequestTo, key: string): Promise<Answer> =>
       host.send(path, {
         ...{ method, headers: { ...bearer(bob.token), 'idempotency-key': key } },
         ...(body && method !== 'GET' ? { body } : {}),
       })
     const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
-    const [never] = asking(operation, unknown)
-    const refusal = await send(never as Asked, 'never-existed')
-    for (const [n, asked] of asking(operation, ann.ids).entries()) {
+    const [never] = requestsTo(operation, unknown)
+    const refusal = await send(never as RequestTo, 'never-existed')
+    for (const [n, asked] of requestsTo(operation, ann.ids).entries()) {
       const answer = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
       const where = `${method} ${asked.path}`
       const text = JSON.stringify(answer.body)
@@ -135,14 +141,14 @@ t.test('no user operation shows or changes what belongs to another user: its id 
   t.same(await mine(), before, 'nothing was changed')
 })
 
-t.test('no partner operation shows what belongs to another partner, even under the same user id', async t => {
+t.test("no partner operation shows another partner's records, even under the same user id", async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partners-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   const keys = [await newPartner(dataDir, 'One'), await newPartner(dataDir, 'Two')] as const
   const both = await startTestHost({ DATA_DIR: dataDir })
   t.teardown(() => both.close())
 
-  const world = async (partnerKey: string): Promise<World> => {
+  const account = async (partnerKey: string): Promise<AccountRecords> => {
     const headers = { 'x-partner-key': partnerKey }
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
@@ -156,7 +162,7 @@ t.test('no partner operation shows what belongs to another partner, even under t
     )
     return { token, ids: { cards: card?.cardId as string }, texts }
   }
-  const [one, two] = [await world(keys[0]), await world(keys[1])]
+  const [one, two] = [await account(keys[0]), await account(keys[1])]
   t.ok(one.texts.length >= 26, 'the cards and the session were seen')
   t.same(
     one.texts.filter(text => two.texts.includes(text)),
@@ -165,7 +171,7 @@ t.test('no partner operation shows what belongs to another partner, even under t
   const guarded = guardedBy('PartnerSessionBearer')
   t.ok(guarded.length >= 1, 'the table was read')
   for (const operation of guarded) {
-    for (const { path, body, byId } of asking(operation, one.ids)) {
+    for (const { path, body, byId } of requestsTo(operation, one.ids)) {
       const { method } = operation
       const headers = { ...bearer(two.token), 'idempotency-key': 'same-for-everybody' }
       const answer = await both.send(path, { method, headers, ...(body && method !== 'GET' ? { body } : {}) })
@@ -180,7 +186,7 @@ t.test('no partner operation shows what belongs to another partner, even under t
   }
 })
 
-/** Makes a partner as the operator does, and returns its key. */
+/** Creates a partner as the operator does, and returns its key. */
 async function newPartner(dataDir: string, name: string): Promise<string> {
   const { output } = await gatewright(['partner-keys', 'create', name, '--json'], { DATA_DIR: dataDir })
   return (JSON.parse(output) as { key: string }).key

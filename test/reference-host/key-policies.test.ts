@@ -1,17 +1,17 @@
-// Every use of an API key is judged by the key's whole policy chain, whatever operation it is used for.
+// Every use of an API key is checked against the key's whole policy chain, whatever operation it is used for.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer, type TestHost } from '../harness/host.ts'
 
 interface Described {
   readonly operationId: string
   readonly security: Record<string, unknown>[]
 }
 
-/** A use of a key: the operation's id, and where and how it is called. */
+/** A use of a key: the operation's id, and how it is called. */
 interface KeyUse {
   readonly id: string
   readonly method: string
@@ -19,7 +19,10 @@ interface KeyUse {
   readonly side: 'user' | 'partner'
 }
 
-/** Every operation and path that takes an API key. With `DIRECT_USER_KEY`, that is whatever takes a user session too. */
+/**
+ * Every operation and path that accepts an API key. With `DIRECT_USER_KEY`, that includes everything that
+ * accepts a user session.
+ */
 async function keyUses(host: TestHost): Promise<KeyUse[]> {
   const { body } = await host.send('/openapi.json')
   const paths = Object.entries(body['paths'] as Record<string, Record<string, Described>>)
@@ -39,7 +42,7 @@ async function keyUses(host: TestHost): Promise<KeyUse[]> {
   )
 }
 
-/** Policies that forbid every use of a key, by the rule that they name. */
+/** Policies that forbid every use of a key, by the rule that the denial names. */
 const CLOSED: Readonly<Record<string, (ids: readonly string[]) => object>> = {
   allowedIps: () => ({ allowedIps: ['203.0.113.9'] }),
   notAfter: () => ({ notAfter: '2020-01-01T00:00:00Z' }),
@@ -72,7 +75,7 @@ const use = ({ method, path, side }: KeyUse, key: string): Promise<Answer> =>
     ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
   })
 
-t.test('the table has the operations that take a key', async t => {
+t.test('the table lists the operations that accept a key', async t => {
   const ids = new Set(uses.map(({ id }) => id))
   for (const id of [
     'keys.rotate',
@@ -86,7 +89,7 @@ t.test('the table has the operations that take a key', async t => {
 })
 
 for (const [rule, policyFor] of Object.entries(CLOSED)) {
-  t.test(`a key under a closed ${rule} is refused by every operation that takes a key`, async t => {
+  t.test(`a key that ${rule} forbids is denied by every operation that accepts a key`, async t => {
     const userPolicy = policyFor([...new Set(uses.filter(({ side }) => side === 'user').map(({ id }) => id))])
     const { key } = await bootstrapUser(host.send, { policy: userPolicy })
     for (const one of uses) {
@@ -96,7 +99,7 @@ for (const [rule, policyFor] of Object.entries(CLOSED)) {
   })
 }
 
-t.test('an unbound key is refused by no policy', async t => {
+t.test('a key without policies is denied by no policy', async t => {
   const { key } = await bootstrapUser(host.send)
   for (const one of uses) {
     const answer = await use(one, one.side === 'user' ? key : openPartnerKey)
@@ -105,7 +108,7 @@ t.test('an unbound key is refused by no policy', async t => {
   }
 })
 
-t.test('a stolen key that is bound to an address can neither rotate itself nor mint', async t => {
+t.test('a stolen key that is limited to an address can neither rotate itself nor mint sessions', async t => {
   const owner = await bootstrapUser(host.send, { policy: { allowedIps: ['198.51.100.7'] } })
   const at = (address: string): Record<string, string> => ({
     'x-forwarded-for': address,
@@ -120,7 +123,7 @@ t.test('a stolen key that is bound to an address can neither rotate itself nor m
   t.equal((await host.send(rotate, { body: {}, headers: at('198.51.100.7') })).status, 200)
 })
 
-t.test('the policies of every key above bind too, and calls are counted', async t => {
+t.test('applies the policies of every parent key, and counts calls', async t => {
   const parent = await bootstrapUser(host.send, {
     policy: { limits: [{ operations: ['sessions.create'], maxCount: 2, window: 'day' }] },
   })
@@ -135,7 +138,7 @@ t.test('the policies of every key above bind too, and calls are counted', async 
   t.match(await mint(), { status: 403, body: { error: 'policy_blocked' } })
 })
 
-t.test('rotation is limited like minting, and a successor inherits what is used up', async t => {
+t.test('limits rotation like minting, and a successor inherits the used limit', async t => {
   const tight = await startTestHost({ RATE_LIMITS: '{"mintsPerKeyPerMinute":3}' })
   t.teardown(() => tight.close())
   let { key } = await bootstrapUser(tight.send)
@@ -152,7 +155,7 @@ t.test('rotation is limited like minting, and a successor inherits what is used 
   t.match(await rotate(), { status: 429, body: { error: 'rate_limited', limit: 'mintsPerKeyPerMinute' } })
 })
 
-t.test('every use of a key counts against a limit, reads of partners included', async t => {
+t.test('counts every use of a key against a limit, reads of partners included', async t => {
   const tight = await startTestHost({ RATE_LIMITS: '{"guardedPerKeyPerMinute":3}' })
   t.teardown(() => tight.close())
   const resolve = (): Promise<Answer> =>
@@ -164,4 +167,4 @@ t.test('every use of a key counts against a limit, reads of partners included', 
   t.match(await resolve(), { status: 429, body: { error: 'rate_limited', limit: 'usesPerKeyPerMinute' } })
 })
 
-t.test('reports no failure for any of this', async t => t.same(host.failures, []))
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

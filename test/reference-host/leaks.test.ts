@@ -2,7 +2,7 @@ import t from 'tap'
 import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
 import { Leaks } from '../harness/leaks.ts'
 
-t.test('the scan that closes every test host finds a credential where none may be', async t => {
+t.test('the scan at the end of every test host finds a leaked credential', async t => {
   const host = await startTestHost()
   t.teardown(() => host.close())
   const { key, token } = await bootstrapUser(host.send)

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { gatewright as runGatewright } from '../harness/gatewright.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { newWallet, request, signedBootstrap, spawnHost, statementOf, templateA } from '../harness/host.ts'
-import { gatewright as runGatewright } from '../harness/gatewright.ts'
 
 const stores = await hostStoresEnv('postgres')
 const env = {
@@ -31,14 +31,14 @@ async function signedLive(extra: Record<string, unknown> = {}): Promise<Record<s
   return { ...statement, signature, ...extra }
 }
 
-t.test('refuses what did not come by HTTPS, health and metrics aside', async t => {
+t.test('refuses requests without HTTPS, except for health and metrics', async t => {
   const plain = await request(host.url, '/user/v1/bootstrap', { body: {} })
   t.match(plain, { status: 403, body: { error: 'https_required' } })
   t.equal((await request(host.url, '/healthz')).status, 200)
   t.equal((await request(host.url, '/user/v1/bootstrap', { body: {}, headers: https })).status, 400)
 })
 
-t.test('wants statements under its own service name, and prints no sandbox key', async t => {
+t.test('requires statements under its own service name, and prints no sandbox key', async t => {
   t.notMatch(host.output(), /gw_/)
   const sandbox = await signedBootstrap(newWallet())
   t.match(await request(host.url, '/user/v1/bootstrap', { body: sandbox, headers: https }), { status: 401 })
@@ -46,7 +46,7 @@ t.test('wants statements under its own service name, and prints no sandbox key',
   t.match(answer, { status: 200, body: { userApiKey: /^gw_live_user_/ } })
 })
 
-t.test('has no play money and no plans of its own', async t => {
+t.test('has no play money and no default plans', async t => {
   const answer = await request(host.url, '/user/v1/deposits', { body: { amountCents: 1 }, headers: https })
   t.match(answer, { status: 404 })
   const description = await request(host.url, '/openapi.json')
@@ -77,7 +77,7 @@ t.test('accepts a partner key only after the operator validated it', async t => 
   t.match(await resolve(sandboxKey), { status: 401, body: { error: 'unauthorized' } })
 })
 
-t.test('ends before it opens a store, and says all that is to be changed', async t => {
+t.test('exits before it opens a store, and lists everything to change', async t => {
   const open = {
     SERVICE_NAME: '',
     TRUST_PROXY: '0.0.0.0/0',

@@ -15,7 +15,7 @@ import {
 
 const PAYIN = '/user/v1/subscriptions/payin'
 
-t.test('forgets nothing it answered when it is killed right after a 200, 10 times', async t => {
+t.test('keeps what it answered when it is killed right after a 200, 10 times', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   let host: HostProcess = await spawnHost(dataDir)
@@ -51,7 +51,7 @@ t.test('forgets nothing it answered when it is killed right after a 200, 10 time
   await host.stop('SIGTERM')
 })
 
-t.test('makes one pay-in, whenever in the request it is killed', async t => {
+t.test('creates one pay-in, at whatever point of the request it is killed', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kill-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   let host: HostProcess = await spawnHost(dataDir)

@@ -5,16 +5,16 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { readConfig, startHost } from '@gatewright/reference-host'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import t, { type Test } from 'tap'
-import { bearer, bootstrapUser, request, type RequestOptions } from '../harness/host.ts'
 import { gatewright } from '../harness/gatewright.ts'
+import { bearer, bootstrapUser, request, type RequestOptions } from '../harness/host.ts'
 
-/** A data folder of its own, and what runs on it. */
+/** A data folder and the hosts that run on it. */
 function setUp(t: Test, clock = manualClock(Date.now())) {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-algorithm-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
   return {
     clock,
-    /** A host in this process, for as long as `work` takes. */
+    /** Runs a host in this process while `work` runs. */
     async withHost<T>(algorithm: string, work: (on: OnHost) => Promise<T>): Promise<T> {
       const config = readConfig({ PORT: '0', DATA_DIR: dataDir, SIGNING_ALGORITHM: algorithm })
       if (!config.ok) throw new Error(config.problems.join())
@@ -43,7 +43,7 @@ interface OnHost {
 const algorithmOf = (token: string): string | undefined => decodeProtectedHeader(token).alg
 const algorithms = async ({ keySet }: OnHost): Promise<unknown> => (await keySet()).keys.map(({ alg }) => alg)
 
-t.test('signs with the configured algorithm from the first start on', async t => {
+t.test('signs with the configured algorithm from the first start', async t => {
   await setUp(t).withHost('ES256', async on => {
     const user = await bootstrapUser(on.send)
     t.equal(algorithmOf(user.token), 'ES256')
@@ -52,14 +52,14 @@ t.test('signs with the configured algorithm from the first start on', async t =>
   })
 })
 
-t.test('goes from EdDSA to ES256 by rotation, and accepts tokens of both while they overlap', async t => {
+t.test('changes from EdDSA to ES256 by rotation, and accepts tokens of both during the overlap', async t => {
   const { clock, withHost, gatewright } = setUp(t)
   const day = { sessionTtlSeconds: 86_400 }
   const old = await withHost('EdDSA', on => bootstrapUser(on.send, day, clock.now()))
   t.equal(algorithmOf(old.token), 'EdDSA')
 
   await withHost('ES256', async on => {
-    t.same(await algorithms(on), ['EdDSA'], 'the variable alone changes no key')
+    t.same(await algorithms(on), ['EdDSA'], 'the variable alone changes no existing key')
     t.equal(algorithmOf((await bootstrapUser(on.send, {}, clock.now())).token), 'EdDSA')
   })
 
@@ -79,7 +79,7 @@ t.test('goes from EdDSA to ES256 by rotation, and accepts tokens of both while t
       await jwtVerify(token, createLocalJWKSet(await keySet()), { currentDate: new Date(clock.now()) })
     }
     clock.advance(86_500_000)
-    t.same(await algorithms(on), ['ES256'], 'the old key goes when its last token has ended')
+    t.same(await algorithms(on), ['ES256'], 'the old key is dropped when its last token has expired')
     t.match(await send('/user/v1/keys', { headers: bearer(old.token) }), { status: 401 })
   })
 })

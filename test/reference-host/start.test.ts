@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { runNode } from '../harness/node.ts'
 import {
   bearer,
   bootstrapUser,
@@ -17,12 +16,13 @@ import {
   type Answer,
   type RequestOptions,
 } from '../harness/host.ts'
+import { runNode } from '../harness/node.ts'
 
 const run = promisify(execFile)
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 
-/** The lines a host printed for pasting, run by a shell as they stand. */
+/** Runs the printed lines in a shell, unchanged. */
 async function paste(output: string, env: Record<string, string> = {}): Promise<string> {
   const lines = output
     .split('\n')
@@ -48,30 +48,26 @@ t.test('prints a partner key once, and curl lines that work as pasted on every s
   t.equal(await later.stop('SIGTERM'), 0)
 })
 
-t.test('lists every configuration problem and ends with 1', async t => {
+t.test('lists every configuration problem and exits with 1', async t => {
   await t.rejects(
     spawnHost(dataDir, { PORT: 'x', GATEWRIGHT_ENV: 'prod' }),
     /exit 1[^]*PORT must[^]*GATEWRIGHT_ENV must/,
   )
 })
 
-t.test('says which port is taken', async t => {
+t.test('names the port that is in use', async t => {
   const one = await spawnHost(dataDir)
   const other = mkdtempSync(join(tmpdir(), 'gatewright-start-'))
   t.teardown(() => rmSync(other, { recursive: true, force: true }))
   const { port } = new URL(one.url)
-  await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is taken/)
+  await t.rejects(spawnHost(other, { PORT: port }), /exit 1[^]*PORT \d+ is in use/)
   await one.stop('SIGTERM')
   const again = await spawnHost(other)
-  t.match(
-    again.output(),
-    /gw_sandbox_partner_\w+/,
-    'the failed start did not use up the one showing of the key',
-  )
+  t.match(again.output(), /gw_sandbox_partner_\w+/, 'the failed start did not create the key')
   await again.stop('SIGTERM')
 })
 
-t.test('shows no secret in logs, errors or metrics, whatever clients do', async t => {
+t.test('shows no secret in logs, errors or metrics, whatever clients send', async t => {
   const own = mkdtempSync(join(tmpdir(), 'gatewright-secrets-'))
   t.teardown(() => rmSync(own, { recursive: true, force: true }))
   const first = await spawnHost(own)
@@ -130,7 +126,7 @@ t.test('shows no secret in logs, errors or metrics, whatever clients do', async 
   }
 })
 
-t.test('lets a running request finish on SIGTERM, and then ends', async t => {
+t.test('finishes a running request on SIGTERM and then exits', async t => {
   const host = await spawnHost(dataDir)
   const user = await bootstrapUser((path, options) => request(host.url, path, options))
   const { hostname, port } = new URL(host.url)

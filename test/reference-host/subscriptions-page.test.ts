@@ -1,13 +1,13 @@
+import { readFileSync } from 'node:fs'
 import { manualClock } from '@gatewright/kernel/testing'
 import { PAYIN_MOVES } from '@gatewright/reference-host'
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { toHex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { mine, newestBlockTime, startEvm } from '../harness/evm.ts'
+import { DEVELOPMENT_MNEMONIC } from '../harness/evm.ts'
 import { startTestHost } from '../harness/host.ts'
 import { runShell, shellLines } from '../harness/pages.ts'
-import { DEVELOPMENT_MNEMONIC } from '../harness/evm.ts'
 import { payinChain } from '../harness/paid-host.ts'
 
 t.test('every line of docs/subscriptions.md works as printed, on a chain too', async t => {
@@ -17,7 +17,7 @@ t.test('every line of docs/subscriptions.md works as printed, on a chain too', a
   const { env } = await payinChain(chain, clock)
   const host = await startTestHost(env)
   t.teardown(() => host.close())
-  // The page's wallet pays by itself: its block must not be stamped before the pay-in.
+  // The page's wallet pays by itself, so its block time must not be before the pay-in.
   const ahead = Math.ceil((Date.now() - (await newestBlockTime(chain.url))) / 1000) + 60
   await mine(chain.url, Math.max(1, ahead))
   const wallet = mnemonicToAccount(DEVELOPMENT_MNEMONIC, { addressIndex: 1 })
@@ -32,7 +32,7 @@ t.test('every line of docs/subscriptions.md works as printed, on a chain too', a
   )
 })
 
-t.test('docs/subscriptions.md draws and explains every move', async t => {
+t.test('docs/subscriptions.md shows and explains every move', async t => {
   const page = readFileSync('docs/subscriptions.md', 'utf8')
   for (const [cause, { from, to }] of Object.entries(PAYIN_MOVES)) {
     t.match(page, new RegExp(`^\\| \`${cause}\` \\|`, 'm'), `${cause} is in the table`)

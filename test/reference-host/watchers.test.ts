@@ -20,7 +20,7 @@ const two = await startTestHost({ ...stores.env, ...env }, clock)
 t.teardown(() => two.close())
 const watch = `watch chain ${chain.chainId}`
 
-t.test('a host whose node is down leaves its chain to another at once', async t => {
+t.test('a host whose node is down leaves its chain to another host at once', async t => {
   const user = await chainUser(one.send, 1, clock.now())
   const payin = await ask(user, { amountCents: 41 })
   await pay(1, receiver, unitsOf(payin))
@@ -32,7 +32,7 @@ t.test('a host whose node is down leaves its chain to another at once', async t 
   front.raw = undefined
 })
 
-t.test('two hosts that read at once settle each payment once', async t => {
+t.test('two hosts that read simultaneously settle each payment once', async t => {
   const user = await chainUser(one.send, 2, clock.now())
   const payins = []
   for (let cents = 51; cents < 56; cents += 1) payins.push(await ask(user, { amountCents: cents }))

@@ -91,8 +91,8 @@ const bad: Record<string, [Package, RegExp]> = {
     one('session-issuer', 'keys/create.ts', "import { LIMIT } from '../storage/port.ts'"),
     /deciding code takes only types/,
   ],
-  'the configuration of the host imports its server': [
-    one('reference-host', 'config/x.ts', "import type { App } from '../server/app.ts'"),
+  'the configuration of the host imports its HTTP layer': [
+    one('reference-host', 'config/x.ts', "import type { App } from '../http/app.ts'"),
     /in a layer above/,
   ],
   'a module of the host imports a file of its root': [

@@ -35,6 +35,10 @@ const SENTENCES: Sentences = {
   max_unpaid_addresses: 'The account has too many deposit addresses that were never paid to.',
   max_unpaid_addresses_of_client:
     'The client address has asked for too many deposit addresses that were never paid to.',
+  account_locked: 'The check of the identity denied or locked the account. Ask the operator.',
+  kyc_required: 'The identity must be checked and approved first.',
+  agreements_required: 'The agreements must be accepted first, as they read now.',
+  data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',
@@ -101,7 +105,7 @@ export interface CodeLists {
 
 /** Loads the lists of a package. */
 export async function codeLists(name: string): Promise<CodeLists> {
-  for (const path of ['codes.js', 'server/codes.js']) {
+  for (const path of ['codes.js', 'http/codes.js']) {
     try {
       return (await import(pathToFileURL(`packages/${name}/dist/${path}`).href)) as CodeLists
     } catch (error) {

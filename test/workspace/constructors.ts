@@ -16,7 +16,7 @@ import { memoryStorage as usageMemory } from '@gatewright/legacy-alias-router/me
 import { postgresStorage as usagePostgres } from '@gatewright/legacy-alias-router/postgres'
 import { redisStorage as usageRedis } from '@gatewright/legacy-alias-router/redis'
 import { sqliteStorage as usageSqlite } from '@gatewright/legacy-alias-router/sqlite'
-import { startHost, viemReader } from '@gatewright/reference-host'
+import { runCommand, startHost, viemReader } from '@gatewright/reference-host'
 import {
   createFailureLimit,
   createGuard,
@@ -171,6 +171,7 @@ const storages: readonly Constructor[] = [
     row('sqliteStorage', {}, options => open(db, options)),
   ),
   row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),
+  row('runCommand', { env: {}, ask: undefined }, options => runCommand(['help'], options)),
   row('sqlRevocationFeed', {}, options => sqlRevocationFeed(db, options)),
 ]
 

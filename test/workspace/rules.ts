@@ -31,8 +31,8 @@ const TYPEDI = ['packages/reference-host/src/composition/container.ts']
 const HOST = 'packages/reference-host/src/'
 /** The folders of the host, each of which imports only from those before it. Files beside them may import all. */
 const LAYERS = [
-  ...['schemas', 'product', 'ledger', 'observability', 'chain', 'config', 'storage'],
-  ...['server', 'openapi', 'modules', 'composition', 'cli'],
+  ...['schemas', 'product', 'records', 'ledger', 'observability', 'chain', 'config', 'storage'],
+  ...['http', 'openapi', 'modules', 'composition', 'cli'],
 ]
 const MOST_LINES = 220
 

@@ -31,8 +31,10 @@ function loadedWith(path: string, seen = new Set<string>()): Set<string> {
 }
 
 t.test('a host loads the client of a store, and viem, when its configuration needs them', async t => {
-  const loaded = loadedWith('packages/reference-host/src/serve.ts')
+  const loaded = loadedWith('packages/reference-host/src/composition/serve.ts')
   for (const name of ['koa', 'ajv', 'jose']) t.ok(loaded.has(name), `${name} was found`)
-  for (const name of ['redis', 'pg', 'libsql', 'viem']) t.notOk(loaded.has(name), name)
+  for (const name of ['redis', 'pg', 'libsql', 'viem', 'commander']) t.notOk(loaded.has(name), name)
   t.ok(loadedWith('packages/reference-host/src/storage/redis.ts').has('redis'))
+  t.ok(loadedWith('packages/reference-host/src/cli/program.ts').has('commander'))
+  t.notOk(loadedWith('packages/reference-host/src/index.ts').has('commander'), 'by whoever starts a host')
 })

@@ -10,6 +10,12 @@ export type FaultCode =
   | 'ERR_KEYS_UNAVAILABLE'
   /** A chain's RPC endpoint is down, too slow, or sends replies that cannot be read. */
   | 'ERR_RPC_UNAVAILABLE'
+  /** A provider (identity check, card issuer, payments) is down or slow. Whether it took the call is unknown. */
+  | 'ERR_PROVIDER_UNAVAILABLE'
+  /** A provider answered something that its adapter cannot read. Whether it took the call is unknown. */
+  | 'ERR_PROVIDER_REPLY'
+  /** A column was sealed with a key that `DATA_KEYS` no longer names. Put the key back. */
+  | 'ERR_DATA_KEY_MISSING'
   /** The process has more work than it accepts. Nothing was started. */
   | 'ERR_OVERLOADED'
   /** Another run took the write over, because this one outlived its lease. Whether this one took effect is unknown. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { ManualClock } from '@gatewright/kernel/testing'
 import { manualClock } from '@gatewright/kernel/testing'
+import type { ManualClock } from '@gatewright/kernel/testing'
 import { listAliases, type AliasKind } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '@gatewright/reference-host'
 import fc from 'fast-check'
@@ -8,11 +8,11 @@ import t from 'tap'
 import { privateKeyToAccount } from 'viem/accounts'
 import { holds } from '../../harness/holds.ts'
 import { bearer, startTestHost, templateA, type TestHost } from '../../harness/host.ts'
-import { counterparts, spelt, type Current, type Spelling } from './spelling.ts'
+import { counterparts, respell, type Current, type Spelling } from './spelling.ts'
 
-// Two hosts get one history of requests. The first hears current names only, the second each request in a random
-// spelling. If old names took another limiter bucket, idempotency record, key, session or operation anywhere,
-// the histories would part.
+// Two hosts get the same sequence of requests: the first in current names only, the second each in a random
+// spelling. If a legacy name used another limiter bucket, idempotency record, key, session or operation
+// anywhere, their answers would differ.
 
 const START = Date.UTC(2026, 5, 1)
 const LIMITS = JSON.stringify({
@@ -23,15 +23,15 @@ const LIMITS = JSON.stringify({
   mintsPerKeyPerMinute: 4,
 })
 
-/** What one host has handed out so far. */
-interface Held {
+/** Credentials and ids that one host has handed out so far. */
+interface HandedOut {
   readonly userKeys: string[]
   readonly userTokens: string[]
   readonly partnerTokens: string[]
   readonly partnerKey: string
 }
-/** A request, made from what a host handed out; the same choice on both hosts. */
-type Step = (held: Held) => Current | Promise<Current>
+/** A request made from what a host handed out, with the same choices on both hosts. */
+type Step = (held: HandedOut) => Current | Promise<Current>
 
 const pick = (list: readonly string[], index: number): string =>
   list[index % Math.max(list.length, 1)] ?? 'none'
@@ -49,7 +49,7 @@ const scopes = fc.oneof(
   { weight: 1, arbitrary: fc.subarray(NAMES) },
 )
 const ttlSeconds = someOf(undefined, undefined, 60, 900, 59)
-/** Drops members that are undefined, as JSON would. */
+/** Drops undefined members, as JSON does. */
 const json = (body: object): unknown => JSON.parse(JSON.stringify(body))
 
 const wallet = (index: number) => privateKeyToAccount(`0x${String(index + 1).padStart(64, '0')}`)
@@ -155,7 +155,7 @@ interface Described {
   readonly requestBody?: unknown
 }
 
-/** One operation that the host describes, known to this file or not, asked with what its description says. */
+/** A request to one operation of the API description, built from that description. */
 const stepOf =
   (
     [verb, path, { operationId, security, requestBody }]: readonly [string, string, Described],
@@ -170,7 +170,7 @@ const stepOf =
       UserSessionBearer: bearer(pick(userTokens, token)),
       PartnerSessionBearer: bearer(pick(partnerTokens, token)),
     }
-    // Now and then another credential than the rule's, or another method.
+    // Sometimes a credential or a method that the operation does not accept.
     const proof = credential === 0 ? Object.values(proofs)[token % 5] : proofs[scheme]
     return {
       operation: operationId.replace('_', '.'),
@@ -181,7 +181,7 @@ const stepOf =
     }
   }
 
-/** Any operation that the host describes. */
+/** Any operation of the API description. */
 const anyOf = (described: readonly (readonly [string, string, Described])[]): fc.Arbitrary<Step> =>
   fc
     .record({
@@ -193,13 +193,13 @@ const anyOf = (described: readonly (readonly [string, string, Described])[]): fc
     })
     .map(({ index, ...choice }) => stepOf(described[index]!, choice))
 
-interface Said {
+interface HostAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
 }
 
-async function say(host: TestHost, request: Current): Promise<Said> {
+async function say(host: TestHost, request: Current): Promise<HostAnswer> {
   const { method, headers, body } = request
   const answer = await fetch(host.url + request.path, {
     method,
@@ -215,8 +215,8 @@ async function say(host: TestHost, request: Current): Promise<Said> {
   }
 }
 
-/** Keeps what one host handed out, for later steps. */
-function keep(held: Held, { operation }: Current, { status, body }: Said): void {
+/** Keeps what one host handed out for later steps. */
+function keep(held: HandedOut, { operation }: Current, { status, body }: HostAnswer): void {
   if (status !== 200) return
   const { userApiKey, sessionToken, data } = body as Record<string, unknown>
   const token = (sessionToken ?? (data as Record<string, unknown> | undefined)?.['sessionToken']) as string
@@ -225,8 +225,8 @@ function keep(held: Held, { operation }: Current, { status, body }: Said): void 
   if (operation === 'sessions.createForPartner') held.partnerTokens.push(token)
 }
 
-/** Leaves out what may differ: deprecation notices, the sockets' headers, real time, and made-up card faces. */
-function comparable({ status, headers, body }: Said): unknown {
+/** Leaves out what may differ: deprecation notices, socket headers, real time, and random card data. */
+function comparable({ status, headers, body }: HostAnswer): unknown {
   const kept = { ...headers }
   for (const name of [
     'deprecation',
@@ -247,7 +247,7 @@ function comparable({ status, headers, body }: Said): unknown {
   return { status, headers: kept, body }
 }
 
-/** The decision event, alias names and real time aside. */
+/** The decision event without alias names and real time. */
 function evidence(host: TestHost): unknown {
   const { aliases: _aliases, requestId: _id, ...decision } = host.decisions.at(-1)!
   const rest = Object.fromEntries(Object.entries(decision).filter(([name]) => !name.endsWith('Ms')))
@@ -259,7 +259,7 @@ async function describedBy({ url }: TestHost): Promise<[string, string, Describe
   const { paths } = (await answer.json()) as { paths: Record<string, Record<string, Described>> }
   return Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, operation]) =>
-      // Metrics count requests and time, so they differ by nature.
+      // Metrics count requests and time, so they differ.
       operation.deprecated || path === '/metrics'
         ? []
         : [[method, path, operation] as [string, string, Described]],
@@ -271,116 +271,123 @@ const probe = await startTestHost()
 const described = await describedBy(probe)
 await probe.close()
 
-t.test('every operation: old and new names give the same answers, limits, records and evidence', async t => {
-  const used = new Set<string>()
-  const operations = new Set<string>()
-  let replays = 0
-  const spelling: fc.Arbitrary<Spelling> = fc.record({
-    path: fc.boolean(),
-    headers: fc.boolean(),
-    fields: fc.boolean(),
-  })
-  const step = fc.oneof(
-    { weight: 4, arbitrary: bootstrap },
-    { weight: 3, arbitrary: mint },
-    { weight: 5, arbitrary: payin },
-    { weight: 3, arbitrary: resolve },
-    { weight: 3, arbitrary: partnerSession },
-    { weight: 2, arbitrary: cards },
-    { weight: 5, arbitrary: anyOf(described) },
-  )
-  // Time always passes, so that no list has two entries of one instant, which it would order by their random ids.
-  const random = fc.array(fc.tuple(step, spelling, someOf(1000, 1000, 1000, 1000, 61_000)), {
-    minLength: 40,
-    maxLength: 70,
-  })
-  // Every history begins with a wallet that pays in, twice under one key, so that none is all refusals.
-  const opening = fc
-    .tuple(spelling, spelling, spelling)
-    .map(spellings =>
-      [firstBootstrap, firstPayin, firstPayin].map(
-        (step, index) => [step, spellings[index]!, 1000] as [Step, Spelling, number],
-      ),
+t.test(
+  'old and new names give the same answers, limits, records and decision events for every operation',
+  async t => {
+    const used = new Set<string>()
+    const operations = new Set<string>()
+    let replays = 0
+    const spelling: fc.Arbitrary<Spelling> = fc.record({
+      path: fc.boolean(),
+      headers: fc.boolean(),
+      fields: fc.boolean(),
+    })
+    const step = fc.oneof(
+      { weight: 4, arbitrary: bootstrap },
+      { weight: 3, arbitrary: mint },
+      { weight: 5, arbitrary: payin },
+      { weight: 3, arbitrary: resolve },
+      { weight: 3, arbitrary: partnerSession },
+      { weight: 2, arbitrary: cards },
+      { weight: 5, arbitrary: anyOf(described) },
     )
-  // Then every operation is asked once, all in old names, slowly enough for the limits.
-  const all: [Step, Spelling, number][] = described.map(each => [
-    stepOf(each, { body: {}, token: 0, credential: 1, method: 1 }),
-    { path: true, headers: true, fields: true },
-    11_000,
-  ])
-  // And the operations that name a user, once the limits are free again: most of their random calls are over them.
-  const user = { userId: 'ann', walletAddress: `0x${'1'.repeat(40)}` }
-  const naming = ['/users/resolve', '/partner/v1/sessions'].map((path): [Step, Spelling, number] => [
-    ({ partnerKey }) => ({
-      ...{ operation: path === '/users/resolve' ? 'users.resolve' : 'sessions.createForPartner' },
-      ...{ method: 'POST', path, headers: { 'x-partner-key': partnerKey }, body: user },
-    }),
-    { path: true, headers: true, fields: true },
-    61_000,
-  ])
-  const history = fc.tuple(opening, random).map(([first, rest]) => [...first, ...all, ...naming, ...rest])
+    // Time passes between steps, so that no list has two entries of one instant in the order of their random
+    // ids.
+    const random = fc.array(fc.tuple(step, spelling, someOf(1000, 1000, 1000, 1000, 61_000)), {
+      minLength: 40,
+      maxLength: 70,
+    })
+    // Every sequence begins with a wallet and two pay-ins under one key, so that none consists of denials
+    // only.
+    const opening = fc
+      .tuple(spelling, spelling, spelling)
+      .map(spellings =>
+        [firstBootstrap, firstPayin, firstPayin].map(
+          (step, index) => [step, spellings[index]!, 1000] as [Step, Spelling, number],
+        ),
+      )
+    // Then every operation is called once in legacy names, slowly enough for the rate limits.
+    const all: [Step, Spelling, number][] = described.map(each => [
+      stepOf(each, { body: {}, token: 0, credential: 1, method: 1 }),
+      { path: true, headers: true, fields: true },
+      11_000,
+    ])
+    // Finally the operations that name a user, after the rate limits have reset: most of their random calls
+    // are over the limits.
+    const user = { userId: 'ann', walletAddress: `0x${'1'.repeat(40)}` }
+    const naming = ['/users/resolve', '/partner/v1/sessions'].map((path): [Step, Spelling, number] => [
+      ({ partnerKey }) => ({
+        ...{ operation: path === '/users/resolve' ? 'users.resolve' : 'sessions.createForPartner' },
+        ...{ method: 'POST', path, headers: { 'x-partner-key': partnerKey }, body: user },
+      }),
+      { path: true, headers: true, fields: true },
+      61_000,
+    ])
+    const history = fc.tuple(opening, random).map(([first, rest]) => [...first, ...all, ...naming, ...rest])
 
-  async function run(steps: [Step, Spelling, number][]): Promise<void> {
-    const clocks = [manualClock(START), manualClock(START)] as [ManualClock, ManualClock]
-    const hosts = await Promise.all(clocks.map(clock => startTestHost({ RATE_LIMITS: LIMITS }, clock)))
-    const [current, old] = hosts as [TestHost, TestHost]
-    try {
-      const empty = ({ partnerKey }: TestHost): Held => ({
-        userKeys: [],
-        userTokens: [],
-        partnerTokens: [],
-        partnerKey,
-      })
-      const [here, there] = [empty(current), empty(old)]
-      // The harness reads the API description at its own time; wait, so that its event is not taken for ours.
-      for (const host of hosts) await host.send('/healthz')
-      const same = counterparts()
-      same(here.partnerKey, there.partnerKey, 'partner key')
-      for (const [index, [make, spelling, advanceMs]] of steps.entries()) {
-        for (const clock of clocks) clock.advance(advanceMs)
-        const plain = await make(here)
-        const spoken = spelt(await make(there), spelling)
-        const [one, other] = await Promise.all([say(current, plain), say(old, spoken)])
-        const at = `step ${index}, ${plain.operation} as ${spoken.method} ${spoken.path}`
-        keep(here, plain, one)
-        keep(there, plain, other)
-        same(comparable(one), comparable(other), at)
-        same(evidence(current), evidence(old), `${at}: decision`)
-        const { aliases, operation, replayed } = old.decisions.at(-1)!
-        if (replayed) replays++
-        for (const alias of aliases) used.add(alias)
-        if (operation !== undefined) operations.add(operation)
-        assert.equal(
-          'deprecation' in other.headers,
-          aliases.length > 0,
-          `${at}: deprecation is said on every answer`,
-        )
+    async function run(steps: [Step, Spelling, number][]): Promise<void> {
+      const clocks = [manualClock(START), manualClock(START)] as [ManualClock, ManualClock]
+      const hosts = await Promise.all(clocks.map(clock => startTestHost({ RATE_LIMITS: LIMITS }, clock)))
+      const [current, old] = hosts as [TestHost, TestHost]
+      try {
+        const empty = ({ partnerKey }: TestHost): HandedOut => ({
+          userKeys: [],
+          userTokens: [],
+          partnerTokens: [],
+          partnerKey,
+        })
+        const [here, there] = [empty(current), empty(old)]
+        // The harness reads the API description at its own time; wait, so that its event is not taken for one
+        // of these requests.
+        for (const host of hosts) await host.send('/healthz')
+        const same = counterparts()
+        same(here.partnerKey, there.partnerKey, 'partner key')
+        for (const [index, [make, spelling, advanceMs]] of steps.entries()) {
+          for (const clock of clocks) clock.advance(advanceMs)
+          const plain = await make(here)
+          const spoken = respell(await make(there), spelling)
+          const [one, other] = await Promise.all([say(current, plain), say(old, spoken)])
+          const at = `step ${index}, ${plain.operation} as ${spoken.method} ${spoken.path}`
+          keep(here, plain, one)
+          keep(there, plain, other)
+          same(comparable(one), comparable(other), at)
+          same(evidence(current), evidence(old), `${at}: decision`)
+          const { aliases, operation, replayed } = old.decisions.at(-1)!
+          if (replayed) replays++
+          for (const alias of aliases) used.add(alias)
+          if (operation !== undefined) operations.add(operation)
+          assert.equal(
+            'deprecation' in other.headers,
+            aliases.length > 0,
+            `${at}: deprecation is said on every answer`,
+          )
+        }
+      } finally {
+        await Promise.all(hosts.map(host => host.close()))
       }
-    } finally {
-      await Promise.all(hosts.map(host => host.close()))
     }
-  }
 
-  await holds(t, fc.asyncProperty(history, run), { numRuns: 5, endOnFailure: true })
-  const spoken = new Set<AliasKind>(['prefix', 'path', 'header', 'request-field', 'scope'])
-  const spellable = listAliases(aliasTable).filter(({ kind, to }) => spoken.has(kind) && to !== null)
-  const reachable = spellable.filter(
-    ({ from, kind }) =>
-      kind !== 'prefix' ||
-      described.some(([, path]) => path.startsWith(spellable.find(row => row.from === from)?.to ?? '')),
-  )
-  t.same(
-    reachable.map(({ id }) => id).filter(id => !used.has(id)),
-    [],
-    'every old name was spoken',
-  )
-  const ids = new Set(
-    described.map(([, , { operationId }]) => operationId.replace('_', '.').replace(/_\d+$/, '')),
-  )
-  t.same(
-    [...ids].filter(id => !operations.has(id)),
-    [],
-    'every operation was asked',
-  )
-  t.ok(replays >= 5, `${replays} answers were replays`)
-})
+    await holds(t, fc.asyncProperty(history, run), { numRuns: 5, endOnFailure: true })
+    const spoken = new Set<AliasKind>(['prefix', 'path', 'header', 'request-field', 'scope'])
+    const spellable = listAliases(aliasTable).filter(({ kind, to }) => spoken.has(kind) && to !== null)
+    const reachable = spellable.filter(
+      ({ from, kind }) =>
+        kind !== 'prefix' ||
+        described.some(([, path]) => path.startsWith(spellable.find(row => row.from === from)?.to ?? '')),
+    )
+    t.same(
+      reachable.map(({ id }) => id).filter(id => !used.has(id)),
+      [],
+      'every old name was spoken',
+    )
+    const ids = new Set(
+      described.map(([, , { operationId }]) => operationId.replace('_', '.').replace(/_\d+$/, '')),
+    )
+    t.same(
+      [...ids].filter(id => !operations.has(id)),
+      [],
+      'every operation was asked',
+    )
+    t.ok(replays >= 5, `${replays} answers were replays`)
+  },
+)

@@ -1,7 +1,7 @@
+import assert from 'node:assert/strict'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import { aliasTable } from '@gatewright/reference-host'
 import fc from 'fast-check'
-import assert from 'node:assert/strict'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 import { startTestHost } from '../../harness/host.ts'
@@ -11,12 +11,13 @@ const host = await startTestHost({
   RATE_LIMITS: '{"bootstrapPerAddressPerMinute":100000,"failedCredentialsPerAddressPerMinute":100000}',
 })
 t.teardown(() => host.close())
-// The harness reads the API description at its own time; wait, so that its decision event is not taken for ours.
+// The harness reads the API description at its own time; wait, so that its decision event is not taken for
+// one of these requests.
 await host.send('/healthz')
 const port = Number(new URL(host.url).port)
 const aliases = createAliases(aliasTable)
 
-/** Which operation a request target reached, if the request came as far as the host. */
+/** The operation that a request target reached, if the request reached the host. */
 async function reached(
   method: string,
   target: string,
@@ -70,7 +71,7 @@ const target = fc
 /** The current paths among the targets. */
 const SERVED = /^(?:\/user\/v1\/(?:bootstrap|sessions|subscriptions\/payin)|\/users\/resolve)$/
 
-t.test('no bytes in an old path reach an operation that its current path does not', async t => {
+t.test('no bytes in a legacy path reach an operation that the current path does not reach', async t => {
   const seen = new Set<string>()
   await holds(
     t,
@@ -81,7 +82,7 @@ t.test('no bytes in an old path reach an operation that its current path does no
       assert.ok(resolved.ok)
       const { path, used } = resolved.value
       if (old.operation !== undefined && used.length > 0) seen.add(old.operation)
-      // An untranslated target reaches an operation only by being its very path, as the router reads it.
+      // An untranslated target reaches an operation only when it is exactly its path, as the router reads it.
       if (used.length === 0 && old.operation !== undefined) assert.ok(SERVED.test(path), path)
       if (path.startsWith('/')) assert.deepEqual(await reached(method, path + target.slice(came.length)), old)
       else assert.equal(old.operation, undefined)

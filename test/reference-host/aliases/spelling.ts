@@ -10,15 +10,15 @@ export interface Current {
   readonly body?: unknown
 }
 
-/** Which parts of a request to say in old names. */
+/** Which parts of a request to write in legacy names. */
 export interface Spelling {
   readonly path: boolean
   readonly headers: boolean
   readonly fields: boolean
 }
 
-/** Says a request in old names, as far as the table has any. */
-export function spelt(request: Current, spelling: Spelling): Current {
+/** Writes a request in legacy names where the table has them. */
+export function respell(request: Current, spelling: Spelling): Current {
   const [plain = '', query] = request.path.split('?')
   const old = spelling.path ? legacyPaths(aliasTable, plain)[0]?.path : undefined
   const path = (old ?? plain) + (query === undefined ? '' : `?${query}`)
@@ -35,7 +35,7 @@ export function spelt(request: Current, spelling: Spelling): Current {
   for (const { operation, from, to } of aliasTable.requestFields ?? []) {
     if (operation !== request.operation || typeof fields[to] !== 'string') continue
     const [name = '', inner] = from.split('.')
-    // The one nested old name there is: wallet.address, beside the chain that clients send with it.
+    // The only nested legacy name: wallet.address, besides the chain that clients send with it.
     fields[name] = inner === undefined ? fields[to] : { chain: 'evm', [inner]: fields[to] }
     delete fields[to]
   }
@@ -43,8 +43,9 @@ export function spelt(request: Current, spelling: Spelling): Current {
 }
 
 /**
- * Compares what two hosts said, where ids and tokens are random: texts may differ if each has exactly one
- * counterpart for ever, so a replayed id is the replayed id on both. Throws with the place of the first difference.
+ * Compares the answers of two hosts whose ids and tokens are random: texts may differ if each has exactly one
+ * counterpart throughout, so that a replayed id is the replayed id on both. Throws with the place of the
+ * first difference.
  */
 export function counterparts(): (one: unknown, other: unknown, at: string) => void {
   const there = new Map<string, string>()

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 import { gatewright } from '../../harness/gatewright.ts'
+import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-aliases-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -13,36 +13,42 @@ const aliases = async (verb: string): Promise<unknown> => {
   return JSON.parse(output)
 }
 
-t.test('counts old names under the key that used them, and keeps the counts when the host ends', async t => {
-  const host = await startTestHost({ DATA_DIR: dataDir })
-  const user = await bootstrapUser(host.send)
-  const mint = (path: string, headers: Record<string, string>) => host.send(path, { body: {}, headers })
-  for (let round = 0; round < 3; round++) await mint('/consumer/v1/sessions', { 'x-consumer-key': user.key })
-  const id = host.decisions.at(-1)!.keyId as string
-  await mint('/user/v1/sessions', { 'x-user-key': user.key })
-  await mint('/consumer/v1/sessions', { 'x-consumer-key': 'junk' })
-  await host.send('/consumer/v1/nothing')
-  const narrow = await bootstrapUser(host.send, { sessionScopes: ['cards.read'] })
-  const refused = await host.send('/consumer/v1/subscriptions/payin', {
-    body: {},
-    headers: bearer(narrow.token),
-  })
-  t.equal(refused.status, 403)
-  t.match(refused.headers.get('deprecation'), /^@\d+$/, 'refusals say it too')
-  t.match(refused.headers.get('link'), '</user/v1/subscriptions/payin>; rel="successor-version"')
-  await host.close()
+t.test(
+  'counts legacy names under the key that used them, and keeps the counts after the host stops',
+  async t => {
+    const host = await startTestHost({ DATA_DIR: dataDir })
+    const user = await bootstrapUser(host.send)
+    const mint = (path: string, headers: Record<string, string>) => host.send(path, { body: {}, headers })
+    for (let round = 0; round < 3; round++)
+      await mint('/consumer/v1/sessions', { 'x-consumer-key': user.key })
+    const id = host.decisions.at(-1)!.keyId as string
+    await mint('/user/v1/sessions', { 'x-user-key': user.key })
+    await mint('/consumer/v1/sessions', { 'x-consumer-key': 'junk' })
+    await host.send('/consumer/v1/nothing')
+    const narrow = await bootstrapUser(host.send, { sessionScopes: ['cards.read'] })
+    const refused = await host.send('/consumer/v1/subscriptions/payin', {
+      body: {},
+      headers: bearer(narrow.token),
+    })
+    t.equal(refused.status, 403)
+    t.match(refused.headers.get('deprecation'), /^@\d+$/, 'refusals say it too')
+    t.match(refused.headers.get('link'), '</user/v1/subscriptions/payin>; rel="successor-version"')
+    await host.close()
 
-  const report = (await aliases('report')) as {
-    aliases: { id: string; users: { principal: string; count: number }[] }[]
-  }
-  const usersOf = (alias: string) =>
-    Object.fromEntries(
-      report.aliases.find(({ id }) => id === alias)!.users.map(({ principal, count }) => [principal, count]),
-    )
-  t.same(usersOf('prefix:/consumer/v1'), { [id]: 3, anonymous: 3 })
-  t.same(usersOf('header:x-consumer-key'), { [id]: 3, anonymous: 1 })
-  t.same(usersOf('prefix:/identity/consumer-api-keys'), {}, 'a name that nobody uses is listed too')
-})
+    const report = (await aliases('report')) as {
+      aliases: { id: string; users: { principal: string; count: number }[] }[]
+    }
+    const usersOf = (alias: string) =>
+      Object.fromEntries(
+        report.aliases
+          .find(({ id }) => id === alias)!
+          .users.map(({ principal, count }) => [principal, count]),
+      )
+    t.same(usersOf('prefix:/consumer/v1'), { [id]: 3, anonymous: 3 })
+    t.same(usersOf('header:x-consumer-key'), { [id]: 3, anonymous: 1 })
+    t.same(usersOf('prefix:/identity/consumer-api-keys'), {}, 'an unused name is listed too')
+  },
+)
 
 t.test('counts scopes, and adds to what is stored', async t => {
   const host = await startTestHost({ DATA_DIR: dataDir })
@@ -59,6 +65,9 @@ t.test('counts scopes, and adds to what is stored', async t => {
   t.equal(counts.get('prefix:/consumer/v1'), 7)
 })
 
-t.test('lists what is past its sunset: nothing of the shipped table, which has no sunset', async t => {
-  t.same(await aliases('due'), [])
-})
+t.test(
+  'lists names past their sunset date: none of the shipped table, which has no sunset dates',
+  async t => {
+    t.same(await aliases('due'), [])
+  },
+)

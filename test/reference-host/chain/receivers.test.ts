@@ -8,7 +8,7 @@ import { holds } from '../../harness/holds.ts'
 const a = (digit: string): string => `0x${digit.repeat(40)}`
 const USDC = { chainId: 1, asset: 'USDC', token: a('1'), decimals: 6, receiver: a('2') }
 
-/** What is made of the variable: the receivers, or the problem. */
+/** Parses the variable: the receivers, or the problem. */
 function read(given: unknown): readonly PayinReceiver[] | string | undefined {
   const text = typeof given === 'string' ? given : JSON.stringify(given)
   const urls = '1=https://one.example.com,2=https://two.example.com'
@@ -16,7 +16,7 @@ function read(given: unknown): readonly PayinReceiver[] | string | undefined {
   return config.ok ? config.value.payinReceivers : config.problems.join('\n')
 }
 
-t.test('fills in what may be left out, and lowers the case of addresses', async t => {
+t.test('fills in defaults and converts addresses to lower case', async t => {
   t.same(read([]), [])
   t.same(read([USDC]), [{ ...USDC, depositAddresses: [], confirmations: 12 }])
   const mixed = getAddress('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913')
@@ -26,7 +26,7 @@ t.test('fills in what may be left out, and lowers the case of addresses', async 
   t.same(read([{ ...full, token: upper }]), [{ ...full, token: mixed.toLowerCase() }])
 })
 
-t.test('takes one asset on two chains, and two assets to one receiver', async t => {
+t.test('accepts one asset on two chains, and two assets with one receiver', async t => {
   const elsewhere = { ...USDC, chainId: 2 }
   const other = { ...USDC, asset: 'DAI', token: a('5'), decimals: 18 }
   t.equal(read([USDC, elsewhere, other])?.length, 3)
@@ -35,7 +35,7 @@ t.test('takes one asset on two chains, and two assets to one receiver', async t 
 const ADDRESS = 'must be an address: 0x and 40 hex digits, not all zero'
 const WRONG_CASE = '0x833589FCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const REFUSED: Record<string, [given: unknown, problem: string]> = {
-  'text that is no JSON': [
+  'text that is not JSON': [
     '[{',
     'must be a JSON array of objects with chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
@@ -43,13 +43,13 @@ const REFUSED: Record<string, [given: unknown, problem: string]> = {
     '{}',
     'must be a JSON array of objects with chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
-  'an entry that is no object': [[USDC, 'USDC'], '[1] must be an object'],
+  'an entry that is not an object': [[USDC, 'USDC'], '[1] must be an object'],
   'an entry that is null': [[null], '[0] must be an object'],
   'an unknown field': [
     [{ ...USDC, confirmation: 3 }],
     '[0] has no field "confirmation": known are chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
-  'a field that objects have by themselves': [
+  'a field that every object inherits': [
     '[{"__proto__":{"chainId":1}}]',
     '[0] has no field "__proto__": known are chainId, asset, token, decimals, receiver, depositAddresses, xpub, confirmations',
   ],
@@ -120,12 +120,12 @@ const REFUSED: Record<string, [given: unknown, problem: string]> = {
   ],
 }
 for (const [title, [given, problem]] of Object.entries(REFUSED)) {
-  t.test(`refuses ${title}, and says where`, async t => {
+  t.test(`refuses ${title}, and names the place`, async t => {
     t.equal(read(given), `PAYIN_RECEIVERS ${problem}`)
   })
 }
 
-t.test('an address in mixed case is taken in its checksum case only', async t => {
+t.test('accepts an address in mixed case only with its checksum', async t => {
   const digits = fc.stringMatching(/^[0-9a-f]{40}$/)
   await holds(
     t,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { inspect } from 'node:util'
 import type { ServerResponse } from 'node:http'
+import { inspect } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { viemReader, type ChainReader } from '@gatewright/reference-host'
 import fc from 'fast-check'
@@ -24,7 +24,7 @@ const query = { tokens: [token.address], receivers: [shop], fromBlock: block, to
 const SECRET = 'k3y-of-the-endpoint'
 const UNAVAILABLE = { name: 'Fault', code: 'ERR_RPC_UNAVAILABLE', retryAfterSeconds: 5 }
 
-/** A reader behind an endpoint that can be spoilt; its URL holds a secret. */
+/** A reader of an endpoint whose replies can be changed. Its URL contains a secret. */
 async function open(t: Test, timeoutMs = 5000): Promise<{ front: RpcFront; reader: ChainReader }> {
   const front = await rpcFront(chain.url)
   t.teardown(() => front.close())
@@ -34,7 +34,10 @@ async function open(t: Test, timeoutMs = 5000): Promise<{ front: RpcFront; reade
   }
 }
 
-/** All three questions end in a fault that hides the endpoint's secret. Returns what the faults say. */
+/**
+ * Expects all three functions to throw a fault that hides the endpoint's secret. Returns the messages of the
+ * faults.
+ */
 async function allFault(t: Test, reader: ChainReader): Promise<string> {
   const asked = [reader.head(), reader.transfers(query), reader.ofTransaction(hash)]
   const faults = await Promise.all(asked.map(each => each.catch((error: unknown) => error)))
@@ -44,7 +47,7 @@ async function allFault(t: Test, reader: ChainReader): Promise<string> {
   return shown
 }
 
-t.test('an endpoint that is not there is a fault', async t => {
+t.test('an unreachable endpoint is a fault', async t => {
   await allFault(t, viemReader({ chainId, url: `http://127.0.0.1:1/${SECRET}` }))
 })
 
@@ -68,7 +71,7 @@ const RAW: Record<string, [spoil: (response: ServerResponse) => void, says?: Reg
   'an answer of 11 MB': [response => response.end(JSON.stringify(' '.repeat(11_000_000)))],
 }
 for (const [title, [spoil, says = /rpc of chain/]] of Object.entries(RAW)) {
-  t.test(`${title} is a fault, and the next good answer is believed`, async t => {
+  t.test(`${title} is a fault, and the next valid reply is accepted`, async t => {
     const { front, reader } = await open(t, title.includes('never') ? 100 : 5000)
     front.raw = spoil
     t.match(await allFault(t, reader), says)
@@ -77,7 +80,7 @@ for (const [title, [spoil, says = /rpc of chain/]] of Object.entries(RAW)) {
   })
 }
 
-t.test('an error to one question of a batch is a fault that says which, and hides the key', async t => {
+t.test('an error for one call of a batch is a fault that names the call and hides the key', async t => {
   const { front, reader } = await open(t)
   front.answer = ({ method }, real) =>
     method === 'eth_getLogs'
@@ -112,7 +115,7 @@ t.test('a range that the chain has not reached is a fault', async t => {
   await t.rejects(reader.transfers({ ...query, toBlock: block + 3 }), UNAVAILABLE)
 })
 
-t.test('the last block is asked for before the logs, in one request', async t => {
+t.test('requests the last block before the logs, in one HTTP request', async t => {
   const { front, reader } = await open(t)
   await reader.transfers(query)
   t.same(
@@ -121,9 +124,9 @@ t.test('the last block is asked for before the logs, in one request', async t =>
   )
 })
 
-t.test('the questions about one transaction end in time together', async t => {
+t.test('one timeout bounds all calls for one transaction', async t => {
   const { front, reader } = await open(t, 200)
-  // Each answer is in time, the two are not.
+  // Each reply arrives in time, both together do not.
   front.answer = async (_, real) => {
     const result = await real()
     await new Promise(resolve => setTimeout(resolve, 75))
@@ -134,25 +137,25 @@ t.test('the questions about one transaction end in time together', async t => {
 
 type Fields = Record<string, unknown>
 const OTHER = `0x${'ab'.repeat(32)}`
-/** Each spoils one field of a real log. */
+/** Each changes one field of a real log. */
 const LOGS: Record<string, (log: Fields) => unknown> = {
   'another token': log => ({ ...log, address: ann }),
   'another receiver': log => ({ ...log, topics: [...(log['topics'] as string[]).slice(0, 2), OTHER] }),
   'another event': log => ({ ...log, topics: [OTHER, ...(log['topics'] as string[]).slice(1)] }),
   'no topics': log => ({ ...log, topics: [] }),
-  'topics that are no list': log => ({ ...log, topics: null }),
+  'topics that are not a list': log => ({ ...log, topics: null }),
   'a removed log': log => ({ ...log, removed: true }),
   'a block before the range': log => ({ ...log, blockNumber: '0x1' }),
   'a block after the range': log => ({ ...log, blockNumber: '0xffff' }),
-  'a waiting log': log => ({ ...log, blockNumber: null, blockHash: null }),
-  'a block that is gone': log => ({ ...log, blockHash: OTHER }),
+  'a pending log': log => ({ ...log, blockNumber: null, blockHash: null }),
+  'a block that left the chain': log => ({ ...log, blockHash: OTHER }),
   'half a byte of data': log => ({ ...log, data: '0x1' }),
-  'data that is no hex': log => ({ ...log, data: `0x${'zz'.repeat(32)}` }),
+  'data that is not hex': log => ({ ...log, data: `0x${'zz'.repeat(32)}` }),
   'an amount as a number': log => ({ ...log, data: 5 }),
-  'no place': log => ({ ...log, logIndex: undefined }),
-  'a place past what is exact': log => ({ ...log, logIndex: '0x20000000000000' }),
+  'no log index': log => ({ ...log, logIndex: undefined }),
+  'a log index beyond exact integers': log => ({ ...log, logIndex: '0x20000000000000' }),
   'an empty number': log => ({ ...log, logIndex: '0x' }),
-  'a hash too short': log => ({ ...log, transactionHash: '0x12' }),
+  'a short hash': log => ({ ...log, transactionHash: '0x12' }),
   'no log': () => null,
 }
 for (const [title, spoil] of Object.entries(LOGS)) {
@@ -167,7 +170,7 @@ for (const [title, spoil] of Object.entries(LOGS)) {
 }
 
 const spoilt: Record<string, [method: string, spoil: (result: Fields) => unknown]> = {
-  'logs that are no list': ['eth_getLogs', () => ({})],
+  'logs that are not a list': ['eth_getLogs', () => ({})],
   'one log twice': ['eth_getLogs', result => [result, result].flat()],
   'the block before': ['eth_getBlockByNumber', result => ({ ...result, number: '0x1' })],
   'a block of another hash': ['eth_getBlockByNumber', result => ({ ...result, hash: OTHER })],
@@ -205,7 +208,7 @@ for (const [title, [method, spoil]] of Object.entries(spoilt)) {
   })
 }
 
-t.test('what a transaction logged that failed, or may have failed, moved nothing', async t => {
+t.test('ignores the logs of a transaction that failed or may have failed', async t => {
   const { front, reader } = await open(t)
   for (const status of ['0x0', undefined]) {
     front.answer = async (call, real): Promise<RpcEntry> => {
@@ -216,7 +219,7 @@ t.test('what a transaction logged that failed, or may have failed, moved nothing
   }
 })
 
-t.test('a receipt of a waiting transaction is none yet', async t => {
+t.test('ignores the receipt of a pending transaction', async t => {
   const { front, reader } = await open(t)
   front.answer = async ({ method }, real) => {
     const entry = (await real()) as { result: Fields }
@@ -227,7 +230,7 @@ t.test('a receipt of a waiting transaction is none yet', async t => {
   t.equal(await reader.ofTransaction(hash), undefined)
 })
 
-t.test('whatever JSON a node answers, the reader answers or faults, and makes no transfer up', async t => {
+t.test('whatever JSON a node sends, the reader returns real transfers or faults', async t => {
   const { front, reader } = await open(t)
   await reader.head()
   const answers = fc.dictionary(
@@ -248,7 +251,7 @@ t.test('whatever JSON a node answers, the reader answers or faults, and makes no
   )
 })
 
-t.test('refuses a time limit out of bounds', async t => {
+t.test('refuses a timeout out of bounds', async t => {
   for (const timeoutMs of [99, 30_001, 100.5, NaN])
     t.throws(
       () => viemReader({ chainId, url: chain.url, timeoutMs }),

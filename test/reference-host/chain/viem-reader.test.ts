@@ -27,61 +27,61 @@ const newAddress = (): string => `0x${randomBytes(20).toString('hex')}`
 const newest = async (): Promise<number> => Number(await rpc(url, 'eth_blockNumber'))
 const reader = viemReader({ chainId, url })
 
-t.test(
-  'tells every transfer of the tokens to the receivers, exactly and in the order of the chain',
-  async t => {
-    const [shop, second] = [newAddress(), newAddress()]
-    const fromBlock = (await newest()) + 1
-    const minedAt = (await newestBlockTime(url)) + 100_000
-    await stampNextBlock(url, minedAt)
-    const large = 2n ** 80n + 1n
-    const hashes = [
-      ...(await withoutMining(url, async () => {
-        const waiting = [await eurc.transfer(1, shop, large), await usdc.transfer(1, second, 6n)]
-        await mine(url)
-        return waiting
-      })),
-      await usdc.transfer(1, second, 0n),
-      await usdc.transfer(1, shop, 5n),
-    ]
-    await other.transfer(1, shop, 7n)
-    await usdc.transfer(1, newAddress(), 8n)
-    const toBlock = await newest()
-    const query = { tokens, receivers: [second, shop], fromBlock, toBlock }
-    const found = await reader.transfers(query)
-    const [first] = found
-    t.match(first?.blockHash, /^0x[0-9a-f]{64}$/)
-    t.match(first, {
-      ...{ chainId, token: eurc.address, from: ann, to: shop, units: large },
-      ...{ txHash: hashes[0], logIndex: 0, blockNumber: fromBlock, minedAt },
-    })
-    t.same(
-      found.map(({ txHash, units, blockNumber, logIndex }) => [
-        txHash,
-        units,
-        blockNumber - fromBlock,
-        logIndex,
-      ]),
-      [
-        [hashes[0], large, 0, 0],
-        [hashes[1], 6n, 0, 1],
-        [hashes[2], 0n, 1, 0],
-        [hashes[3], 5n, 2, 0],
-      ],
-    )
-    const front = await rpcFront(url)
-    t.teardown(() => front.close())
-    front.answer = async ({ method }, real) => {
-      const entry = (await real()) as { result: unknown[] }
-      return method === 'eth_getLogs' ? { result: entry.result.toReversed() } : entry
-    }
-    t.same(await viemReader({ chainId, url: front.url }).transfers(query), found, 'in any order of the node')
-    t.equal(await usdc.balanceOf(shop), 5n)
-    t.same(await reader.head(), { number: toBlock, minedAt: await newestBlockTime(url) })
-  },
-)
+t.test('returns every transfer of the tokens to the receivers, exactly and in chain order', async t => {
+  const [shop, second] = [newAddress(), newAddress()]
+  const fromBlock = (await newest()) + 1
+  const minedAt = (await newestBlockTime(url)) + 100_000
+  await stampNextBlock(url, minedAt)
+  const large = 2n ** 80n + 1n
+  const hashes = [
+    ...(await withoutMining(url, async () => {
+      const waiting = [await eurc.transfer(1, shop, large), await usdc.transfer(1, second, 6n)]
+      await mine(url)
+      return waiting
+    })),
+    await usdc.transfer(1, second, 0n),
+    await usdc.transfer(1, shop, 5n),
+  ]
+  await other.transfer(1, shop, 7n)
+  await usdc.transfer(1, newAddress(), 8n)
+  const toBlock = await newest()
+  const query = { tokens, receivers: [second, shop], fromBlock, toBlock }
+  const found = await reader.transfers(query)
+  const [first] = found
+  t.match(first?.blockHash, /^0x[0-9a-f]{64}$/)
+  t.match(first, {
+    ...{ chainId, token: eurc.address, from: ann, to: shop, units: large },
+    ...{ txHash: hashes[0], logIndex: 0, blockNumber: fromBlock, minedAt },
+  })
+  t.same(
+    found.map(({ txHash, units, blockNumber, logIndex }) => [
+      txHash,
+      units,
+      blockNumber - fromBlock,
+      logIndex,
+    ]),
+    [
+      [hashes[0], large, 0, 0],
+      [hashes[1], 6n, 0, 1],
+      [hashes[2], 0n, 1, 0],
+      [hashes[3], 5n, 2, 0],
+    ],
+  )
+  const front = await rpcFront(url)
+  t.teardown(() => front.close())
+  front.answer = async ({ method }, real) => {
+    const entry = (await real()) as { result: unknown[] }
+    return method === 'eth_getLogs' ? { result: entry.result.toReversed() } : entry
+  }
+  t.same(await viemReader({ chainId, url: front.url }).transfers(query), found, 'in any order of the node')
+  t.equal(await usdc.balanceOf(shop), 5n)
+  t.same(await reader.head(), { number: toBlock, minedAt: await newestBlockTime(url) })
+})
 
-/** Makes a front tell blocks of the chain under other numbers, in the same order, as if many lay between them. */
+/**
+ * Makes a front report blocks of the chain under other numbers in the same order, as if many blocks lay
+ * between them.
+ */
 function renumber(front: RpcFront, numbers: ReadonlyMap<number, number>): void {
   const hex = (number: number): string => `0x${number.toString(16)}`
   const shown = <T extends object>(entry: T, key: keyof T): T => ({
@@ -106,7 +106,7 @@ function renumber(front: RpcFront, numbers: ReadonlyMap<number, number>): void {
   }
 }
 
-t.test('asks for at most 2000 blocks and 500 receivers at once, and misses none on the edges', async t => {
+t.test('requests at most 2000 blocks and 500 receivers per call, and misses none at the edges', async t => {
   const front = await rpcFront(url)
   t.teardown(() => front.close())
   const shop = newAddress()
@@ -146,7 +146,7 @@ t.test('asks for at most 2000 blocks and 500 receivers at once, and misses none 
   t.equal(blocks.length, 3 * 3 + 2, 'and no other twice')
 })
 
-t.test('asks nothing for no tokens, no receivers, or a range that ends before it starts', async t => {
+t.test('sends no call for no tokens, no receivers, or a range that ends before it starts', async t => {
   const nobody = viemReader({ chainId, url: 'http://127.0.0.1:1' })
   const query = { tokens, receivers: [newAddress()], fromBlock: 5, toBlock: 9 }
   t.same(await nobody.transfers({ ...query, tokens: [] }), [])
@@ -154,7 +154,7 @@ t.test('asks nothing for no tokens, no receivers, or a range that ends before it
   t.same(await nobody.transfers({ ...query, toBlock: 4 }), [])
 })
 
-t.test('tells what a transaction transferred, in any spelling of its hash', async t => {
+t.test('returns the transfers of a transaction, in any case of its hash', async t => {
   const shop = newAddress()
   const hash = await usdc.transfer(1, shop, 5n)
   const [transfer, ...more] = (await reader.ofTransaction(hash.toUpperCase().replace('0X', '0x'))) ?? []
@@ -166,7 +166,7 @@ t.test('tells what a transaction transferred, in any spelling of its hash', asyn
 })
 
 t.test(
-  'a transaction that is unknown or waits is undefined; one that failed or moved nothing has none',
+  'returns undefined for an unknown or pending transaction, and no transfers for one that failed or moved nothing',
   async t => {
     t.equal(await reader.ofTransaction(`0x${randomBytes(32).toString('hex')}`), undefined)
     const shop = newAddress()
@@ -184,7 +184,7 @@ t.test(
   },
 )
 
-t.test('skips logs that begin as a transfer and are none', async t => {
+t.test('skips logs that have the transfer topic and are not transfers', async t => {
   const { contractAddress } = await transact(url, { data: TOKENS['Oddities'] as Hex })
   const shop = newAddress()
   const abi = parseAbi(['function write(address to)'])
@@ -198,7 +198,7 @@ t.test('skips logs that begin as a transfer and are none', async t => {
   t.same(await reader.transfers(query), [])
 })
 
-t.test('a reorganisation takes transfers away, and brings them back elsewhere', async t => {
+t.test('follows transfers that a reorganisation removes and mines elsewhere', async t => {
   const shop = newAddress()
   const query = { tokens, receivers: [shop], fromBlock: (await newest()) + 1, toBlock: (await newest()) + 2 }
   const takeBack = await snapshot(url)
@@ -215,10 +215,10 @@ t.test('a reorganisation takes transfers away, and brings them back elsewhere', 
   t.same(await reader.ofTransaction(hash), [after])
 })
 
-t.test('checks once that the endpoint is of its chain', async t => {
+t.test('checks once that the endpoint serves its chain', async t => {
   const front = await rpcFront(url)
   t.teardown(() => front.close())
-  const fault = { code: 'ERR_RPC_UNAVAILABLE', cause: { message: 'it is another chain' } }
+  const fault = { code: 'ERR_RPC_UNAVAILABLE', cause: { message: 'the node serves another chain' } }
   await t.rejects(viemReader({ chainId: 1, url }).head(), fault)
   const moved: ChainReader = viemReader({ chainId, url: front.url })
   front.answer = ({ method }, real) => (method === 'eth_chainId' ? { result: '0x1' } : real())

@@ -14,14 +14,14 @@ const account = (seed: Uint8Array): HDKey => HDKey.fromMasterSeed(seed).derive("
 const SEED = new Uint8Array(32).fill(7)
 const ACCOUNT = account(SEED)
 
-/** What the configuration makes of an entry with this xpub: nothing wrong, or the problem. */
+/** The problem of a configuration entry with this xpub, if there is one. */
 function problemOf(xpub: unknown, more: object = {}): string | undefined {
   const PAYIN_RECEIVERS = JSON.stringify([{ ...USDC, xpub, ...more }])
   const config = readConfig({ PAYIN_RECEIVERS, RPC_URLS: '1=https://one.example.com' })
   return config.ok ? undefined : config.problems.join('\n')
 }
 
-t.test('derives the addresses that the wallet of the private key has', async t => {
+t.test('derives the same addresses as a wallet with the private key', async t => {
   await holds(
     t,
     fc.property(seeds, fc.integer({ min: 0, max: 2 ** 31 - 1 }), (seed, index) => {
@@ -38,7 +38,7 @@ t.test('derives the addresses that the wallet of the private key has', async t =
   )
 })
 
-t.test('takes an xpub of an account or of its branch', async t => {
+t.test('accepts an xpub of an account or of its branch', async t => {
   t.equal(problemOf(ACCOUNT.publicExtendedKey), undefined)
   t.equal(problemOf(ACCOUNT.deriveChild(0).publicExtendedKey), undefined)
 })
@@ -58,7 +58,7 @@ t.test('refuses a private key without showing it', async t => {
   t.match(hidden, / must be an extended public key \(BIP-32\): "xpub" and 107 base58 characters$/)
 })
 
-t.test('refuses other depths, other versions, and a list beside it', async t => {
+t.test('refuses other depths, other versions, and a list besides it', async t => {
   const depths = "must be at depth 3 \\(m/44'/60'/account', whose addresses are 0/index\\) or 4"
   for (const [path, depth] of [
     ['m', 0],

@@ -2,15 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-ledger-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 const env = { DATA_DIR: dataDir, PORT: '0' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
 
-/** Runs a host on the data folder for as long as `work` takes. */
+/** Runs a host on the data folder while `work` runs. */
 async function withHost<T>(work: (send: TestHost['send']) => Promise<T>): Promise<T> {
   const host = await spawnHost(dataDir)
   try {
@@ -53,7 +53,7 @@ t.test('credits a balance once per reference, and the host pays from it', async 
   t.match(await gatewright('ledger', 'check'), { code: 0, output: /^2 transfers, all accounts right, sum 0/ })
 })
 
-t.test('says what is wrong with what it was given', async t => {
+t.test('explains invalid arguments', async t => {
   for (const [args, message] of [
     [['usr_none', '5', 'r'], /no user or account usr_none/],
     [[user.userId, '0', 'r'], /CENTS must be/],
@@ -64,7 +64,7 @@ t.test('says what is wrong with what it was given', async t => {
   }
 })
 
-t.test('cancels an open pay-in, and none that has ended', async t => {
+t.test('cancels an open pay-in and refuses a closed one', async t => {
   const open = await withHost(async send => {
     const headers = { ...bearer(user.token), 'idempotency-key': 'open-0001' }
     const { body } = await send('/user/v1/subscriptions/payin', { body: { amountCents: 5 }, headers })

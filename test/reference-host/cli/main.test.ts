@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
-import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 import { gatewright as runGatewright, gatewrightProcess, type Ran } from '../../harness/gatewright.ts'
+import { bootstrapUser, request, spawnHost } from '../../harness/host.ts'
 
 const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-cli-'))
 t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -16,7 +16,7 @@ const json = async (...args: string[]): Promise<unknown> => {
   return JSON.parse(output)
 }
 
-t.test('as a process, prints what came of it and exits with 0, or what was wrong with 1', async t => {
+t.test('as a process, prints the result and exits with 0, or the problem and exits with 1', async t => {
   const made = await gatewrightProcess(['partner-keys', 'create', 'Process', '--json'], env)
   t.equal(made.code, 0)
   t.match(JSON.parse(made.output), { key: /^gw_sandbox_partner_/ })
@@ -25,10 +25,10 @@ t.test('as a process, prints what came of it and exits with 0, or what was wrong
     output: /^PARTNER .*\nProcess /,
   })
   const unasked = await gatewrightProcess(['keys', 'revoke', 'nope'], env)
-  t.match(unasked, { code: 1, output: /needs --yes where nobody can be asked/ })
+  t.match(unasked, { code: 1, output: /needs --yes without a terminal/ })
 })
 
-t.test('does nothing where whoever is asked says no', async t => {
+t.test('does nothing when the operator answers no', async t => {
   const args = ['keys', 'revoke', 'nope']
   const questions: string[] = []
   const answering = (answer: string) => ({
@@ -40,10 +40,10 @@ t.test('does nothing where whoever is asked says no', async t => {
   })
   t.same(await runCommand(args, answering('')), { code: 0, out: 'Nothing was done.', problem: '' })
   t.match(await runCommand(args, answering('yes')), { code: 1, problem: /no such key/ })
-  t.match(questions, [/Go on\? \[y\/N\] $/, /Go on/])
+  t.match(questions, [/Continue\? \[y\/N\] $/, /Continue/])
 })
 
-t.test('explains itself, and what it was given wrong', async t => {
+t.test('prints its help, and explains invalid arguments', async t => {
   const help = await gatewright('--help')
   t.equal(help.code, 0)
   for (const command of [
@@ -79,7 +79,7 @@ t.test('prints the operation matrix', async t => {
   t.ok(data.some(({ id }) => id === 'auth.bootstrap'))
 })
 
-t.test('makes a partner key that the host accepts, and asks before it revokes one', async t => {
+t.test('creates a partner key that the host accepts, and asks before it revokes one', async t => {
   const made = (await json('partner-keys', 'create', 'Acme', '--scopes', 'cards.read')) as Record<
     string,
     string
@@ -102,7 +102,7 @@ t.test('makes a partner key that the host accepts, and asks before it revokes on
   await host.stop('SIGTERM')
 
   t.match(await gatewright('aliases', 'report'), { code: 0, output: /\/consumer\/v1/ })
-  t.match(await gatewright('aliases', 'due'), { code: 0, output: /No old name is past its sunset/ })
+  t.match(await gatewright('aliases', 'due'), { code: 0, output: /No legacy name is past its sunset/ })
   t.match(await gatewright('partner-keys', 'list'), { output: new RegExp(`Acme +${keyId} +\\S+ +no +live`) })
   await gatewright('partner-keys', 'validate', keyId)
   t.match(await gatewright('partner-keys', 'revoke', keyId), { code: 1, output: /needs --yes/ })
@@ -126,7 +126,7 @@ t.test('rotates a partner key, and the signing key', async t => {
   t.match(await gatewright('migrate'), { code: 0, output: /up to date/ })
 })
 
-t.test('shows who changed what, and ends what a session made', async t => {
+t.test('shows who changed what, and revokes what a session created', async t => {
   const host = await spawnHost(dataDir)
   const send = (path: string, options = {}) => request(host.url, path, options)
   const user = await bootstrapUser(send)

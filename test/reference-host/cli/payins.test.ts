@@ -6,8 +6,8 @@ import { branchOfXpub } from '@gatewright/reference-host'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
 import { mine, startEvm } from '../../harness/evm.ts'
-import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { ask, chainUser, payinChain } from '../../harness/paid-host.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(3)).derive("m/44'/60'/0'")
@@ -24,7 +24,7 @@ t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
 const hostEnv = { ...env, DATA_DIR: dataDir, CHAIN_POLL_SECONDS: '300' }
 const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, { PORT: '0', ...hostEnv })
 
-/** Runs a host on the data folder for as long as `work` takes. */
+/** Runs a host on the data folder while `work` runs. */
 async function withHost<T>(work: (host: TestHost) => Promise<T>): Promise<T> {
   const host = await startTestHost(hostEnv, clock)
   try {

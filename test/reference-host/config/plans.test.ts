@@ -13,16 +13,16 @@ const read = (text: string): ReturnType<typeof readConfig> => {
 }
 const plan = { id: 'gold', title: 'Gold', amountCents: 9900, interval: 'year' }
 
-t.test('takes the plans of a file, also none', async t => {
+t.test('reads the plans of a file, also an empty list', async t => {
   t.match(read(JSON.stringify({ plans: [plan] })), { ok: true, value: { plans: [plan] } })
   t.match(read('{"plans":[]}'), { ok: true, value: { plans: [] } })
 })
 
-t.test('says which field of which plan is wrong, and what a file looks like', async t => {
+t.test('names the wrong field and plan, and shows an example file', async t => {
   for (const [text, problem] of [
     ['{', /^PLANS_FILE must be the path of a JSON file such as \{/],
     ['[]', /^PLANS_FILE must hold a JSON object such as/],
-    ['{}', /^PLANS_FILE holds a mistake: plans is required/],
+    ['{}', /^PLANS_FILE is not valid: plans is required/],
     [
       JSON.stringify({ plans: [plan, { ...plan, id: 'b', amountCents: 0 }] }),
       /plans\.1\.amountCents must be >= 1/,

@@ -1,4 +1,4 @@
-/** A policy with the members that bind money, as the tests give it. */
+/** The policy members that limit money, as the tests set them. */
 export interface MoneyPolicy {
   readonly maxAuthAmountCents?: number
   readonly dailySpendCapCents?: number
@@ -9,29 +9,32 @@ export interface MoneyPolicy {
   }[]
 }
 
-/** Whoever calls: the policies from its root key down to its session. A policy is one object as long as it lives. */
+/** The caller's policies, from its root key to its session. A policy is the same object throughout. */
 export type Chain = readonly { policy: MoneyPolicy }[]
 
-/** A number that may be used up: of one policy, in one window. */
-interface Used {
+/** The used amount of one policy in one window. */
+interface UsedAmount {
   readonly counter: string
   readonly cents: number
 }
 
-/** What a reservation added to counters. */
-export type Charge = readonly Used[]
+/** What a reservation added to the counters. */
+export type Charge = readonly UsedAmount[]
 
 /**
- * Says, slowly and without any code of ours, what policies allow: each member of each policy of a chain is one cap; a
- * reservation adds its amount to all of them or to none.
+ * Computes, slowly and independently of the packages, what policies allow: each member of each policy of a
+ * chain is one cap, and a reservation adds its amount to all of them or to none.
  */
 export class CapModel {
   readonly #used = new Map<string, number>()
   readonly #names = new Map<object, number>()
 
-  /** Adds the amount to every cap of the chain; undefined, and nothing is added, where it would pass one. */
+  /**
+   * Adds the amount to every cap of the chain. Returns undefined and adds nothing when one cap would be
+   * exceeded.
+   */
   reserve(chain: Chain, operations: readonly string[], cents: number, now: number): Charge | undefined {
-    const charge: Used[] = []
+    const charge: UsedAmount[] = []
     for (const link of chain) {
       if (!this.#names.has(link)) this.#names.set(link, this.#names.size)
       for (const { name, window, most } of capsOf(link.policy, operations)) {
@@ -46,12 +49,12 @@ export class CapModel {
     return charge
   }
 
-  /** Adds a reservation again, whatever the caps: its release was rolled back. */
+  /** Adds a reservation again whatever the caps, because its release was rolled back. */
   restore(charge: Charge): void {
     for (const { counter, cents } of charge) this.#used.set(counter, (this.#used.get(counter) ?? 0) + cents)
   }
 
-  /** Gives back what a reservation added. */
+  /** Returns what a reservation added. */
   release(charge: Charge): void {
     for (const { counter, cents } of charge) this.#used.set(counter, (this.#used.get(counter) ?? 0) - cents)
   }
@@ -92,8 +95,8 @@ export interface Payment {
 }
 
 /**
- * The promise itself: for each policy, the payments that sessions under it have triggered in a window come to no more than
- * its cap. Names what does not.
+ * Checks the promise itself: for each policy, the payments that its sessions triggered in a window do not
+ * exceed its cap. Names the caps that were exceeded.
  */
 export function overspent(payments: readonly Payment[]): string[] {
   const wrong: string[] = []

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { holds } from '../../harness/holds.ts'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../../harness/host.ts'
-import { inlined } from '../../harness/openapi.ts'
 import { moneyUser, payinOf, type MoneyUser } from '../../harness/money.ts'
+import { inlined } from '../../harness/openapi.ts'
 import {
   CapModel,
   overspent,
@@ -15,13 +15,13 @@ import {
   type Payment,
 } from './authority-model.ts'
 
-/** The runs go over midnight, into another month. */
+/** The runs cross midnight into another month. */
 const NOON = Date.UTC(2026, 0, 31, 12)
 const clock = manualClock(NOON)
 const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
 t.teardown(() => host.close())
 
-/** The operations that make a pay-in, pay one, or move money in any other way. */
+/** The operations that request a pay-in, pay one, or move money in another way. */
 const ASKING = ['subscriptions.payin', 'subscriptions.checkout'] as const
 const PAYING = 'subscriptions.confirmBalance'
 const PRICES = { basic: 500, pro: 2500 } as const
@@ -55,7 +55,7 @@ interface Caller extends MoneyUser {
   readonly chain: Chain
 }
 
-/** The owner's root session, a session of a key below it, and a session of that key under one policy more. */
+/** The owner's root session, a session of a key below it, and a session of that key with one more policy. */
 async function callers(policies: readonly MoneyPolicy[]): Promise<readonly Caller[]> {
   const links = policies.map(each => ({ policy: each }))
   const extra = { sessionTtlSeconds: 86_400, policy: policies[0] }
@@ -73,7 +73,7 @@ async function callers(policies: readonly MoneyPolicy[]): Promise<readonly Calle
   return tokens.map((token, n) => ({ ...moneyUser(host.send, { token }), chain: links.slice(0, n + 1) }))
 }
 
-/** A pay-in that waits for its payment, with what its hold added to the counters of whoever asked for it. */
+/** An open pay-in, with what its hold added to the counters of its requester. */
 interface Open {
   readonly id: string
   readonly operation: string
@@ -81,7 +81,7 @@ interface Open {
   readonly charge: Charge
 }
 
-/** One account under the model. */
+/** One account in the model. */
 class Account {
   readonly #caps = new CapModel()
   readonly #open: Open[] = []
@@ -95,7 +95,7 @@ class Account {
     if (charge) this.#open.push({ id: payinOf(answer).id, operation, cents: PRICES[name], charge })
   }
 
-  /** Pays one; the asker's hold is released even where it bound the payer too. */
+  /** Pays a pay-in. The requester's hold is released even when it counted against the payer too. */
   async pay(caller: Caller, n: number): Promise<void> {
     const [payin] = this.#open.splice(n % this.#open.length, 1)
     if (!payin) return
@@ -108,7 +108,7 @@ class Account {
     else this.#restore(payin)
   }
 
-  /** Pays everything that is open in parallel. In which order they pass is not said; how much may is. */
+  /** Pays everything that is open in parallel. The order is undefined; the total is not. */
   async payAll(caller: Caller): Promise<void> {
     const answers: [Open, Answer][] = await Promise.all(
       this.#open.map(async payin => [
@@ -133,14 +133,14 @@ class Account {
     this.payments.push({ chain, operations: [PAYING, operation], cents: amount, at: clock.now() })
   }
 
-  /** What a refusal rolls back. */
+  /** What a denial rolls back. */
   #restore(payin: Open): void {
     this.#caps.restore(payin.charge)
     this.#open.push(payin)
   }
 }
 
-t.test('the steps below know every financial write of the host', async t => {
+t.test('the steps below include every financial write of the host', async t => {
   const { body } = await host.send('/openapi.json')
   const described = inlined(body, body['paths'] as Record<string, Record<string, object>>)
   const paths = Object.values(described)
@@ -154,7 +154,7 @@ t.test('the steps below know every financial write of the host', async t => {
 })
 
 t.test(
-  'what leaves an account is bounded by the whole chain of the session that triggered it, on its day',
+  'money that leaves an account is bounded by all policies of the triggering session, on its day',
   async t => {
     const property = fc.asyncProperty(
       fc.tuple(policy, policy, policy),

@@ -22,7 +22,10 @@ interface Opened {
   readonly ledgers: readonly Ledger[]
 }
 
-/** Runs a test on both databases: over four connections of Postgres, and the one writer of an embedded SQLite. */
+/**
+ * Runs a test on both databases: over four connections of Postgres, and over the single writer of an embedded
+ * SQLite.
+ */
 function onBoth(title: string, run: (t: Test, opened: Opened) => Promise<void>): void {
   for (const dialect of ['postgres', 'sqlite'] as const) {
     t.test(`${dialect}: ${title}`, async t => {
@@ -59,7 +62,7 @@ onBoth('moves money between two accounts, and an account without any has 0', asy
   t.same(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
 })
 
-onBoth('moves nothing that a user does not have, to the cent', async (t, { dbs, ledgers }) => {
+onBoth('moves no cent that a user does not have', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]
   await move(db, ledger, transferOf(operator, user('ann'), 500))
   t.equal(await move(db, ledger, transferOf(user('ann'), revenue, 501)), 'insufficient')
@@ -81,7 +84,7 @@ onBoth(
       move(db, ledger, { ...transferOf(user('ann'), revenue, amountCents), cover } as Transfer)
     await t.rejects(debit(undefined), { name: 'TypeError', message: /needs the hold/ })
     await t.rejects(debit(hold('bob', 200)), { name: 'TypeError', message: /another account/ })
-    await t.rejects(debit(hold('ann', 199)), { name: 'TypeError', message: /hold is of 199 USD, not 200/ })
+    await t.rejects(debit(hold('ann', 199)), { name: 'TypeError', message: /hold covers 199 USD, not 200/ })
     await t.rejects(debit(hold('ann', 200, 'EUR')), { name: 'TypeError', message: /200 EUR/ })
     const elsewhere = { ...transferOf(user('ann'), revenue, 1), cover: undefined, debit: 'held:ann:cards' }
     await t.rejects(move(db, ledger, elsewhere as unknown as Transfer), { message: /needs the hold/ })
@@ -92,7 +95,7 @@ onBoth(
   },
 )
 
-onBoth('one id moves money once, and never stands for another transfer', async (t, { dbs, ledgers }) => {
+onBoth('one id moves money once and never identifies another transfer', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]
   await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1'))
   t.equal(await move(db, ledger, transferOf(operator, user('ann'), 500, 'deposit:1')), 'repeated')
@@ -109,11 +112,11 @@ onBoth('50 simultaneous transfers with one id move money once', async (t, { dbs,
 })
 
 onBoth(
-  'of 50 simultaneous debits exactly those pass that the balance covers',
+  'accepts exactly as many of 50 simultaneous debits as the balance covers',
   async (t, { dbs, ledgers }) => {
     await move(dbs[0]!, ledgers[0]!, transferOf(operator, user('ann'), 105))
     const results = await race(50, n => {
-      // Folding meanwhile must not hide or repeat money.
+      // Folding at the same time must neither hide nor repeat money.
       if (n % 10 === 9) return ledgers[n % dbs.length]!.fold(10, fail).then(() => 'folded')
       return move(dbs[n % dbs.length]!, ledgers[n % dbs.length]!, transferOf(user('ann'), revenue, 10))
     })
@@ -155,14 +158,14 @@ onBoth('the database refuses to change, drop or forge a transfer', async (t, { d
   t.match(await ledger.check(), { transfers: 2, sumCents: 0, wrongAccounts: [] })
 })
 
-onBoth('a check finds a balance that somebody has changed', async (t, { dbs, ledgers }) => {
+onBoth('a check finds a changed balance', async (t, { dbs, ledgers }) => {
   const [db, ledger] = [dbs[0]!, ledgers[0]!]
   await move(db, ledger, transferOf(operator, user('ann'), 500))
   await rows(db, `update gw_ledger_accounts set balance_cents = 7 where id = '${user('ann')}'`)
   t.same(await ledger.check(), { transfers: 1, sumCents: 7, wrongAccounts: [user('ann')] })
 })
 
-onBoth('any transfers and folds leave the balances of a plain sum', async (t, { dbs, ledgers }) => {
+onBoth('balances equal a plain sum after any transfers and folds', async (t, { dbs, ledgers }) => {
   const names = ['ann', 'bob', 'cy']
   const step = fc.oneof(
     fc.record({ kind: fc.constant('fold' as const), by: fc.nat(3) }),

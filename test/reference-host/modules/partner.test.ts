@@ -23,13 +23,13 @@ t.test('resolves a user once, under either canonical path', async t => {
     walletAddress: address.toLowerCase(),
     kycStatus: 'not_submitted',
   })
-  t.notOk('userId' in first.body, 'partner answers are the envelope only')
+  t.notOk('userId' in first.body, 'partner answers have the envelope only')
   const again = await resolve({ userId: 'ann' }, '/users/resolve')
   t.same(again.body.data, first.body.data)
   t.equal(again.headers.get('deprecation'), null)
 })
 
-t.test('stores a wallet later, takes the older field names, and refuses another wallet', async t => {
+t.test('stores a wallet later, accepts the legacy field names, and refuses a different wallet', async t => {
   const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
   t.equal((await resolve({ externalUserId: 'bob' })).body.data['walletAddress'], null)
   const later = await resolve({ externalUserId: 'bob', wallet: { chain: 'evm', address: one } })
@@ -41,7 +41,7 @@ t.test('stores a wallet later, takes the older field names, and refuses another 
   t.equal((await resolve({ userId: 'bob', externalUserId: 'eve' })).status, 400)
 })
 
-t.test('makes one user of 20 simultaneous first resolves', async t => {
+t.test('creates one user in 20 simultaneous first calls', async t => {
   const answers = await Promise.all(Array.from({ length: 20 }, () => resolve({ userId: 'many' })))
   t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
   const page = await cards(await tokenOf('many'), '?limit=100')
@@ -56,7 +56,7 @@ t.test('names the field when a user id is missing, empty or too long', async t =
   t.equal((await resolve({ userId: 'x'.repeat(120) })).status, 200)
 })
 
-t.test('opens sessions only for users it resolved, within its scopes', async t => {
+t.test('creates sessions only for resolved users and within the scopes of the key', async t => {
   await resolve({ userId: 'cid' })
   t.match(await open({ userId: 'nobody', scopes: [] }), { status: 404, body: { error: 'not_found' } })
   t.match(await open({ userId: 'cid' }), { status: 400, body: { field: 'scopes' } })
@@ -73,7 +73,7 @@ t.test('opens sessions only for users it resolved, within its scopes', async t =
   t.equal((await open({ userId: 'cid', scopes: [] })).status, 200)
 })
 
-t.test('pages through the 25 cards of a user without gap or repeat', async t => {
+t.test('pages through the 25 cards of a user without gaps or repeats', async t => {
   const token = await tokenOf('dan')
   const seen: string[] = []
   let cursor: string | null = null
@@ -96,7 +96,7 @@ t.test('pages through the 25 cards of a user without gap or repeat', async t => 
   })
 })
 
-t.test('refuses a limit or cursor that cannot be one', async t => {
+t.test('refuses an invalid limit or cursor', async t => {
   const token = await tokenOf('eli')
   for (const limit of ['0', '101', '-1', '1.5', 'x', '']) {
     t.match(await cards(token, `?limit=${limit}`), { status: 400, body: { field: 'limit' } })

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import t from 'tap'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import type { Answer } from '../../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { inlined } from '../../harness/openapi.ts'
-import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
 import type { Place, Schema } from '../../harness/texts.ts'
+import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
 
 t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })
@@ -12,7 +12,7 @@ t.teardown(() => host.close())
 
 interface Described {
   readonly operationId: string
-  /** An old spelling of another path. */
+  /** A legacy spelling of another path. */
   readonly deprecated?: boolean
   readonly security: readonly Record<string, unknown>[]
   readonly parameters: readonly { name: string; in: string }[]
@@ -28,7 +28,7 @@ const operations = Object.entries(description['paths'] as Record<string, Record<
     Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
   )
 type Operation = (typeof operations)[number]
-/** Each operation once: further paths of one have a number behind its id. */
+/** Each operation once: further paths of one have a number after their id. */
 const current = operations.filter(each => each.deprecated !== true && !/_\d$/.test(each.operationId))
 
 const user = await bootstrapUser(host.send)
@@ -41,7 +41,7 @@ const partnerToken = (await open({ userId: 'ann', scopes: ['cards.read'] })).bod
   'sessionToken'
 ] as string
 
-/** Headers that prove whatever credential an operation takes, and a fresh idempotency key. */
+/** Headers with every credential that an operation accepts, and a new idempotency key. */
 function credentials({ security }: Operation): Record<string, string> {
   const names = security.flatMap(Object.keys)
   const token = names.includes('PartnerSessionBearer') ? partnerToken : user.token
@@ -56,14 +56,14 @@ const payinOf = async (): Promise<string> => {
 }
 const payinId = await payinOf()
 
-/** A body that the operation takes: the published example, with what exists here in place of made-up values. */
+/** A valid body: the published example, with existing ids in place of example ids. */
 async function goodBody(
   { operationId, requestBody }: Operation,
   member?: unknown,
 ): Promise<Record<string, unknown>> {
   if (operationId.startsWith('auth_bootstrap')) return signedBootstrap(newWallet())
   const { userId, ...rest } = requestBody?.content['application/json'].example ?? {}
-  // An old name beside its current one must say the same.
+  // A legacy name besides its current one must have the same value.
   const example = userId === undefined || member === 'externalUserId' ? rest : { userId, ...rest }
   return { ...example, ...('payinId' in example ? { payinId } : {}) }
 }
@@ -74,7 +74,7 @@ const sent = async (operation: Operation, body: unknown, path = operation.path):
   return host.send(path, { ...options, headers: credentials(operation) })
 }
 
-/** The texts of an answer that have a name, wherever they stand. */
+/** All texts of an answer under one member name. */
 function texts(value: unknown, name: string): unknown[] {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([key, each]) => [
@@ -83,11 +83,11 @@ function texts(value: unknown, name: string): unknown[] {
   ])
 }
 
-/** What the refusal of a schema names. An old name is refused under its current one. */
+/** The field that a schema's denial names. A legacy name is denied under its current one. */
 const fieldOf = (at: Place['at']): string =>
   at.map(name => (name === 'externalUserId' ? 'userId' : name)).join('.')
 
-/** What is wrong with the answer to a body with a text at a place; undefined when nothing is. */
+/** What is wrong with the answer to a body with a text in one place; undefined when nothing is. */
 async function problem(
   operation: Operation,
   { at, takes }: Place,
@@ -106,7 +106,7 @@ async function problem(
   return echoes.every(echo => echo === text) ? undefined : `comes back as ${JSON.stringify(echoes)}`
 }
 
-t.test('no text in any body is a 5xx; what is accepted comes back as it was', async t => {
+t.test('no text in a body causes a 5xx, and accepted texts are returned unchanged', async t => {
   const withBody = current.filter(({ requestBody }) => requestBody !== undefined)
   t.ok(withBody.length >= 11, 'the table was read')
   let [asked, names] = [0, 0]
@@ -130,25 +130,28 @@ t.test('no text in any body is a 5xx; what is accepted comes back as it was', as
   t.same(host.failures, [])
 })
 
-t.test('a path parameter that is no id is 404, also behind an id that exists', async t => {
-  const withId = current.filter(({ path }) => path.includes('{'))
-  t.ok(withId.length >= 5, 'the table was read')
-  const keys = await host.send('/user/v1/keys', { headers: bearer(user.token) })
-  const { id: keyId } = (keys.body['keys'] as { id: string }[])[0] as { id: string }
-  for (const operation of withId) {
-    const paths = ['', keyId, payinId].flatMap(id =>
-      HOSTILE_ESCAPES.map(each => operation.path.replaceAll(/\{\w+\}/g, () => id + each)),
-    )
-    const statuses = await Promise.all(
-      paths.map(async path => [path, (await sent(operation, { revoke: true }, path)).status] as const),
-    )
-    const wrong = statuses.filter(([, status]) => status !== 404)
-    t.same(wrong, [], `${operation.method} ${operation.path}`)
-  }
-  t.same(host.failures, [])
-})
+t.test(
+  'answers 404 to a path parameter that is not an id, also when it starts with an existing id',
+  async t => {
+    const withId = current.filter(({ path }) => path.includes('{'))
+    t.ok(withId.length >= 5, 'the table was read')
+    const keys = await host.send('/user/v1/keys', { headers: bearer(user.token) })
+    const { id: keyId } = (keys.body['keys'] as { id: string }[])[0] as { id: string }
+    for (const operation of withId) {
+      const paths = ['', keyId, payinId].flatMap(id =>
+        HOSTILE_ESCAPES.map(each => operation.path.replaceAll(/\{\w+\}/g, () => id + each)),
+      )
+      const statuses = await Promise.all(
+        paths.map(async path => [path, (await sent(operation, { revoke: true }, path)).status] as const),
+      )
+      const wrong = statuses.filter(([, status]) => status !== 404)
+      t.same(wrong, [], `${operation.method} ${operation.path}`)
+    }
+    t.same(host.failures, [])
+  },
+)
 
-t.test('a query parameter that cannot be what it should is 400 and named', async t => {
+t.test('answers 400 to an invalid query parameter and names it', async t => {
   let asked = 0
   for (const operation of current) {
     for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
@@ -164,7 +167,7 @@ t.test('a query parameter that cannot be what it should is 400 and named', async
   t.same(host.failures, [])
 })
 
-t.test('JSON that is too deep or no UTF-8 is 400; a member named __proto__ gives nothing', async t => {
+t.test('answers 400 to JSON that is too deep or not UTF-8, and ignores a member named __proto__', async t => {
   for (const operation of current.filter(({ requestBody }) => requestBody !== undefined)) {
     const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
     const good = await goodBody(operation)
@@ -197,7 +200,7 @@ t.test('JSON that is too deep or no UTF-8 is 400; a member named __proto__ gives
   t.same(host.failures, [])
 })
 
-t.test('metadata and unknown members of a pay-in come back as they were sent', async t => {
+t.test('returns metadata and unknown members of a pay-in unchanged', async t => {
   const kept = Object.values(HOSTILE_TEXTS).filter(text => text.isWellFormed() && !text.includes('\0'))
   const properties = {
     metadata: Object.fromEntries(kept.map((text, index) => [text, { deep: [index, text] }])),

@@ -39,7 +39,7 @@ const NAMES = [
 ]
 const PRIVATE = Object.fromEntries(NAMES.map(name => [name, '600']))
 
-t.test('makes a data folder that its owner alone can read, whatever the umask', async t => {
+t.test('creates a data folder that only its owner can read, whatever the umask', async t => {
   const folder = join(dataDir(t), 'new')
   const umask = process.umask(0)
   const host = await started(t, folder).finally(() => process.umask(umask))
@@ -48,10 +48,10 @@ t.test('makes a data folder that its owner alone can read, whatever the umask', 
   await host.stop('SIGTERM')
 })
 
-t.test('closes a data folder that others could read, with all that a killed host left in it', async t => {
+t.test('restricts a data folder that others could read, with all files of a killed host', async t => {
   const folder = dataDir(t)
   await (await started(t, folder)).stop('SIGKILL')
-  // What a start that died while it wrote its secrets leaves, and a copy that an operator made.
+  // Files left by a start that was killed while it wrote its secrets, and a copy made by an operator.
   for (const name of ['secrets.json.new', 'secrets.json.bak']) writeFileSync(join(folder, name), '{}')
   t.ok(readdirSync(folder).includes('host.sqlite-wal'), 'the kill left the log of the database')
   for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o666)
@@ -66,21 +66,18 @@ t.test('closes a data folder that others could read, with all that a killed host
   t.equal(modeOf(folder), '700')
 })
 
-t.test(
-  'leaves a folder open that is shared by design, such as /tmp, and closes its own files in it',
-  async t => {
-    const folder = dataDir(t)
-    chmodSync(folder, 0o1777)
-    const [backups, elsewhere] = [join(folder, 'host.sqlite-backups'), join(folder, 'elsewhere')]
-    mkdirSync(backups, { mode: 0o755 })
-    writeFileSync(elsewhere, '', { mode: 0o644 })
-    symlinkSync(elsewhere, join(folder, 'secrets.json.link'))
-    await started(t, folder)
-    t.equal(modeOf(backups), '755', 'no file')
-    t.equal(modeOf(elsewhere), '644', 'what a link names')
-    for (const path of [backups, elsewhere, join(folder, 'secrets.json.link')])
-      rmSync(path, { recursive: true })
-    t.same(modes(folder), PRIVATE)
-    t.equal(modeOf(folder), '1777')
-  },
-)
+t.test('keeps the mode of a shared folder such as /tmp, and restricts its own files in it', async t => {
+  const folder = dataDir(t)
+  chmodSync(folder, 0o1777)
+  const [backups, elsewhere] = [join(folder, 'host.sqlite-backups'), join(folder, 'elsewhere')]
+  mkdirSync(backups, { mode: 0o755 })
+  writeFileSync(elsewhere, '', { mode: 0o644 })
+  symlinkSync(elsewhere, join(folder, 'secrets.json.link'))
+  await started(t, folder)
+  t.equal(modeOf(backups), '755', 'no file')
+  t.equal(modeOf(elsewhere), '644', 'what a link names')
+  for (const path of [backups, elsewhere, join(folder, 'secrets.json.link')])
+    rmSync(path, { recursive: true })
+  t.same(modes(folder), PRIVATE)
+  t.equal(modeOf(folder), '1777')
+})

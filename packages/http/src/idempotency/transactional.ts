@@ -28,11 +28,11 @@ export interface TransactionalDependencies {
   ) => HandlerAnswer | Promise<HandlerAnswer>
 }
 
-/** Carries a denial of `prepare` through the run that it ends. */
-class PrepareRefused extends Error {
+/** Carries a denial out of the run that it ends, so that nothing of the run is stored. */
+class Abandoned extends Error {
   readonly denial: Denial
   constructor(denial: Denial) {
-    super('prepare refused')
+    super('abandoned')
     this.denial = denial
   }
 }
@@ -46,7 +46,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
   const runPrepare = async (given: Prepare): Promise<void> => {
     const verdict = await given(call)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
-    if (!verdict.ok) throw new PrepareRefused(verdict)
+    if (!verdict.ok) throw new Abandoned(verdict)
     prepared = verdict.value
   }
   try {
@@ -63,7 +63,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
         const spendFunctions = spendFunctionsOf(dependencies, call, { tx, effectId, spends })
         outcome = outcomeOf(
           operation,
-          await handler(call, { tx, effectId, fence, prepared, ...spendFunctions }),
+          await handler(call, { tx, effectId, fence, prepared, abandon, ...spendFunctions }),
         )
         return { ...storedForm(outcome), ...(spends.length > 0 ? { spends } : {}) }
       },
@@ -76,9 +76,13 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
     const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
     return withFields(final, recordFields(replayed, expiresAt))
   } catch (error) {
-    if (error instanceof PrepareRefused) return { kind: 'denial', denial: error.denial }
+    if (error instanceof Abandoned) return { kind: 'denial', denial: error.denial }
     throw error
   }
+}
+
+const abandon = (denial: Denial): never => {
+  throw new Abandoned(denial)
 }
 
 /** Makes `reserve` and `permits` of one run: at most one reservation, under the effect's id, in its transaction. */

@@ -67,6 +67,11 @@ export interface TransactionContext<Tx, H, P = unknown> {
   reserve(spend: AmountLike): Promise<Verdict<H>>
   /** Decides whether an amount is within the caller's limits on a single operation, for the result of an earlier effect. */
   permits(amount: AmountLike): Promise<Verdict<unknown>>
+  /**
+   * Ends the run as if it had never begun: nothing is committed or stored, and the key is free again. For a refusal whose
+   * status would be stored (404, 409), although its cause may be gone at the next request.
+   */
+  abandon(denial: Denial): never
 }
 
 /** What a handler returns: an answer, whose body is sent as JSON, or a denial of any package, which is rendered. */

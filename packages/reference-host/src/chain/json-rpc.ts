@@ -1,29 +1,31 @@
 import { Fault } from '@gatewright/kernel'
 
-/** One question of a JSON-RPC request. */
-export interface Call {
+/** One call of a JSON-RPC request. */
+export interface RpcCall {
   readonly method: string
   readonly params: readonly unknown[]
 }
 
 /**
- * Asks questions in one HTTP request, a JSON-RPC batch when there are several, and returns the results in their
- * order. No retries. `signal` bounds the whole of it, the body included. Fault: `ERR_RPC_UNAVAILABLE`, also when one
- * question of several was answered with an error.
+ * Sends calls in one HTTP request, as a JSON-RPC batch where there are several, and returns their results in
+ * the same order. It does not retry. `signal` bounds the whole exchange, the response body included. Fault:
+ * `ERR_RPC_UNAVAILABLE`, also when the node answers one call of a batch with an error.
  */
-export type Ask = (calls: readonly Call[], signal: AbortSignal) => Promise<readonly unknown[]>
+export type JsonRpc = (calls: readonly RpcCall[], signal: AbortSignal) => Promise<readonly unknown[]>
 
-/** A JSON-RPC endpoint over HTTP. Its URL often holds a key: no fault shows it. */
-export function jsonRpc(chainId: number, url: string): Ask {
+/**
+ * Creates a client of one JSON-RPC endpoint over HTTP. No fault shows the URL, which often holds an API key.
+ */
+export function jsonRpc(chainId: number, url: string): JsonRpc {
   return async (calls, signal) => {
     const bodies = calls.map((call, id) => ({ ...call, id }))
     const [only] = bodies
     const body = only && bodies.length === 1 ? only : bodies
     let reply: unknown
     try {
-      // Loaded by the first question, so that a host without chains starts sooner.
+      // Loaded by the first call, so that a host without chains starts sooner.
       const { getHttpRpcClient } = await import('viem/utils')
-      // Its own timeout ends when the head of the answer is there, so the caller's signal takes its place.
+      // viem's own timeout ends when the response head arrives, so the caller's signal takes its place.
       const client = getHttpRpcClient(url, { timeout: 0 })
       reply = await client.request({ body, fetchOptions: { redirect: 'error', signal } })
     } catch (error) {
@@ -32,7 +34,7 @@ export function jsonRpc(chainId: number, url: string): Ask {
     const entries: unknown[] = Array.isArray(reply) ? reply : [reply]
     return bodies.map(({ id, method }) => {
       const entry = entries.find(each => isObject(each) && each['id'] === id)
-      // An endpoint that takes no batches answers one error for all of them.
+      // An endpoint without batch support answers the whole batch with one error.
       const error = errorOf(entry ?? (entries.length === 1 ? entries[0] : undefined))
       if (error !== undefined) throw unavailable(chainId, hide(url, `${method}: ${error}`))
       if (!isObject(entry) || !('result' in entry)) throw unavailable(chainId, `no result for ${method}`)
@@ -41,7 +43,7 @@ export function jsonRpc(chainId: number, url: string): Ask {
   }
 }
 
-/** The fault of a chain that is down, slow or talks nonsense; `why` goes to logs. */
+/** The fault of a chain that is down, slow or sends malformed replies. `why` goes to logs. */
 export function unavailable(chainId: number, why: string): Fault {
   const cause = new Error(why)
   return new Fault('ERR_RPC_UNAVAILABLE', `rpc of chain ${chainId} failed`, { cause, retryAfterSeconds: 5 })
@@ -58,15 +60,17 @@ function errorOf(entry: unknown): string | undefined {
   return `error ${String(code)}, ${String(message)}`.slice(0, 200)
 }
 
-/** The message of viem's error quotes the request and its URL, so only what is beneath it is told. */
+/** Describes an error without viem's own message, which quotes the request and its URL. */
 function reason(error: unknown): string {
   if (isObject(error) && typeof error['status'] === 'number') return `HTTP status ${error['status']}`
   let inner = error
   while (inner instanceof Error && inner.cause instanceof Error) inner = inner.cause
-  return inner instanceof Error ? `${inner.name}: ${inner.message}` : 'an error that says nothing'
+  return inner instanceof Error ? `${inner.name}: ${inner.message}` : 'an error without a message'
 }
 
-/** Takes out what an endpoint's own text may repeat of its URL: everything long enough to be a key. */
+/**
+ * Replaces every part of the endpoint's URL that is long enough to be a key, since error texts may repeat it.
+ */
 function hide(url: string, text: string): string {
   const parts = url.split(/[/?&=:@#]+/).filter(part => part.length >= 12)
   return parts.reduce((hidden, part) => hidden.replaceAll(part, '[hidden]'), text)

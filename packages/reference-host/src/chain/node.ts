@@ -1,13 +1,16 @@
 import { knownOptions, type Fault, type OptionNames } from '@gatewright/kernel'
-import { jsonRpc, unavailable, type Call } from './json-rpc.ts'
-import { repliesOf, type Block, type Replies } from './replies.ts'
+import { jsonRpc, unavailable, type RpcCall } from './json-rpc.ts'
+import { replyParser, type Block, type ReplyParser } from './parse-replies.ts'
 
-/** Where a chain is read. */
+/** Which node a chain is read from. */
 export interface ViemReaderOptions {
   readonly chainId: number
-  /** An http or https JSON-RPC endpoint that takes batches of 3. No fault shows its URL, which may hold a key. */
+  /**
+   * An http or https JSON-RPC endpoint that takes batches of 3 calls. No fault shows the URL, which may hold
+   * an API key.
+   */
   readonly url: string
-  /** In ms, 100 to 30 000, default 5 000: the longest `head` and `ofTransaction`, and each request of `transfers`. */
+  /** In ms, 100 to 30 000, default 5 000. Bounds `head`, `ofTransaction`, and each request of `transfers`. */
   readonly timeoutMs?: number
 }
 
@@ -17,40 +20,47 @@ const OPTIONS: OptionNames<ViemReaderOptions> = {
   timeoutMs: true,
 }
 
-/** A node that was found to be of its chain, and what is made of its answers. */
+/** One node, whose chain id is verified by the first request, with the parser of its replies. */
 export interface ChainNode {
   readonly chainId: number
-  readonly replies: Replies
+  readonly parse: ReplyParser
   malformed(what: string): Fault
-  /** A signal that ends a question in time. */
-  timeBox(): AbortSignal
-  /** Asks in one HTTP request, in the order given. The first one also asks for the chain's id. */
-  ask(calls: readonly Call[], signal?: AbortSignal): Promise<readonly unknown[]>
-  /** The block of an answer to `blockCall(number)`; a node that does not know it yet is a fault. */
+  /** A signal that aborts after `timeoutMs`. */
+  timeoutSignal(): AbortSignal
+  /**
+   * Sends calls in one HTTP request and returns their results in order. The first request also checks the
+   * chain's id.
+   */
+  request(calls: readonly RpcCall[], signal?: AbortSignal): Promise<readonly unknown[]>
+  /**
+   * Parses the reply to `blockCall(number)`. Fault: `ERR_RPC_UNAVAILABLE` when the node does not know the
+   * block yet.
+   */
   block(reply: unknown, number: number): Block
 }
 
-/** Makes the node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
+/** Creates the client of a node. Throws a `TypeError` for a `timeoutMs` out of bounds. */
 export function chainNode(options: ViemReaderOptions): ChainNode {
   const { chainId, url, timeoutMs = 5000 } = knownOptions('viemReader', options, OPTIONS)
   if (!Number.isInteger(timeoutMs) || timeoutMs < 100 || timeoutMs > 30_000)
     throw new TypeError('timeoutMs must be an integer from 100 to 30000')
   const rpc = jsonRpc(chainId, url)
   const malformed = (what: string): Fault => unavailable(chainId, `malformed reply: ${what}`)
-  const replies = repliesOf(malformed)
-  const timeBox = (): AbortSignal => AbortSignal.timeout(timeoutMs)
-  let isThatChain = false
+  const parse = replyParser(malformed)
+  const timeoutSignal = (): AbortSignal => AbortSignal.timeout(timeoutMs)
+  let isChainVerified = false
   return {
-    ...{ chainId, replies, malformed, timeBox },
-    async ask(calls, signal = timeBox()) {
-      if (isThatChain) return rpc(calls, signal)
+    ...{ chainId, parse, malformed, timeoutSignal },
+    async request(calls, signal = timeoutSignal()) {
+      if (isChainVerified) return rpc(calls, signal)
       const [id, ...results] = await rpc([{ method: 'eth_chainId', params: [] }, ...calls], signal)
-      if (replies.number(id, 'chain id') !== chainId) throw unavailable(chainId, 'it is another chain')
-      isThatChain = true
+      if (parse.number(id, 'chain id') !== chainId)
+        throw unavailable(chainId, 'the node serves another chain')
+      isChainVerified = true
       return results
     },
     block(reply, number) {
-      const block = replies.block(reply)
+      const block = parse.block(reply)
       if (!block) throw unavailable(chainId, `the node does not know block ${number}`)
       if (block.number !== number) throw malformed('another block')
       return block
@@ -58,13 +68,13 @@ export function chainNode(options: ViemReaderOptions): ChainNode {
   }
 }
 
-/** Asks for a block, without its transactions. */
-export function blockCall(number: number | 'latest'): Call {
+/** The call for a block without its transactions. */
+export function blockCall(number: number | 'latest'): RpcCall {
   const tag = number === 'latest' ? number : quantity(number)
   return { method: 'eth_getBlockByNumber', params: [tag, false] }
 }
 
-/** A number as JSON-RPC spells it. */
+/** A number as JSON-RPC writes it. */
 export function quantity(number: number): string {
   return `0x${number.toString(16)}`
 }

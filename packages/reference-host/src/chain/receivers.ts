@@ -1,22 +1,28 @@
-/** Where an ERC-20 payment may go: one entry of `PAYIN_RECEIVERS`. Addresses in lower case. */
+/** Where an ERC-20 payment may go: one entry of `PAYIN_RECEIVERS`. Addresses are in lower case. */
 export interface PayinReceiver {
   readonly chainId: number
-  /** What people call the token, such as `USDC`. One unit of it is worth one US dollar. */
+  /** What clients call the token, such as `USDC`. One token is worth one US dollar. */
   readonly asset: string
   readonly token: string
-  /** Of the token: 2 to 36. One US cent is 10^(decimals - 2) of its smallest units. */
+  /** The token's decimals, 2 to 36. One US cent is 10^(decimals - 2) of its smallest units. */
   readonly decimals: number
-  /** The address that every account pays to; the sender tells whose payment it is. */
+  /** The address that all accounts pay to. The sender identifies the account. */
   readonly receiver: string
-  /** Addresses that each serve one pay-in, ever, so that anybody may send. Default none. */
+  /** Addresses that each serve one pay-in, ever, so that anybody may send to them. Default: none. */
   readonly depositAddresses: readonly string[]
-  /** In their place: an extended public key (BIP-32) that an address is derived from for each pay-in that needs one. */
+  /**
+   * Instead of a list: an extended public key (BIP-32) from which the host derives one address for each
+   * pay-in that needs one.
+   */
   readonly xpub?: string
-  /** How many blocks, its own included, must hold a transfer before it settles. Default 12, 1 to 10 000. */
+  /**
+   * How many blocks, the transfer's own included, must hold a transfer before it settles. 1 to 10 000,
+   * default 12.
+   */
   readonly confirmations: number
 }
 
-/** An amount in the token's smallest units. Exact: `decimals` is at least 2. */
+/** Converts cents to the token's smallest units. The result is exact, since `decimals` is at least 2. */
 export function unitsOf(amountCents: number, decimals: number): bigint {
   return BigInt(amountCents) * 10n ** BigInt(decimals - 2)
 }

@@ -1,34 +1,34 @@
 import { blockCall, chainNode, quantity, type ChainNode, type ViemReaderOptions } from './node.ts'
+import { topicOf, TRANSFER, transferOf, type Block, type Log } from './parse-replies.ts'
 import type { ChainReader, TokenTransfer, TransferQuery } from './reader.ts'
-import { topicOf, TRANSFER, transferOf, type Block, type Log } from './replies.ts'
 
-/** Nodes refuse wider ranges, and more values of one topic. */
+/** Nodes refuse wider ranges and more values of one topic. */
 const BLOCKS_A_CALL = 2000
 const RECEIVERS_A_CALL = 500
-/** Questions in one HTTP request: some public endpoints refuse more. */
+/** Calls in one HTTP request. Some public endpoints refuse more. */
 const BATCH = 3
 
 /**
- * Reads a chain by JSON-RPC (viem's HTTP client). No retries, no cache. The first request also asks for the chain's
- * id, and nothing is believed before it is right.
+ * Reads a chain by JSON-RPC over viem's HTTP client, without retries and without a cache. The first request
+ * also checks the chain's id.
  *
- * A node that lags behind answers "no logs" for blocks it has not seen. So the same HTTP request asks for the last
- * block of the range before it asks for the logs, and a node that does not know that block is a fault. This covers
- * a node, and balancers that send a whole request to one node. It does not cover a balancer that deals a batch out to
- * several nodes, nor a node that has a block before it can search its logs: who must not miss a payment asks for the
- * newest blocks again until they are deep.
+ * A node that lags behind answers "no logs" for blocks it does not have. So the same HTTP request first asks
+ * for the last block of the range, and a node that does not know that block is a fault. This covers a single
+ * node, and balancers that send a whole request to one node. It does not cover balancers that split a batch
+ * over several nodes, nor nodes that know a block before they can search its logs: a caller that must not
+ * miss a payment reads the newest blocks again until they are deep enough.
  *
- * A log and its block must agree on the block's hash, else the chain moved between two answers. Fault:
- * `ERR_RPC_UNAVAILABLE` for all that is missing, late or malformed, or contradicts the question or itself. Throws a
- * `TypeError` for a `timeoutMs` out of bounds.
+ * A log and its block must agree on the block's hash, otherwise the chain changed between two replies. Fault:
+ * `ERR_RPC_UNAVAILABLE` for a reply that is missing, late, malformed or contradictory. Throws a `TypeError`
+ * for a `timeoutMs` out of bounds.
  */
 export function viemReader(options: ViemReaderOptions): ChainReader {
   const node = chainNode(options)
   return {
     chainId: options.chainId,
     async head() {
-      const [found] = await node.ask([blockCall('latest')])
-      const block = node.replies.block(found)
+      const [found] = await node.request([blockCall('latest')])
+      const block = node.parse.block(found)
       if (!block) throw node.malformed('no newest block')
       return { number: block.number, minedAt: block.seconds * 1000 }
     },
@@ -52,7 +52,7 @@ async function transfersIn(node: ChainNode, query: TransferQuery): Promise<reado
   }
   const missing = [...new Set(logs.map(log => log.blockNumber))].filter(number => !blocks.has(number))
   for (const numbers of chunksOf(missing, BATCH)) {
-    const found = await node.ask(numbers.map(blockCall))
+    const found = await node.request(numbers.map(blockCall))
     for (const [at, number] of numbers.entries()) blocks.set(number, node.block(found[at], number))
   }
   return inOrder(node, logs, blocks)
@@ -63,39 +63,39 @@ async function logsOf(
   node: ChainNode,
   { tokens, receivers, fromBlock, toBlock }: TransferQuery,
 ): Promise<{ logs: readonly Log[]; last: Block }> {
-  const wanted = receivers.map(topicOf)
+  const receiverTopics = receivers.map(topicOf)
   const range = { fromBlock: quantity(fromBlock), toBlock: quantity(toBlock) }
-  const filter = { ...range, address: tokens, topics: [TRANSFER, null, wanted] }
-  // The block first: what is known of it then, the logs cannot lack.
-  const [block, found] = await node.ask([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
+  const filter = { ...range, address: tokens, topics: [TRANSFER, null, receiverTopics] }
+  // The block comes first: a node that knows the block has its logs too.
+  const [block, found] = await node.request([blockCall(toBlock), { method: 'eth_getLogs', params: [filter] }])
   const last = node.block(block, toBlock)
-  const logs = node.replies.list(found, 'logs').map(node.replies.log)
-  const asked = new Set([...tokens, ...wanted])
+  const logs = node.parse.list(found, 'logs').map(node.parse.log)
+  const requested = new Set([...tokens, ...receiverTopics])
   for (const { address, topics, blockNumber } of logs) {
     const [event, , to = ''] = topics
-    const answers = asked.has(address) && event === TRANSFER && asked.has(to)
-    if (!answers || blockNumber < fromBlock || blockNumber > toBlock)
-      throw node.malformed('a log that was not asked for')
+    const matches = requested.has(address) && event === TRANSFER && requested.has(to)
+    if (!matches || blockNumber < fromBlock || blockNumber > toBlock)
+      throw node.malformed('a log that was not requested')
   }
   return { logs, last }
 }
 
 async function transfersBy(node: ChainNode, txHash: string): Promise<readonly TokenTransfer[] | undefined> {
-  const signal = node.timeBox()
-  const [reply] = await node.ask([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
-  const receipt = node.replies.receipt(reply)
+  const signal = node.timeoutSignal()
+  const [reply] = await node.request([{ method: 'eth_getTransactionReceipt', params: [txHash] }], signal)
+  const receipt = node.parse.receipt(reply)
   if (!receipt) return undefined
   const { blockNumber, blockHash } = receipt
   const logs = receipt.succeeded ? receipt.logs : []
   const ofOne = logs.every(log => log.txHash === txHash && log.blockNumber === blockNumber)
   if (receipt.txHash !== txHash || !ofOne) throw node.malformed('a receipt of another transaction')
-  const [found] = await node.ask([blockCall(blockNumber)], signal)
+  const [found] = await node.request([blockCall(blockNumber)], signal)
   const block = node.block(found, blockNumber)
-  if (block.hash !== blockHash) throw node.malformed('a receipt of a block that is gone')
+  if (block.hash !== blockHash) throw node.malformed('a receipt of a block that left the chain')
   return inOrder(node, logs, new Map([[blockNumber, block]]))
 }
 
-/** Transfers in the order of the chain, of logs that agree with their blocks. */
+/** Transfers in chain order. Throws when a log and its block disagree. */
 function inOrder(
   node: ChainNode,
   logs: readonly Log[],
@@ -104,10 +104,10 @@ function inOrder(
   const ordered = logs.toSorted((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex)
   return ordered.flatMap((log, at) => {
     const block = blocks.get(log.blockNumber)
-    if (block?.hash !== log.blockHash) throw node.malformed('a log of a block that is gone')
+    if (block?.hash !== log.blockHash) throw node.malformed('a log of a block that left the chain')
     const before = ordered[at - 1]
     if (before?.blockNumber === log.blockNumber && before.logIndex === log.logIndex)
-      throw node.malformed('two logs in one place')
+      throw node.malformed('two logs with one index')
     return transferOf(node.chainId, log, block) ?? []
   })
 }

@@ -3,27 +3,33 @@ import { keyDigest } from '@gatewright/kernel'
 import { keccakWithJsSha3 } from '@gatewright/signature-verifier'
 import { HDKey } from '@scure/bip32'
 
-/** The addresses of an extended public key, by index. No private key is needed, and none is known. */
+/** Derives the addresses of an extended public key by index. It neither needs nor knows a private key. */
 export interface AddressBranch {
-  /** Names the key and its chain code, whichever depth it was given at. No secret, and tells nothing of the key. */
+  /**
+   * Identifies the key and its chain code, at whichever depth it was given. Not secret, and reveals nothing
+   * about the key.
+   */
   readonly id: string
   /** The address at an index, 0 to 2^31 - 1, in lower case. */
   addressAt(index: number): string
 }
 
-/** First index that BIP-32 reserves for hardened children, which a public key cannot derive. */
+/** First index that BIP-32 reserves for hardened children, which cannot be derived from a public key. */
 export const INDEX_LIMIT = 2 ** 31
 const ACCOUNT_DEPTH = 3
 const BRANCH_DEPTH = 4
-/** 78 bytes in base58 with a checksum, behind the letters of a public key on a main network. */
+/** The prefix of a public key on a main network, then 78 bytes and a checksum in base58. */
 const XPUB = /^xpub[1-9A-HJ-NP-Za-km-z]{107}$/
 /** Extended private keys of every network and script type start like this. */
 const PRIVATE = /^[a-z]prv/i
 
-/** Reads an extended public key, or says what is wrong with it, to be read after the field's name. Never repeats it. */
+/**
+ * Reads an extended public key. A problem is worded to follow the field's name, and never repeats the value.
+ */
 export function readXpub(value: unknown): { readonly branch: AddressBranch } | { readonly problem: string } {
   if (typeof value === 'string' && PRIVATE.test(value)) {
-    const advice = 'give the xpub, and move what the private key holds: it was written to a configuration'
+    const advice =
+      'give the xpub instead, and move the funds of this key, since it was written to a configuration'
     return { problem: ` holds an extended private key, which must never reach a host: ${advice}` }
   }
   if (typeof value !== 'string' || !XPUB.test(value)) {
@@ -33,7 +39,7 @@ export function readXpub(value: unknown): { readonly branch: AddressBranch } | {
   try {
     key = HDKey.fromExtendedKey(value)
   } catch {
-    return { problem: ' is no extended public key: its checksum or its curve point is wrong' }
+    return { problem: ' is not an extended public key: its checksum or its curve point is wrong' }
   }
   if (key.depth === BRANCH_DEPTH) return { branch: branchOf(key) }
   if (key.depth === ACCOUNT_DEPTH) return { branch: branchOf(key.deriveChild(0)) }
@@ -41,7 +47,7 @@ export function readXpub(value: unknown): { readonly branch: AddressBranch } | {
   return { problem: ` must be at depth ${expected}, got depth ${key.depth}` }
 }
 
-/** The branch of a key that `readXpub` accepted before. Throws a `TypeError` for any other. */
+/** Reads an extended public key that the configuration has accepted. Throws a `TypeError` for any other. */
 export function branchOfXpub(xpub: string): AddressBranch {
   const read = readXpub(xpub)
   if ('problem' in read) throw new TypeError(`the xpub${read.problem}`)
@@ -55,7 +61,8 @@ function branchOf(key: HDKey): AddressBranch {
     addressAt(index) {
       const compressed = hex(key.deriveChild(index).publicKey)
       const point = ECDH.convertKey(compressed, 'secp256k1', 'hex', undefined, 'uncompressed') as Buffer
-      // An address is the end of the hash of the point's two coordinates; the byte before them says that it is uncompressed.
+      // An address is the last 20 bytes of the hash of both coordinates. The byte before them marks the
+      // uncompressed form.
       return `0x${hex(keccakWithJsSha3(point.subarray(1)).subarray(12))}`
     },
   }

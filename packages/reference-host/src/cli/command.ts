@@ -3,56 +3,81 @@ import type { Issuer } from '@gatewright/session-issuer'
 import type { Container } from '../composition/container.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { Backend } from '../storage/backend.ts'
+import type { Table } from './table.ts'
 
-/** What commands work with: the stores of the configured host, without a server. */
-export interface Workbench {
+/** What a command can use: the stores of the configured host, without an HTTP server. */
+export interface CommandContext {
   readonly backend: Backend
   readonly issuer: Issuer
   readonly partners: PartnerStore
   readonly clock: Clock
   readonly container: Container
+  /** Tells the operator how far long work is. */
+  readonly progress: (text: string) => void
 }
 
-/** What a command did: data for `--json`, lines for people. */
-export interface Outcome {
-  readonly data: unknown
-  readonly lines: readonly string[]
-}
+/**
+ * What a command prints: `data` with `--json`, else `lines` as they are, or `table`, cut to the width of the
+ * terminal. `empty` is printed instead of a table without rows below its head.
+ */
+export type CommandOutput =
+  | { readonly data: unknown; readonly lines: readonly string[] }
+  | { readonly data: unknown; readonly table: Table; readonly empty?: string }
 
-/** Arguments after the command's name: positional ones in order, options by name. */
-export interface Args {
+/** Arguments after the command's name. */
+export interface CommandArguments {
   readonly positional: readonly string[]
   readonly options: Readonly<Record<string, string | undefined>>
-  /** Options without a value that were given. */
+  /** Options that take no value. */
   readonly flags: ReadonlySet<string>
 }
 
-/** One operator command. */
-export interface Command {
+/** How a command is called, and what help says about it. */
+interface CommandUsage {
   /** Group and verb, such as `partner-keys create`. */
   readonly name: string
   /** Positional arguments, as help shows them. */
   readonly takes: readonly string[]
-  /** Options with a value, name -> meaning. */
+  /** Options that take a value, with their meaning. */
   readonly options?: Readonly<Record<string, string>>
-  /** Options without a value, name -> meaning. */
+  /** Options that take no value, with their meaning. */
   readonly flags?: Readonly<Record<string, string>>
   readonly summary: string
-  /** Asked before anything happens, unless `--yes`. Only for what cannot be taken back. */
-  readonly confirm?: string
-  run(bench: Workbench, args: Args): Promise<Outcome>
+  /** Arguments and options as somebody would type them after the name. Empty where the name is all there is. */
+  readonly example: string
 }
 
-/** A mistake of the operator, shown as it is. */
-export class Misuse extends Error {}
+/** One operator command. */
+export interface Command extends CommandUsage {
+  /**
+   * Question to confirm before the command runs, unless `--yes` was given. Only for what cannot be undone.
+   */
+  readonly confirm?: string
+  run(context: CommandContext, args: CommandArguments): Promise<CommandOutput>
+}
 
-/** Lines of a table with aligned columns; the first row is the head. */
-export function tableLines(rows: readonly (readonly string[])[]): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => (row[column] ?? '').length)))
-  return rows.map(row =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] as number))
-      .join('  ')
-      .trimEnd(),
-  )
+/** A command that opens no stores, because it starts what opens them. */
+export interface StartCommand extends CommandUsage {
+  start(env: NodeJS.ProcessEnv, json: boolean): Promise<CommandOutput>
+}
+
+/** A mistake of the operator. The command prints its message without a stack. */
+export class UsageError extends Error {}
+
+const FIRST_NOTE_MS = 1000
+const NEXT_NOTES_MS = 5000
+
+/** Waits for work that may take long, and tells the operator from the first second on that it is still running. */
+export async function reportElapsed<T>(
+  { progress }: Pick<CommandContext, 'progress'>,
+  title: string,
+  work: Promise<T>,
+): Promise<T> {
+  const startedAt = performance.now()
+  const note = (): void => {
+    progress(`${title}: ${Math.round((performance.now() - startedAt) / 1000)} s so far`)
+    timer = setTimeout(note, NEXT_NOTES_MS)
+  }
+  let timer = setTimeout(note, FIRST_NOTE_MS)
+  return work.finally(() => clearTimeout(timer))
 }

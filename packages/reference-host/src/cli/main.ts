@@ -13,6 +13,8 @@ async function askOnTerminal(question: string): Promise<string> {
 const { code, out, problem } = await runCommand(process.argv.slice(2), {
   env: process.env,
   ask: process.stdin.isTTY ? askOnTerminal : undefined,
+  width: process.stdout.isTTY ? process.stdout.columns : undefined,
+  progress: text => console.error(text),
 })
 if (out !== '') console.log(out)
 if (problem !== '') console.error(problem)

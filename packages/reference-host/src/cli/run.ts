@@ -1,116 +1,66 @@
-import { parseArgs } from 'node:util'
-import { Fault } from '@gatewright/kernel'
-import { readConfig } from '../config/config.ts'
+import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
 import { createContainer } from '../composition/container.ts'
+import * as token from '../composition/registrations.ts'
+import { readConfig } from '../config/config.ts'
 import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
 import { openStores } from '../storage/open.ts'
-import * as token from '../composition/registrations.ts'
-import { aliasCommands } from './aliases.ts'
-import { auditCommands } from './audit.ts'
-import { Misuse, tableLines, type Args, type Command } from './command.ts'
-import { credentialCommands } from './credentials.ts'
-import { hostCommands } from './host-commands.ts'
-import { ledgerCommands } from './ledger.ts'
-import { payinCommands } from './payins.ts'
-import { partnerKeyCommands } from './partner-keys.ts'
+import { UsageError, type Command, type CommandArguments, type CommandOutput } from './command.ts'
+import { tableLines } from './table.ts'
 
-const COMMANDS: readonly Command[] = [
-  ...partnerKeyCommands,
-  ...credentialCommands,
-  ...auditCommands,
-  ...ledgerCommands,
-  ...payinCommands,
-  ...aliasCommands,
-  ...hostCommands,
-]
-
-function help(): string {
-  const usage = COMMANDS.map(({ name, takes, summary }) => [`  ${[name, ...takes].join(' ')}`, summary])
-  const options = COMMANDS.flatMap(({ name, options = {}, flags = {} }) => [
-    ...Object.entries(options).map(([option, meaning]) => [`  ${name} --${option} VALUE`, meaning]),
-    ...Object.entries(flags).map(([flag, meaning]) => [`  ${name} --${flag}`, meaning]),
-  ])
-  const common = [
-    ['  --json', 'print data instead of lines'],
-    ['  --yes', 'do not ask before what cannot be taken back'],
-  ]
-  const head = 'gatewright COMMAND [--json] [--yes]\n\nThe environment names the stores, as for the host.\n'
-  return [head, ...tableLines([...usage, ...options, ...common])].join('\n')
-}
-
-function parse(
-  argv: readonly string[],
-): { command: Command; args: Args; json: boolean; yes: boolean } | undefined {
-  const known = COMMANDS.flatMap(({ options = {} }) => Object.keys(options))
-  const flags = COMMANDS.flatMap(command => Object.keys(command.flags ?? {}))
-  const { values, positionals } = parseArgs({
-    args: [...argv],
-    allowPositionals: true,
-    options: {
-      ...Object.fromEntries(known.map(name => [name, { type: 'string' } as const])),
-      ...Object.fromEntries(flags.map(name => [name, { type: 'boolean' } as const])),
-      json: { type: 'boolean' },
-      yes: { type: 'boolean' },
-      help: { type: 'boolean' },
-    },
-  })
-  if (values['help'] === true || positionals.length === 0) return undefined
-  const command = COMMANDS.find(({ name }) => {
-    const words = name.split(' ')
-    return words.every((word, index) => positionals[index] === word)
-  })
-  if (!command)
-    throw new Misuse(`unknown command "${positionals.slice(0, 2).join(' ')}": see gatewright --help`)
-  const positional = positionals.slice(command.name.split(' ').length)
-  if (positional.length !== command.takes.length) {
-    throw new Misuse(`${command.name} takes ${command.takes.join(' ') || 'no arguments'}`)
-  }
-  const given = values as Readonly<Record<string, unknown>>
-  const options = given as Args['options']
-  return {
-    command,
-    args: { positional, options, flags: new Set(flags.filter(name => given[name] === true)) },
-    json: values['json'] === true,
-    yes: values['yes'] === true,
-  }
-}
-
-/** What a run of the command came to. */
-export interface CommandRun {
+/** The result of one operator command. */
+export interface CommandResult {
   readonly code: 0 | 1
-  /** For standard output, without a line's end. */
+  /** Text for standard output, without a final newline. */
   readonly out: string
-  /** For standard error. */
+  /** Text for standard error. */
   readonly problem: string
 }
 
-/** Where a command runs. */
-export interface CommandSetting {
-  /** Names the stores, as for the host. */
+/** The environment of a command. */
+export interface CommandOptions {
+  /** Environment variables, as the host reads them. */
   readonly env: NodeJS.ProcessEnv
-  /** Asks whoever runs the command; undefined where nobody can be asked. */
+  /** Asks the operator a question; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined
+  /** Columns of the terminal that tables must fit. Default: any width fits. */
+  readonly width?: number | undefined
+  /** Called with how far long work is. Default: nobody is told. */
+  readonly progress?: ((text: string) => void) | undefined
 }
 
+const OPTIONS: OptionNames<CommandOptions> = { env: true, ask: true, width: true, progress: true }
+
 /**
- * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names, as the host does. Never
- * rejects: a mistake of the operator, a fault and an error that nobody expected are texts, with code 1.
+ * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Usage errors, faults
+ * and unexpected errors become `problem` with code 1; only an unknown option rejects, with a `TypeError`.
  */
-export async function runCommand(argv: readonly string[], setting: CommandSetting): Promise<CommandRun> {
+export async function runCommand(argv: readonly string[], options: CommandOptions): Promise<CommandResult> {
+  knownOptions('runCommand', options, OPTIONS)
   try {
-    return { code: 0, out: await outputOf(argv, setting), problem: '' }
+    return { code: 0, out: await outputOf(argv, options), problem: '' }
   } catch (error) {
     return { code: 1, out: '', problem: problemOf(error) }
   }
 }
 
-async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): Promise<string> {
-  const parsed = parse(argv)
-  if (!parsed) return help()
-  const { command, args, json, yes } = parsed
-  if (!yes && !(await confirmed(command, ask))) return 'Nothing was done.'
+async function outputOf(argv: readonly string[], options: CommandOptions): Promise<string> {
+  // Loaded here and not by whoever imports this package to start a host.
+  const { parseCommandLine } = await import('./program.ts')
+  const line = parseCommandLine(argv, options.width)
+  if ('text' in line) return line.text.trimEnd()
+  const { command, args, json, yes } = line
+  if ('start' in command) return format(await command.start(options.env, json), json, options.width)
+  if (!yes && !(await confirmed(command, options.ask))) return 'Nothing was done.'
+  return format(await runOnStores(command, args, options), json, options.width)
+}
+
+async function runOnStores(
+  command: Command,
+  args: CommandArguments,
+  { env, progress = () => {} }: CommandOptions,
+): Promise<CommandOutput> {
   const config = readConfig(env)
-  if (!config.ok) throw new Misuse(config.problems.join('\n'))
+  if (!config.ok) throw new UsageError(config.problems.join('\n'))
   const { backend, secrets, close } = await openStores(config.value)
   try {
     const container = createContainer()
@@ -118,30 +68,35 @@ async function outputOf(argv: readonly string[], { env, ask }: CommandSetting): 
     container.bind(token.BACKEND, () => backend)
     container.bind(token.SECRETS, () => secrets)
     const issuer = container.get(token.ISSUER)
-    const bench = {
-      ...{ backend, container, issuer },
+    const context = {
+      ...{ backend, container, issuer, progress },
       partners: container.get(token.PARTNERS),
       clock: container.get(token.CLOCK),
     }
-    const { data, lines } = await command.run(bench, args)
+    const output = await command.run(context, args)
     await issuer.flush()
-    return json ? JSON.stringify(data, null, 2) : lines.join('\n')
+    return output
   } finally {
     await close()
   }
 }
 
-async function confirmed({ confirm, name }: Command, ask: CommandSetting['ask']): Promise<boolean> {
+function format(output: CommandOutput, json: boolean, width: number | undefined): string {
+  if (json) return JSON.stringify(output.data, null, 2)
+  if ('lines' in output) return output.lines.join('\n')
+  const { table, empty } = output
+  return table.length < 2 && empty !== undefined ? empty : tableLines(table, width).join('\n')
+}
+
+async function confirmed({ confirm, name }: Command, ask: CommandOptions['ask']): Promise<boolean> {
   if (confirm === undefined) return true
-  if (!ask) throw new Misuse(`${name} needs --yes where nobody can be asked. ${confirm}`)
-  return /^y(?:es)?$/i.test((await ask(`${confirm} Go on? [y/N] `)).trim())
+  if (!ask) throw new UsageError(`${name} needs --yes without a terminal. ${confirm}`)
+  return /^y(?:es)?$/i.test((await ask(`${confirm} Continue? [y/N] `)).trim())
 }
 
 function problemOf(error: unknown): string {
   const { message, code, cause, stack } = error as NodeJS.ErrnoException
-  const expected =
-    error instanceof Misuse || error instanceof DataDirUnusable || code?.startsWith('ERR_PARSE_ARGS')
-  if (expected) return message
+  if (error instanceof UsageError || error instanceof DataDirUnusable) return message
   if (error instanceof Fault) return `${message}: ${cause instanceof Error ? cause.message : code}`
   return stack ?? String(error)
 }

@@ -1,21 +1,29 @@
 import type { Observe } from '@gatewright/http'
-import { transactionLookups } from '../chain/lookups.ts'
-import type { Container } from './container.ts'
+import { transactionLookups } from '../chain/transaction-lookups.ts'
+import type { MountServices } from '../http/host-gate.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
-import type { MountServices } from '../server/mount.ts'
+import type { Container } from './container.ts'
 import * as token from './registrations.ts'
 
-/** Resolves every service once; nothing below knows the container. */
+/** Resolves every service once and returns them as plain values. No other layer uses the container. */
 export function appServices(
   container: Container,
   observe: Observe,
   draining: () => boolean,
 ): MountServices & ModuleServices & Omit<SystemServices, 'description'> {
-  const { serviceName, directUserKey, requireHttps, trustProxy, environment, plans, payinReceivers } =
-    container.get(token.CONFIG)
-  const { checks, spend, sql } = container.get(token.BACKEND)
+  const {
+    serviceName,
+    directUserKey,
+    requireHttps,
+    trustProxy,
+    environment,
+    plans,
+    payinReceivers,
+    product,
+  } = container.get(token.CONFIG)
+  const { checks, dialect, spend, sql } = container.get(token.BACKEND)
   const metrics = container.get(token.METRICS)
   return {
     clock: container.get(token.CLOCK),
@@ -30,12 +38,17 @@ export function appServices(
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
     payins: container.get(token.PAYINS),
-    ownAddresses: container.get(token.OWN_ADDRESSES),
+    addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),
-    endings: container.get(token.ENDINGS),
+    settlement: container.get(token.SETTLEMENT),
     ledger: container.get(token.LEDGER),
+    sealer: container.get(token.SEALER),
+    events: container.get(token.EVENTS),
+    jobs: container.get(token.JOBS),
+    acceptances: container.get(token.ACCEPTANCES),
+    gates: container.get(token.GATES),
     lookups: transactionLookups(container.get(token.READERS), container.get(token.CLOCK)),
-    ...{ db: sql, plans, receivers: payinReceivers, spendStorage: spend },
+    ...{ db: sql, dialect, product, plans, receivers: payinReceivers, spendStorage: spend },
     ...{ checks, draining, metrics, serviceName, directUserKey, requireHttps },
     trustProxy,
     validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,
@@ -46,7 +59,7 @@ export function appServices(
   }
 }
 
-/** A live host accepts a partner key only after the operator marked it. */
+/** Whether the operator has validated a partner key, which a live host requires. */
 function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean> {
   return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
 }

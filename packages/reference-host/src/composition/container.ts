@@ -1,10 +1,13 @@
 import { ContainerInstance, Token } from 'typedi'
 
-/** Gives the service of a key, made on the first call. */
-export type Get = <T>(key: Key<T>) => T
+/** Returns the service of a key. The first call creates it. */
+type Get = <T>(key: ServiceKey<T>) => T
 
-/** Names a service, and carries its type both ways, so that a `Key<string>` is not a `Key<number>`. */
-export class Key<T> extends Token<T> {
+/**
+ * Identifies a service and carries its type in both directions, so that a `ServiceKey<string>` is not a
+ * `ServiceKey<number>`.
+ */
+export class ServiceKey<T> extends Token<T> {
   declare protected readonly carries: (value: T) => T
   readonly make: ((get: Get) => T) | undefined
 
@@ -14,35 +17,35 @@ export class Key<T> extends Token<T> {
   }
 }
 
-/** Registers a service with how it is made. */
-export function service<T>(name: string, make: (get: Get) => NoInfer<T>): Key<T> {
-  return new Key<T>(name, make)
+/** Declares a service and how the container creates it. */
+export function defineService<T>(name: string, make: (get: Get) => NoInfer<T>): ServiceKey<T> {
+  return new ServiceKey<T>(name, make)
 }
 
-/** Registers what a caller binds before the first `get`. */
-export function given<T>(name: string): Key<T> {
-  return new Key<T>(name)
+/** Declares a service that the caller binds before the first `get`. */
+export function requiredService<T>(name: string): ServiceKey<T> {
+  return new ServiceKey<T>(name)
 }
 
-/** The services of one host: typed keys over typedi, each made on its first `get`. */
+/** The services of one host: typed keys over typedi. Each service is created by its first `get`. */
 export interface Container {
   readonly get: Get
-  /** Replaces how a service is made; the last binding before its first `get` counts. */
-  bind<T>(key: Key<T>, make: (get: Get) => NoInfer<T>): void
+  /** Replaces how a service is created. The last binding before the first `get` counts. */
+  bind<T>(key: ServiceKey<T>, make: (get: Get) => NoInfer<T>): void
 }
 
-/** An empty container of its own, outside typedi's global registry. */
+/** Creates an empty container outside typedi's global registry. */
 export function createContainer(): Container {
-  const box = new ContainerInstance('host')
+  const instance = new ContainerInstance('host')
   const bind: Container['bind'] = (key, make) => {
-    box.set({ id: key, factory: () => make(get) })
+    instance.set({ id: key, factory: () => make(get) })
   }
   const get: Get = key => {
-    if (!box.has(key)) {
+    if (!instance.has(key)) {
       if (!key.make) throw new Error(`${key.name ?? 'a service'} must be bound first`)
       bind(key, key.make)
     }
-    return box.get(key)
+    return instance.get(key)
   }
   return { get, bind }
 }

@@ -1,48 +1,48 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Observe } from '@gatewright/http'
 import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
-import { fastestRecover } from '@gatewright/signature-verifier'
 import { checkShadowing, createUsageLog, type UsageLog } from '@gatewright/legacy-alias-router'
-import { startChores, type Chore, type RunningChores } from './background.ts'
+import { fastestRecover } from '@gatewright/signature-verifier'
 import type { ChainReader } from '../chain/reader.ts'
+import { rpcClients } from '../chain/rpc-clients.ts'
 import { viemReader } from '../chain/viem-reader.ts'
 import type { Config } from '../config/config.ts'
+import { createApp } from '../http/app.ts'
+import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
+import { aliasTable } from '../product/aliases.ts'
+import { openStores, type OpenStores } from '../storage/open.ts'
+import { appServices } from './app-services.ts'
+import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
-import { offerDepositAddresses } from '../modules/subscriptions/deposit-addresses.ts'
 import { operations } from './operations.ts'
-import { aliasTable } from '../product/aliases.ts'
-import { firstPartnerKey } from './sandbox.ts'
-import { createApp } from '../server/app.ts'
-import type { Observe } from '@gatewright/http'
-import { rpcClients } from '../chain/rpc.ts'
-import { appServices } from './app-services.ts'
-import { openStores, type OpenStores } from '../storage/open.ts'
 import * as token from './registrations.ts'
+import { firstPartnerKey } from './sandbox.ts'
 
-/** A host that listens. */
+/** A running host. */
 export interface RunningHost {
-  /** Where it listens, with the real port. */
+  /** The address it listens on, with the real port. */
   readonly url: string
-  /** What it does beside requests, by itself; a caller may run one at once. */
+  /** Its background tasks. A caller may run a round at once. */
   readonly chores: readonly Chore[]
-  /** The sandbox's first partner key, only on the start that made it. */
+  /** The sandbox's first partner key; undefined except on the start that created it. */
   readonly partnerKey: string | undefined
   /**
-   * Says that it is not ready and ends each connection with its next answer, for `drainSeconds`; then stops listening, lets running
-   * requests finish (10 s at most) and closes the stores.
+   * For `drainSeconds`, reports "not ready" and closes each connection after its next answer. Then stops
+   * listening, lets running requests finish (10 s at most) and closes the stores.
    */
   close(): Promise<void>
 }
 
-/** What a caller brings. */
+/** Options of `startHost`. */
 export interface StartOptions {
-  /** Takes one decision event per request. */
+  /** Called with one decision event per request. */
   readonly observe: Observe
-  /** Takes failures outside requests. */
+  /** Called with failures outside requests. */
   readonly report: (error: unknown) => void
-  /** Default: the wall clock. */
+  /** Default: the system clock. */
   readonly clock?: Clock
 }
 
@@ -53,25 +53,28 @@ const OPTIONS: OptionNames<StartOptions> = {
 }
 
 const REQUEST_TIMEOUT_MS = 30_000
-/** Longer than proxies keep an idle connection, so that none reuses one that is just being closed here. */
+/** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
 const KEEP_ALIVE_MS = 65_000
 const LAST_REQUESTS_MS = 10_000
-/** How long a start waits for the first reading of chains, so that the first pay-in finds them read. */
+/**
+ * How long a start waits for the first round of chain reading, so that chains are read before the first
+ * pay-in.
+ */
 const FIRST_ROUNDS_MS = 2000
 
 /**
- * Opens the stores, brings their tables up to date, loads revocations and listens. Throws `DataDirUnusable` when another
- * host has the data folder.
+ * Opens the stores, migrates their tables, loads revocations and listens. Throws `DataDirUnusable` when
+ * another host uses the data folder.
  */
 export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
   knownOptions('startHost', options, OPTIONS)
   const stores = await openStores(config)
-  const container = await hostContainer(config, stores, options.clock)
+  const container = await createHostContainer(config, stores, options)
   const guard = container.get(token.GUARD)
   let running: RunningChores | undefined
   try {
     await guard.start()
-    await offerDepositAddresses(stores.backend.sql, config.payinReceivers)
+    await syncDepositAddresses(stores.backend.sql, config.payinReceivers)
     const chores = maintenance(container, options.report)
     running = startChores(chores, options.report)
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
@@ -79,13 +82,14 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       ...{ storage: stores.backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
     let draining = false
-    const app = appOf(container, observing(options.observe, aliasUsage), () => draining)
+    const app = createHostApp(container, recordAliasUsage(options.observe, aliasUsage), () => draining)
     const server = createServer(
       { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
       app.koa.callback(),
     )
     const url = await listen(server, config)
-    // Only now: a key made by a start that then finds its port taken would never be shown.
+    // Created last: a start that fails because its port is in use would otherwise create a key that nobody
+    // ever sees.
     const partnerKey = await sandboxPartnerKey(container)
     return {
       url,
@@ -95,7 +99,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
         draining = true
         app.drain()
         await sleep(config.drainSeconds * 1000)
-        await closed(server)
+        await closeServer(server)
         await container.get(token.IDEMPOTENCY).drained()
         await running?.stop()
         await container.get(token.ISSUER).flush()
@@ -112,17 +116,18 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   }
 }
 
-/** Everything the host is made of, over its configuration and stores. */
-async function hostContainer(
+/** Creates the container of a host over its configuration and stores. */
+async function createHostContainer(
   config: Config,
   stores: OpenStores,
-  clock: Clock | undefined,
+  { clock, report }: StartOptions,
 ): Promise<Container> {
   const container = createContainer()
   container.bind(token.CONFIG, () => config)
   container.bind(token.BACKEND, () => stores.backend)
   container.bind(token.SECRETS, () => stores.secrets)
   if (clock) container.bind(token.CLOCK, () => clock)
+  container.bind(token.REPORT, () => report)
   const recovery = await fastestRecover()
   container.bind(token.RECOVERY, () => recovery)
   container.bind(token.CHAINS, () => rpcClients(config.rpcUrls))
@@ -130,7 +135,7 @@ async function hostContainer(
   return container
 }
 
-/** A reader for every chain that pay-ins are paid on. */
+/** A reader for each chain that has a pay-in receiver. */
 function chainReaders({ payinReceivers, rpcUrls }: Config): ReadonlyMap<number, ChainReader> {
   const wanted = rpcUrls.filter(({ chainId }) => payinReceivers.some(each => each.chainId === chainId))
   return new Map(wanted.map(chain => [chain.chainId, viemReader(chain)]))
@@ -145,7 +150,7 @@ async function sandboxPartnerKey(container: Container): Promise<string | undefin
   )
 }
 
-function appOf(
+function createHostApp(
   container: Container,
   observe: Observe,
   draining: () => boolean,
@@ -160,8 +165,8 @@ function appOf(
   return createApp(table, services)
 }
 
-/** Notes under which key old names were used, besides passing each decision on. */
-function observing(observe: Observe, aliasUsage: UsageLog): Observe {
+/** Records which key used which legacy name, then passes each decision on. */
+function recordAliasUsage(observe: Observe, aliasUsage: UsageLog): Observe {
   return decision => {
     aliasUsage.record(decision.keyId, decision.aliases)
     observe(decision)
@@ -177,8 +182,8 @@ async function listen(server: Server, { host, port }: Config): Promise<string> {
   return `http://${name}:${address.port}`
 }
 
-/** Closes the listener and idle connections, and waits for requests that run. */
-async function closed(server: Server): Promise<void> {
+/** Closes the listener and idle connections, and waits for running requests. */
+async function closeServer(server: Server): Promise<void> {
   const ended = new Promise(resolve => server.close(resolve))
   server.closeIdleConnections()
   const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)

@@ -1,41 +1,47 @@
-import type { Chore } from './background.ts'
 import type { ChainReader } from '../chain/reader.ts'
+import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
+import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
+import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
+import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
+import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
+import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
-import { addressLevels } from '../modules/subscriptions/address-levels.ts'
-import { payinExpiry } from '../modules/subscriptions/expiry.ts'
-import { auditStore } from '../modules/subscriptions/unmatched-store.ts'
-import { chainAudit } from '../modules/subscriptions/unmatched.ts'
-import { chainWatcher } from '../modules/subscriptions/watcher.ts'
 import * as token from './registrations.ts'
 
 const MINUTE_MS = 60_000
-/** How long after a round the next one ends pay-ins and folds balances. */
+/** Pause between two rounds that expire pay-ins or fold balances. */
 const SOON_MS = 5000
-/** How long it is remembered that a client used an old name: 400 days, so that yearly jobs are seen. */
+/** How long the use of a legacy name is kept: 400 days, so that yearly jobs show up. */
 const ALIAS_USAGE_MS = 400 * 86_400_000
-/** Rows of each kind that one round takes at most, so that a round is short and steals no time from requests. */
+/**
+ * Most rows of each kind that one round handles, so that a round stays short and does not slow requests down.
+ */
 const LIMIT = 1000
 /** Accounts that one transaction folds. */
 const ACCOUNTS = 200
+/** Calls to providers that one host makes at the same time. */
+const JOBS_AT_ONCE = 16
 
 /**
- * What a host does beside requests: reads and audits chains, measures deposit addresses, ends pay-ins that are due, keeps balances short to read, deletes what ended, and rotates
- * the signing key when it is due. A failure is reported, and what comes behind it is done all the same.
+ * All background tasks of a host: reads and audits chains, measures the supply of deposit addresses, expires
+ * pay-ins, folds balances, deletes expired rows and rotates the signing key. A failing task is reported and
+ * does not stop the others.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
   const { nonces, sql, dialect, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
   const clock = container.get(token.CLOCK)
   const issuer = container.get(token.ISSUER)
   const ledger = container.get(token.LEDGER)
+  const jobs = container.get(token.JOBS)
   const expire = payinExpiry({
     ...{ db: sql, dialect, clock },
     payins: container.get(token.PAYINS),
-    endings: container.get(token.ENDINGS),
+    settlement: container.get(token.SETTLEMENT),
   })
   const readers = [...container.get(token.READERS).values()]
   const watchers = readers.map(reader => watcher(container, reader, report))
   const audits = readers.map(reader => audit(container, reader))
-  const measure = addressLevels(
+  const measure = addressSupply(
     ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
   )
   const collect = [
@@ -58,9 +64,16 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       name: 'expire pay-ins',
       everyMs: SOON_MS,
       async run(signal) {
-        // By a clock that is off nothing is ended.
+        // Expires nothing while the host's clock and the database's disagree.
         await checks['database']?.()
         while (!signal.aborted && (await expire(LIMIT, report)) === LIMIT);
+      },
+    },
+    {
+      name: 'run jobs',
+      everyMs: SOON_MS,
+      async run(signal) {
+        while (!signal.aborted && (await jobs.runDue(JOBS_AT_ONCE, signal)) === JOBS_AT_ONCE);
       },
     },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
@@ -74,7 +87,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   ]
 }
 
-/** Reads one chain. */
+/** Reads one chain for payments. */
 function watcher(container: Container, reader: ChainReader, report: (error: unknown) => void): Chore {
   const { payinReceivers, chainPollSeconds } = container.get(token.CONFIG)
   const everyMs = chainPollSeconds * 1000
@@ -86,16 +99,16 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
       db: container.get(token.BACKEND).sql,
       clock: container.get(token.CLOCK),
       payins: container.get(token.PAYINS),
-      endings: container.get(token.ENDINGS),
+      settlement: container.get(token.SETTLEMENT),
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
       ...{ reader, report },
-      // Long enough that the host which reads goes on reading, short enough that another soon takes over.
+      // Long enough that the reading host keeps the lease, short enough that another host soon takes over.
       leaseMs: 3 * everyMs,
     }),
   }
 }
 
-/** Looks for payments on one chain that pay nobody. */
+/** Records transfers on one chain that match no pay-in. */
 function audit(container: Container, reader: ChainReader): Chore {
   const { chainId } = reader
   const users = container.get(token.USERS)

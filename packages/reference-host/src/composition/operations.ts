@@ -1,24 +1,27 @@
+import { checkTable } from '../http/operation-table.ts'
+import type { Operation } from '../http/operation.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { readBalances } from '../modules/balances/read.ts'
 import { listCards } from '../modules/cards/list.ts'
 import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
 import type { ModuleServices } from '../modules/services.ts'
-import { sessionOperations } from '../modules/sessions/manage.ts'
-import { createPartnerSession } from '../modules/sessions/partner.ts'
-import { createUserSession } from '../modules/sessions/user.ts'
-import { confirmPayin } from '../modules/subscriptions/confirm.ts'
-import { confirmBalance } from '../modules/subscriptions/confirm-balance.ts'
-import { checkout, createPayin } from '../modules/subscriptions/create.ts'
-import { subscriptionReads } from '../modules/subscriptions/reads.ts'
+import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
+import { createUserSession } from '../modules/sessions/create.ts'
+import { sessionOperations } from '../modules/sessions/list-and-end.ts'
+import { confirmBalance } from '../modules/subscriptions/api/confirm-balance.ts'
+import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
+import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
+import { subscriptionReads } from '../modules/subscriptions/api/read.ts'
+import { cacheDocument } from '../modules/system/cached-document.ts'
 import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
-import { published } from '../modules/system/published.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
-import type { Operation } from '../server/operation.ts'
-import { checkTable } from '../server/table.ts'
 
-/** The operation table, checked: everything the host serves. Routes, rules and the API description are made from it. */
+/**
+ * Builds and checks the operation table: everything the host serves. Routes, access rules and the API
+ * description are derived from it.
+ */
 export function operations(
   services: ModuleServices & Omit<SystemServices, 'description'>,
   host: DescribedHost,
@@ -41,6 +44,6 @@ export function operations(
     ...systemOperations({ ...services, description: () => description }),
   ]
   checkTable(table)
-  const description = published(openApiDocument(table, host))
+  const description = cacheDocument(openApiDocument(table, host))
   return table
 }

@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '@gatewright/kernel'
 import { createTransactionalIdempotency, type TransactionalIdempotency } from '@gatewright/idempotency-store'
+import { systemClock, type Clock } from '@gatewright/kernel'
 import { createAliases, type Aliases } from '@gatewright/legacy-alias-router'
 import { createGuard, type Guard } from '@gatewright/scope-guard'
 import { createIssuer, type Issuer } from '@gatewright/session-issuer'
@@ -11,53 +11,84 @@ import {
   type RpcClient,
   type Verifier,
 } from '@gatewright/signature-verifier'
+import type { ChainReader } from '../chain/reader.ts'
 import type { Config } from '../config/config.ts'
-import { cardStore, type CardStore } from '../modules/cards/store.ts'
-import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
+import type { Gates } from '../http/gates.ts'
+import { isKeySession } from '../http/key-session.ts'
+import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
-import { payinEndings, type PayinEndings } from '../modules/subscriptions/endings.ts'
-import { ownAddresses, type OwnAddresses } from '../modules/subscriptions/own-address.ts'
-import { payinStore, type PayinStore } from '../modules/subscriptions/payin-store.ts'
+import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
+import { cardStore, type CardStore } from '../modules/cards/store.ts'
+import { onboardingGates } from '../modules/onboarding/gates.ts'
+import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
+import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
+import { payinStore, type PayinStore } from '../modules/subscriptions/payins/payin-store.ts'
+import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
 import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
-import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../server/limits.ts'
-import { isKeySession } from '../server/key-session.ts'
-import type { ChainReader } from '../chain/reader.ts'
+import { eventStore, type EventStore } from '../records/events.ts'
+import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
+import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
-import { given, service, type Key } from './container.ts'
+import { requiredService, defineService, type ServiceKey } from './container.ts'
 
-/** How tokens name their issuer and audience: the public address where one is set. */
+/** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {
   return publicUrl ?? `urn:gatewright:${environment}`
 }
 
-/** What a process brings: opened and closed outside the container. */
-export const CONFIG: Key<Config> = given('config')
-export const BACKEND: Key<Backend> = given('backend')
-export const SECRETS: Key<Secrets> = given('secrets')
+/** Created and closed by the process, outside the container. */
+export const CONFIG: ServiceKey<Config> = requiredService('config')
+export const BACKEND: ServiceKey<Backend> = requiredService('backend')
+export const SECRETS: ServiceKey<Secrets> = requiredService('secrets')
 
-/** What the container makes of it: one registration each, whatever needs it asks by its key. */
-export const CLOCK: Key<Clock> = service('clock', () => systemClock)
-export const ALIASES: Key<Aliases> = service('aliases', () => createAliases(aliasTable))
-export const METRICS: Key<Metrics> = service('metrics', () => createMetrics())
-export const USERS: Key<UserStore> = service('users', get => userStore(get(BACKEND).sql))
-export const PARTNERS: Key<PartnerStore> = service('partners', get => partnerStore(get(BACKEND).sql))
-export const CARDS: Key<CardStore> = service('cards', get => cardStore(get(BACKEND).sql))
-export const OWN_ADDRESSES: Key<OwnAddresses> = service('own-addresses', get =>
-  ownAddresses(get(CONFIG).payinReceivers, get(BACKEND).dialect),
+/** Created by the container. */
+export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock)
+export const SEALER: ServiceKey<Sealer> = defineService('sealer', get => createSealer(get(SECRETS).dataKeys))
+export const EVENTS: ServiceKey<EventStore> = defineService('events', get => eventStore(get(BACKEND).dialect))
+export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agreement acceptances', get =>
+  agreementAcceptances(get(CONFIG).product.agreements),
 )
-export const PAYINS: Key<PayinStore> = service('payins', get => payinStore(get(BACKEND).dialect))
-export const SUBSCRIPTIONS: Key<SubscriptionStore> = service('subscriptions', get =>
+export const GATES: ServiceKey<Gates> = defineService('gates', get =>
+  onboardingGates(get(CONFIG).gatedSurfaces, get(ACCEPTANCES)),
+)
+/** Calls to providers, by the kind of their job. */
+export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
+  'job handlers',
+  () => ({}),
+)
+/** Where failures of work beside requests go. */
+export const REPORT: ServiceKey<(error: unknown) => void> = defineService('report', () => error => {
+  process.emitWarning(error instanceof Error ? error : String(error))
+})
+export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
+  jobQueue({
+    ...{ db: get(BACKEND).sql, dialect: get(BACKEND).dialect, clock: get(CLOCK) },
+    ...{ handlers: get(JOB_HANDLERS), report: get(REPORT) },
+  }),
+)
+export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
+export const METRICS: ServiceKey<Metrics> = defineService('metrics', () => createMetrics())
+export const USERS: ServiceKey<UserStore> = defineService('users', get => userStore(get(BACKEND).sql))
+export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get =>
+  partnerStore(get(BACKEND).sql),
+)
+export const CARDS: ServiceKey<CardStore> = defineService('cards', get => cardStore(get(BACKEND).sql))
+export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
+  addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),
+)
+export const PAYINS: ServiceKey<PayinStore> = defineService('payins', get => payinStore(get(BACKEND).dialect))
+export const SUBSCRIPTIONS: ServiceKey<SubscriptionStore> = defineService('subscriptions', get =>
   subscriptionStore(get(BACKEND).dialect),
 )
-export const LEDGER: Key<Ledger> = service('ledger', get =>
+export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get =>
   createLedger(get(BACKEND).sql, get(BACKEND).dialect),
 )
-export const ENDINGS: Key<PayinEndings> = service('endings', get =>
-  payinEndings({
+export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement', get =>
+  payinSettlement({
     payins: get(PAYINS),
     subscriptions: get(SUBSCRIPTIONS),
     ledger: get(LEDGER),
@@ -66,34 +97,37 @@ export const ENDINGS: Key<PayinEndings> = service('endings', get =>
   }),
 )
 
-/** How signatures are recovered; pure JS unless the caller picks a faster one. */
-export const RECOVERY: Key<Pick<FastestRecover, 'recover' | 'keccak256'>> = service('recovery', () => ({
-  recover: recoverWithViem,
-  keccak256: keccakWithJsSha3,
-}))
+/** How signer addresses are recovered. Default: pure JavaScript. */
+export const RECOVERY: ServiceKey<Pick<FastestRecover, 'recover' | 'keccak256'>> = defineService(
+  'recovery',
+  () => ({
+    recover: recoverWithViem,
+    keccak256: keccakWithJsSha3,
+  }),
+)
 
-/** Chains whose contract wallets may prove themselves, by chain id. */
-export const CHAINS: Key<Readonly<Record<number, RpcClient>>> = service('chains', () => ({}))
+/** Chains on which contract wallets may sign, by chain id. */
+export const CHAINS: ServiceKey<Readonly<Record<number, RpcClient>>> = defineService('chains', () => ({}))
 
-/** Chains that pay-ins are paid on, by chain id. */
-export const READERS: Key<ReadonlyMap<number, ChainReader>> = service('readers', () => new Map())
-export const VERIFIER: Key<Verifier> = service('verifier', get => {
+/** Chains on which pay-ins are paid, by chain id. */
+export const READERS: ServiceKey<ReadonlyMap<number, ChainReader>> = defineService('readers', () => new Map())
+export const VERIFIER: ServiceKey<Verifier> = defineService('verifier', get => {
   const { publicUrl, host, port } = get(CONFIG)
   const chains = Object.entries(get(CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)
   const { recover, keccak256 } = get(RECOVERY)
   return createVerifier({
-    // What EIP-4361 and v2 statements must name. A sandbox is reached where it listens.
+    // The domain that EIP-4361 and v2 statements must name. A sandbox uses the address it listens on.
     domain: publicUrl === undefined ? `${host}:${port}` : new URL(publicUrl).host,
     ...{ recover, keccak256 },
     ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
     service: get(CONFIG).serviceName,
     nonces: get(BACKEND).nonces,
     clock: get(CLOCK),
-    // Many clients can share one address; a full queue is about a third of a second of pure JS.
+    // Many clients can share one address. A full queue takes about a third of a second in pure JavaScript.
     recoveries: { waiting: 128, waitingPerClass: 32 },
   })
 })
-export const ISSUER: Key<Issuer> = service('issuer', get => {
+export const ISSUER: ServiceKey<Issuer> = defineService('issuer', get => {
   const config = get(CONFIG)
   return createIssuer({
     issuer: audience(config),
@@ -105,7 +139,7 @@ export const ISSUER: Key<Issuer> = service('issuer', get => {
     ...get(BACKEND).issuer,
   })
 })
-export const GUARD: Key<Guard> = service('guard', get => {
+export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
   const config = get(CONFIG)
   const issuer = get(ISSUER)
   const backend = get(BACKEND)
@@ -118,17 +152,17 @@ export const GUARD: Key<Guard> = service('guard', get => {
     revocation: {
       mode: 'feed',
       feed: backend.feed,
-      // A key that was presented directly has just been looked up; there is no session row to ask for.
+      // A key that was presented directly has just been read, and has no session row.
       isLive: async session => isKeySession(session) || issuer.isCurrent(session),
     },
     spend: backend.spend(backend.sql),
     ...guardLimits(config, backend),
   })
 })
-export const KEY_GUARD: Key<Guard> = service('key guard', get => {
+export const KEY_GUARD: ServiceKey<Guard> = defineService('key guard', get => {
   const config = get(CONFIG)
   const backend = get(BACKEND)
-  // It reads no tokens, and the keys that it judges have just been looked up: there is no revocation to follow.
+  // It reads no tokens and its keys have just been read, so there are no revocations to follow.
   return createGuard({
     ...{ issuer: audience(config), audience: audience(config), clock: get(CLOCK) },
     keys: get(ISSUER).verificationKey,
@@ -138,8 +172,10 @@ export const KEY_GUARD: Key<Guard> = service('key guard', get => {
     failedCredentials: 'off',
   })
 })
-export const LIMITS: Key<EntryLimits> = service('limits', get => entryLimits(get(CONFIG), get(BACKEND)))
-export const IDEMPOTENCY: Key<TransactionalIdempotency> = service('idempotency', get => {
+export const LIMITS: ServiceKey<EntryLimits> = defineService('limits', get =>
+  entryLimits(get(CONFIG), get(BACKEND)),
+)
+export const IDEMPOTENCY: ServiceKey<TransactionalIdempotency> = defineService('idempotency', get => {
   const { sql, idempotency } = get(BACKEND)
   return createTransactionalIdempotency({ db: sql, storage: idempotency, clock: get(CLOCK) })
 })

@@ -3,19 +3,22 @@ import type { Issuer } from '@gatewright/session-issuer'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import { partnerScopes } from '../product/scopes.ts'
 
-/** One id, so that hosts which start at once on one database agree who was first. */
+/**
+ * The same id on every host, so that of several hosts that start at once on one database only one is first.
+ */
 const SANDBOX_PARTNER = 'ptn_sandbox'
 
 /**
- * On the first start of a sandbox: makes a partner and returns its key, which is nowhere else. Later: undefined.
- * The key comes first, so a start that dies in between leaves no partner without one.
+ * On the first start of a sandbox, creates a partner and returns its key, which is shown nowhere else. Later
+ * starts return undefined. The key is created before the partner, so a start that is killed in between leaves
+ * no partner without a key.
  */
 export async function firstPartnerKey(
   partners: PartnerStore,
   issuer: Issuer,
   clock: Clock,
 ): Promise<string | undefined> {
-  if (await partners.any()) return undefined
+  if (await partners.hasAny()) return undefined
   const created = await issuer.createKey({
     surface: 'partner',
     accountId: SANDBOX_PARTNER,
@@ -28,7 +31,7 @@ export async function firstPartnerKey(
   return first ? created.value.text : undefined
 }
 
-/** Lines to paste into a shell: resolve a user, open a session, list cards. */
+/** Shell lines that resolve a user, open a session and list cards. */
 export function curlLines(url: string, partnerKey: string | undefined): string {
   const lines = [
     ...(partnerKey === undefined ? [] : [`export PARTNER_KEY=${partnerKey}`]),

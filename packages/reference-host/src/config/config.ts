@@ -1,15 +1,19 @@
+import type { Surface } from '@gatewright/kernel'
 import type { PayinReceiver } from '../chain/receivers.ts'
+import type { ChainUrl } from '../chain/rpc-clients.ts'
 import { SANDBOX_PLANS, type Plan } from '../product/plans.ts'
-import type { ChainUrl } from '../chain/rpc.ts'
+import { EMPTY_PRODUCT, SANDBOX_PRODUCT, type Product } from '../product/product.ts'
 import { unsafeForLive } from './live.ts'
+import type { NamedKey, NamedSecret, WebhookSecret } from './parsers.ts'
 import type { RateLimits } from './rate-limits.ts'
-import type { NamedSecret } from './readers.ts'
 import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
 
-/** Where Redis is: one server, or a cluster by some of its nodes. */
+/** Where Redis is: one server, or some nodes of a cluster. */
 export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
 
-/** Everything the environment decides. Read once, here only. `variables.ts` says what each variable means. */
+/**
+ * The whole configuration of a host, read from the environment once. `variables.ts` documents each variable.
+ */
 export interface Config {
   readonly host: string
   readonly port: number
@@ -19,14 +23,20 @@ export interface Config {
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
-  /** Algorithm of the signing keys that are made from now on. */
+  /** Newest first; undefined: generated in the data folder. */
+  readonly dataKeys: readonly NamedKey[] | undefined
+  readonly webhookSecrets: readonly WebhookSecret[]
+  /** The surfaces on which accounts must pass the gates. */
+  readonly gatedSurfaces: readonly Surface[]
+  readonly product: Product
+  /** Algorithm of signing keys created from now on. */
   readonly signingAlgorithm: Values['SIGNING_ALGORITHM']
   readonly databaseUrl: string | undefined
   readonly redis: RedisTarget | undefined
   readonly trustProxy: readonly string[]
   readonly requireHttps: boolean
   readonly rpcUrls: readonly ChainUrl[]
-  /** What can be subscribed to. */
+  /** What users can subscribe to. */
   readonly plans: readonly Plan[]
   readonly payinReceivers: readonly PayinReceiver[]
   readonly chainPollSeconds: number
@@ -36,7 +46,7 @@ export interface Config {
   readonly logLevel: Values['LOG_LEVEL']
 }
 
-/** The configuration, or every problem with it: one line each, starting with the variable's name. */
+/** The configuration, or all of its problems: one line each, starting with the variable's name. */
 export type ConfigResult =
   | { readonly ok: true; readonly value: Config }
   | { readonly ok: false; readonly problems: readonly string[] }
@@ -49,7 +59,7 @@ export function readConfig(env: Env): ConfigResult {
   const values = {} as Record<string, unknown>
   for (const [name, variable] of Object.entries<Variable<unknown>>(variables)) {
     const text = env[name]
-    const result = text === undefined || text === '' ? { value: variable.fallback } : variable.read(text)
+    const result = text === undefined || text === '' ? { value: variable.fallback } : variable.parse(text)
     if ('expected' in result) problems.push(`${name} ${result.expected}`)
     else values[name] = result.value
   }
@@ -72,6 +82,11 @@ function toConfig(values: Values, env: Env): Config {
     dataDir: values.DATA_DIR,
     keyPeppers: values.KEY_PEPPERS,
     signingKeyEncryptionKey: values.SIGNING_KEY_ENCRYPTION_KEY,
+    dataKeys: values.DATA_KEYS,
+    webhookSecrets: values.PROVIDER_WEBHOOK_SECRETS,
+    gatedSurfaces:
+      (values.ONBOARDING_GATES ?? (live ? 'on' : 'partner')) === 'on' ? ['user', 'partner'] : ['partner'],
+    product: values.PRODUCT_FILE ?? (live ? EMPTY_PRODUCT : SANDBOX_PRODUCT),
     signingAlgorithm: values.SIGNING_ALGORITHM,
     databaseUrl: values.DATABASE_URL,
     redis: url === undefined ? clusterUrls && { clusterUrls } : { url },
@@ -88,23 +103,25 @@ function toConfig(values: Values, env: Env): Config {
   }
 }
 
-/** Problems that no variable has by itself. */
+/** Problems between variables. */
 function conflicts(env: Env): string[] {
   const problems = UNSUPPORTED.filter(name => env[name]).map(
-    name => `${name} does nothing in this version: unset it`,
+    name => `${name} has no effect in this version: unset it`,
   )
   if (env['REDIS_URL'] && env['REDIS_CLUSTER_URLS']) {
     problems.push('REDIS_CLUSTER_URLS must be unset when REDIS_URL is set')
   }
   if (env['DATABASE_URL']) {
-    for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+    for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {
       if (!env[name]) problems.push(`${name} must be set with DATABASE_URL: hosts on one database share it`)
     }
   }
   return problems
 }
 
-/** Chains that payments are taken on and that nothing reads. Says nothing when one of the two is unreadable. */
+/**
+ * Chains with a pay-in receiver and no node. Returns none when one of the two variables could not be parsed.
+ */
 function unreachableChains({ RPC_URLS: urls, PAYIN_RECEIVERS: receivers }: Partial<Values>): string[] {
   const chains = new Set(urls && receivers?.map(({ chainId }) => chainId))
   for (const { chainId } of urls ?? []) chains.delete(chainId)

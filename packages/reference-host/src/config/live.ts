@@ -1,9 +1,12 @@
 import type { Values } from './variables.ts'
 
-/** The names that hosts have had by default. A wallet's proof for one of them would be good on every such host. */
+/**
+ * Service names that hosts have had by default. A statement signed for one of them is valid on every host of
+ * that name.
+ */
 const DEFAULT_NAMES: readonly unknown[] = [undefined, 'Gatewright', 'Gatewright Sandbox']
 
-/** What a sandbox may leave open and a live host may not. Values that could not be read are missing and not judged. */
+/** Settings that a sandbox allows and a live host refuses. Variables that could not be parsed are skipped. */
 export function unsafeForLive(
   env: Readonly<Record<string, string | undefined>>,
   values: Partial<Values>,
@@ -11,28 +14,31 @@ export function unsafeForLive(
   const problems: string[] = []
   if (!env['DATABASE_URL'])
     problems.push('DATABASE_URL must name Postgres: live refuses the embedded database')
-  for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY']) {
+  for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {
     if (!env[name] && !env['DATABASE_URL']) problems.push(`${name} must be set: live generates no secrets`)
   }
   if (!env['TRUST_PROXY'])
     problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
   if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')
-  if (env['RATE_LIMITS'] === 'off') problems.push('RATE_LIMITS must not be off: that is for the sandbox')
+  if (env['ONBOARDING_GATES'] === 'partner')
+    problems.push('ONBOARDING_GATES must be on: live requires an identity check before money moves')
+  if (env['RATE_LIMITS'] === 'off')
+    problems.push('RATE_LIMITS must not be off: only a sandbox may run without limits')
   if (!env['PUBLIC_URL']?.startsWith('https://')) {
     problems.push('PUBLIC_URL must be the https origin of the API: it names the issuer of tokens')
   }
   if (DEFAULT_NAMES.includes(env['SERVICE_NAME'] || undefined)) {
     problems.push(
-      'SERVICE_NAME must be a name of your own: a wallet proof for one host is good on every other of that name',
+      'SERVICE_NAME must be a unique name: a statement signed for one host is valid on every host of that name',
     )
   }
-  return [...problems, ...widelyTrusted(values), ...openNodes(values)]
+  return [...problems, ...widelyTrusted(values), ...unencryptedNodes(values)]
 }
 
-/** Leading bits of the widest block that may be trusted: the widest private ones (RFC 1918, RFC 4193) have as many. */
+/** Shortest prefix of a block that may be trusted: that of the widest private ranges (RFC 1918, RFC 4193). */
 const LEAST_BITS = { ipv4: 8, ipv6: 7 } as const
 
-/** A block that covers everybody lets everybody choose an address and say that a request came by HTTPS. */
+/** Trusted blocks that are too wide: every client in them could claim any address and claim HTTPS. */
 function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[] {
   const wide = trusted.filter(block => {
     const [address = '', bits] = block.split('/')
@@ -41,22 +47,27 @@ function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[]
   })
   return wide.map(
     block =>
-      `TRUST_PROXY must not trust ${block}: everybody in it could claim any client address; name the addresses of the proxy, ` +
+      `TRUST_PROXY must not trust ${block}: everyone in it could claim any client address; name the addresses of the proxy, ` +
       `in blocks of at least /${LEAST_BITS.ipv4} (IPv4) or /${LEAST_BITS.ipv6} (IPv6)`,
   )
 }
 
-/** Names chains only: a node's URL often holds a key. */
-function openNodes({ RPC_URLS: nodes = [], RPC_PRIVATE_NETWORK: declared }: Partial<Values>): string[] {
-  const open = nodes.filter(({ url }) => !declared && isOpen(new URL(url)))
+/**
+ * Nodes reached over plain http. The problem names only the chain, since a node's URL often holds an API key.
+ */
+function unencryptedNodes({
+  RPC_URLS: nodes = [],
+  RPC_PRIVATE_NETWORK: declared,
+}: Partial<Values>): string[] {
+  const open = nodes.filter(({ url }) => !declared && isUnencrypted(new URL(url)))
   return open.map(
     ({ chainId }) =>
-      `RPC_URLS must use https for chain ${chainId}: whoever is on the way to its node could forge payments; ` +
+      `RPC_URLS must use https for chain ${chainId}: anyone on the network path to its node could forge payments; ` +
       'set RPC_PRIVATE_NETWORK=on if the network in between is private',
   )
 }
 
-/** Whether somebody else can be on the way to this URL. `localhost` is loopback by RFC 6761. */
-function isOpen({ protocol, hostname }: URL): boolean {
+/** Whether traffic to this URL can be read and changed on the way. `localhost` is loopback by RFC 6761. */
+function isUnencrypted({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && !/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
 }

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs'
 import * as Type from 'typebox/type'
 import type { Plan } from '../product/plans.ts'
-import { idText, nameText } from '../schemas/text.ts'
-import { checkOf } from '../schemas/check.ts'
-import type { Read } from './readers.ts'
+import { idText, nameText } from '../schemas/names.ts'
+import { jsonFile } from './json-file.ts'
+import type { Parser } from './parsers.ts'
 
 const strict = { additionalProperties: false }
-const check = checkOf(
+const read = jsonFile<{ readonly plans: readonly Plan[] }>(
   Type.Object(
     {
       plans: Type.Array(
@@ -23,23 +22,17 @@ const check = checkOf(
     },
     strict,
   ),
+  '{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}',
 )
 
-/** The path of a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }] }`. */
-export const plansFile: Read<readonly Plan[]> = path => {
-  const example = '{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}'
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(readFileSync(path, 'utf8'))
-  } catch (error) {
-    return { expected: `must be the path of a JSON file such as ${example}: ${(error as Error).message}` }
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    return { expected: `must hold a JSON object such as ${example}` }
-  }
-  const fault = check(parsed)
-  if (fault) return { expected: `holds a mistake: ${fault.message}` }
-  const { plans } = parsed as { plans: Plan[] }
+/**
+ * Reads plans from a JSON file `{ "plans": [{ "id", "title", "amountCents", "interval": "month" | "year" }]
+ * }`.
+ */
+export const plansFile: Parser<readonly Plan[]> = path => {
+  const result = read(path)
+  if ('expected' in result) return result
+  const { plans } = result.value
   const ids = plans.map(({ id }) => id)
   const twice = ids.find((id, index) => ids.indexOf(id) !== index)
   return twice === undefined ? { value: plans } : { expected: `lists the plan ${twice} twice` }

@@ -1,6 +1,6 @@
-import type { Read } from './readers.ts'
+import type { Parser } from './parsers.ts'
 
-/** Limits of contract section 11 and of decision 0033, per minute. */
+/** Default limits per minute (contract section 11, decision 0033). */
 export const DEFAULT_LIMITS = {
   guardedPerKeyPerMinute: 600,
   writesPerSessionPerMinute: 120,
@@ -10,11 +10,11 @@ export const DEFAULT_LIMITS = {
   documentsPerAddressPerMinute: 600,
 } as const
 
-/** The limits in force. `off` is for the sandbox. */
+/** The limits in force. Only a sandbox may use `off`. */
 export type RateLimits = 'off' | Readonly<Record<keyof typeof DEFAULT_LIMITS, number>>
 
-/** `off`, or a JSON object over the defaults. */
-export const rateLimits: Read<RateLimits> = text => {
+/** `off`, or a JSON object that overrides some defaults. */
+export const rateLimits: Parser<RateLimits> = text => {
   if (text === 'off') return { value: 'off' }
   const names = Object.keys(DEFAULT_LIMITS)
   let given: unknown

@@ -1,9 +1,9 @@
 import { isChecksumAddress } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import { readXpub } from '../chain/xpub.ts'
-import type { Read } from './readers.ts'
+import type { Parser } from './parsers.ts'
 
-/** What is wrong with a value, to be read after its name. */
+/** What is wrong with a value, worded to follow its name. */
 type Problem = string | undefined
 
 const FIELDS: Readonly<Record<keyof PayinReceiver, (value: unknown) => Problem>> = {
@@ -24,8 +24,8 @@ const FIELDS: Readonly<Record<keyof PayinReceiver, (value: unknown) => Problem>>
 }
 const DEFAULTS = { depositAddresses: [], confirmations: 12 }
 
-/** A JSON array of receivers. Its problems name the entry and the field: `[0].token must be ...`. */
-export const payinReceivers: Read<readonly PayinReceiver[]> = text => {
+/** A JSON array of receivers. A problem names the entry and the field: `[0].token must be ...`. */
+export const payinReceivers: Parser<readonly PayinReceiver[]> = text => {
   let given: unknown
   try {
     given = JSON.parse(text)
@@ -67,7 +67,7 @@ function integer(least: number, most: number): (value: unknown) => Problem {
 function address(value: unknown): Problem {
   if (typeof value !== 'string' || !/^0x[0-9a-fA-F]{40}$/.test(value) || /^0x0{40}$/.test(value))
     return ' must be an address: 0x and 40 hex digits, not all zero'
-  // Letters of one case carry no checksum.
+  // An address in one case only carries no checksum.
   return isChecksumAddress(value) || /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(value)
     ? undefined
     : ' has a wrong checksum (EIP-55)'
@@ -91,7 +91,7 @@ function inLowerCase(receiver: PayinReceiver): PayinReceiver {
   }
 }
 
-/** Two entries that one name or token could mean. */
+/** Two entries with the same asset name or token on one chain. */
 function repetition(receivers: readonly PayinReceiver[]): Problem {
   const entries = new Map<string, number>()
   for (const [at, { chainId, asset, token }] of receivers.entries()) {
@@ -105,7 +105,10 @@ function repetition(receivers: readonly PayinReceiver[]): Problem {
   return collision(receivers)
 }
 
-/** An address in two roles, on any chain. Tokens may share a receiver: they tell the payments apart. */
+/**
+ * An address in two roles, on any chain. Tokens may share a receiver, since the token tells the payments
+ * apart.
+ */
 function collision(receivers: readonly PayinReceiver[]): Problem {
   const roles = new Map(receivers.map(({ receiver }, at) => [receiver, `[${at}].receiver`]))
   for (const [at, { token }] of receivers.entries()) {

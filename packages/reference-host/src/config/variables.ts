@@ -1,13 +1,12 @@
-import type { Plan } from '../product/plans.ts'
-import { plansFile } from './plans.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
-import { payinReceivers } from './receivers.ts'
-import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
+import type { Plan } from '../product/plans.ts'
+import type { Product } from '../product/product.ts'
 import {
   anyText,
   bytes32,
   chainUrl,
   listOf,
+  namedKeys,
   namedSecrets,
   onOff,
   oneOf,
@@ -15,32 +14,39 @@ import {
   proxy,
   serviceName,
   urlOf,
+  webhookSecret,
   wholeNumber,
+  type NamedKey,
   type NamedSecret,
-  type Read,
-} from './readers.ts'
+  type Parser,
+  type WebhookSecret,
+} from './parsers.ts'
+import { plansFile } from './plans.ts'
+import { productFile } from './product-file.ts'
+import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
+import { payinReceivers } from './receivers.ts'
 
 /** One environment variable. */
 export interface Variable<T> {
-  readonly read: Read<T>
+  readonly parse: Parser<T>
   readonly fallback: T
-  /** The default as documents show it. */
-  readonly shown: string
+  /** The default as the documentation shows it. */
+  readonly defaultText: string
   readonly meaning: string
 }
 
-function variable<T>(read: Read<T>, fallback: T, shown: string, meaning: string): Variable<T> {
-  return { read, fallback, shown, meaning }
+function variable<T>(parse: Parser<T>, fallback: T, defaultText: string, meaning: string): Variable<T> {
+  return { parse, fallback, defaultText, meaning }
 }
 
-/** A variable whose absence is an answer too. */
-function optional<T>(read: Read<T>, shown: string, meaning: string): Variable<T | undefined> {
-  return { read, fallback: undefined, shown, meaning }
+/** A variable that may be absent. */
+function optional<T>(parse: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
+  return { parse, fallback: undefined, defaultText, meaning }
 }
 
 const redisUrl = urlOf('redis', 'rediss')
 
-/** Every variable that the host reads, in the order documents list them. */
+/** Every variable that the host reads, in the order of the documentation. */
 export const variables = {
   PORT: variable(wholeNumber(0, 65_535), 3000, '`3000`', '0 to 65535; 0 takes a free port'),
   HOST: variable(anyText, '127.0.0.1', '`127.0.0.1`', 'Address to listen on'),
@@ -74,12 +80,12 @@ export const variables = {
   REDIS_URL: optional(
     redisUrl,
     'none',
-    'Redis for nonces and rate limits; without it the database and each process serve. Must run with `maxmemory-policy noeviction`',
+    'Redis for nonces and rate limits; without it, nonces are in the database and each process counts requests for itself. Must run with `maxmemory-policy noeviction`',
   ),
   REDIS_CLUSTER_URLS: optional(
     listOf(redisUrl),
     'none',
-    'Some nodes of a Redis Cluster, joined by commas; instead of `REDIS_URL`',
+    'Some nodes of a Redis Cluster, joined by commas, instead of `REDIS_URL`',
   ),
   KEY_PEPPERS: optional<readonly NamedSecret[]>(
     namedSecrets,
@@ -95,19 +101,40 @@ export const variables = {
     oneOf('EdDSA', 'ES256'),
     'EdDSA',
     '`EdDSA`',
-    '`EdDSA` (Ed25519) or `ES256` (P-256), for consumers whose libraries lack EdDSA. Signing keys made from now on; those that exist go on to their end',
+    '`EdDSA` (Ed25519) or `ES256` (P-256), for consumers whose libraries lack EdDSA. Applies to new signing keys; existing ones stay valid until they expire',
+  ),
+  DATA_KEYS: optional<readonly NamedKey[]>(
+    namedKeys,
+    'generated in a sandbox',
+    '`id:key` pairs joined by commas, newest first, keys of 64 hex digits; encrypt personal data at rest. The first one encrypts, all decrypt. A key may go after `data-keys rewrap`',
+  ),
+  PROVIDER_WEBHOOK_SECRETS: variable<readonly WebhookSecret[]>(
+    listOf(webhookSecret),
+    [],
+    'none: events of providers are refused',
+    '`provider=whsec_...` pairs joined by commas: secrets of the events that providers send (Standard Webhooks). Two of one provider are good while they are exchanged',
+  ),
+  ONBOARDING_GATES: optional(
+    oneOf('on', 'partner'),
+    '`partner`, live `on`',
+    'On which surface an account must be identified and have accepted the agreements before it creates cards or moves money: `on` is both, `partner` the partner surface. Live takes `on` only',
+  ),
+  PRODUCT_FILE: optional<Product>(
+    productFile,
+    'none: a sandbox has sample texts',
+    'JSON file of `support`, `spotlight` and `agreements`, see below',
   ),
   TRUST_PROXY: variable<readonly string[]>(
     listOf(proxy),
     [],
     'none',
-    'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` count, joined by commas. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
+    'Addresses or CIDRs of proxies whose `X-Forwarded-For` and `X-Forwarded-Proto` are trusted, joined by commas. Live: no block wider than /8 (IPv4) or /7 (IPv6)',
   ),
   REQUIRE_HTTPS: variable(
     onOff,
     false,
     '`off`, live `on`',
-    '`on` answers 403 `https_required` to requests that did not come by HTTPS',
+    '`on` answers 403 `https_required` to requests without HTTPS',
   ),
   RPC_URLS: variable<readonly { readonly chainId: number; readonly url: string }[]>(
     listOf(chainUrl),
@@ -119,41 +146,41 @@ export const variables = {
     onOff,
     false,
     '`off`',
-    '`on` declares that the network to the nodes of `RPC_URLS` is private, so that live takes plain http to other machines. Whoever can change such an answer can forge a payment',
+    '`on` declares that the network to the nodes of `RPC_URLS` is private, so that live allows plain http to other machines. Anyone who can change a reply on the way can forge a payment',
   ),
   PLANS_FILE: optional<readonly Plan[]>(
     plansFile,
     'none: a sandbox has the plans `basic` and `pro`',
-    'JSON file of what can be subscribed to: `{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}`; `interval` is `month` or `year`',
+    'JSON file of the plans that users can subscribe to: `{"plans":[{"id":"basic","title":"Basic","amountCents":500,"interval":"month"}]}`; `interval` is `month` or `year`',
   ),
   PAYIN_RECEIVERS: variable<readonly PayinReceiver[]>(
     payinReceivers,
     [],
     'none: no payments on chains',
-    'JSON array of where ERC-20 payments go, see below. `RPC_URLS` must name their chains',
+    'JSON array of the receivers of ERC-20 payments, see below. `RPC_URLS` must name their chains',
   ),
   CHAIN_POLL_SECONDS: variable(
     wholeNumber(1, 300),
     5,
     '`5`',
-    '1 to 300. How often each chain of `PAYIN_RECEIVERS` is asked for payments',
+    '1 to 300. How often each chain of `PAYIN_RECEIVERS` is polled for payments',
   ),
   RATE_LIMITS: variable<RateLimits>(
     rateLimits,
     DEFAULT_LIMITS,
     `\`${JSON.stringify(DEFAULT_LIMITS)}\``,
-    'JSON over the default, or `off` in a sandbox',
+    'JSON object that overrides some defaults, or `off` in a sandbox',
   ),
   DIRECT_USER_KEY: variable(
     onOff,
     false,
     '`off`',
-    '`on` also accepts a user API key in the place of a session on user operations, as some existing clients send it',
+    '`on` also accepts a user API key in place of a session on user operations, as some existing clients send it',
   ),
   DRAIN_SECONDS: optional(
     wholeNumber(0, 300),
     '`0`, live `5`',
-    '0 to 300. How long a host that was told to stop still serves, says that it is not ready and ends connections with their answers',
+    '0 to 300. How long a stopping host still serves requests, reports "not ready" and closes each connection after its answer',
   ),
   LOG_LEVEL: variable(
     oneOf('silent', 'fatal', 'error', 'warn', 'info', 'debug'),
@@ -163,10 +190,10 @@ export const variables = {
   ),
 } as const
 
-/** The values of all variables, by name. */
+/** The parsed values of all variables, by name. */
 export type Values = {
   readonly [N in keyof typeof variables]: (typeof variables)[N] extends Variable<infer T> ? T : never
 }
 
-/** Chosen by design, but this version does nothing with them; starting as if it did would mislead. */
+/** Variables planned for a later version. A host refuses to start with them, since it would ignore them. */
 export const UNSUPPORTED = ['SIGNING_KEYS'] as const

@@ -1,26 +1,26 @@
-/** An account that holds a user's money. Taking money out of it needs a cover: see `Transfer`. */
+/** An account that holds a user's money. Each debit must be covered: see `Cover` in `ledger.ts`. */
 export type UserAccount = `user:${string}`
-/** An account of the house, or what stands for the world outside. */
-export type OwnAccount = `house:${string}` | `outside:${string}`
+/** An account of the operator (`house:`), or a counter-account for money from outside (`outside:`). */
+export type SystemAccount = `house:${string}` | `outside:${string}`
 
 /**
- * Names of ledger accounts. What is outside may go below zero: its balance is what has come in through it, negated.
- * Users and the house never do.
+ * Names of ledger accounts. Outside accounts may go below zero: their balance is the negated sum of what came
+ * in through them. User and house accounts never go below zero.
  */
 export const ledgerAccounts = {
-  /** What the product owes a user: its balance. */
+  /** A user's balance: what the product owes the user. */
   user: (accountId: string): UserAccount => `user:${accountId}`,
-  /** What users have paid for. */
+  /** Payments for plans and subscriptions. */
   revenue: 'house:revenue',
   /** Play money of the sandbox. */
   sandbox: 'outside:sandbox',
-  /** What operators credited by hand. */
+  /** Credits by operators. */
   operator: 'outside:operator',
-  /** One token of one chain. */
-  chain: (chainId: number, token: string): OwnAccount => `outside:chain:${chainId}:${token}`,
+  /** Payments of one token on one chain. */
+  chain: (chainId: number, token: string): SystemAccount => `outside:chain:${chainId}:${token}`,
 } as const
 
-/** Whether debits of an account need a cover: every account that is neither the house's nor outside. */
+/** Whether debits of an account must be covered: true for user accounts. */
 export function holdsUserMoney(account: string): boolean {
   return !account.startsWith('house:') && !account.startsWith('outside:')
 }

@@ -16,7 +16,7 @@ create table {prefix}ledger_transfers (
   check (debit_account <> credit_account)
 );
 
--- What the balances of accounts do not hold yet.
+-- Amounts that are not added to the balances of accounts yet.
 create table {prefix}ledger_tail (
   account_id text collate "C" not null,
   transfer_id text collate "C" not null,
@@ -24,8 +24,8 @@ create table {prefix}ledger_tail (
   primary key (account_id, transfer_id)
 );
 
--- The last guard below the code: both legs of a transfer are written here and nowhere else, and an account that may not
--- overdraw is locked before its balance is looked at, so that no two debits pass on the same money.
+-- Enforced in the database: both legs of a transfer are written only here, and an account that may not be overdrawn
+-- is locked before its balance is read, so that two debits cannot use the same money.
 create function {prefix}ledger_append() returns trigger language plpgsql as $$
 begin
   insert into {prefix}ledger_tail (account_id, transfer_id, amount_cents) values

@@ -16,7 +16,7 @@ create table {prefix}ledger_transfers (
   check (debit_account <> credit_account)
 );
 
--- What the balances of accounts do not hold yet.
+-- Amounts that are not added to the balances of accounts yet.
 create table {prefix}ledger_tail (
   account_id text not null,
   transfer_id text not null,
@@ -24,7 +24,7 @@ create table {prefix}ledger_tail (
   primary key (account_id, transfer_id)
 ) without rowid;
 
--- The last guard below the code: both legs of a transfer are written here and nowhere else.
+-- Enforced in the database: both legs of a transfer are written only here.
 create trigger {prefix}ledger_append after insert on {prefix}ledger_transfers
 begin
   insert into {prefix}ledger_tail (account_id, transfer_id, amount_cents) values

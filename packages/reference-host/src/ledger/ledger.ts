@@ -11,122 +11,102 @@ import {
   type SqlQueries,
 } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
-import { holdsUserMoney, ledgerAccounts, mayOverdraw, type OwnAccount, type UserAccount } from './accounts.ts'
+import {
+  holdsUserMoney,
+  ledgerAccounts,
+  mayOverdraw,
+  type SystemAccount,
+  type UserAccount,
+} from './accounts.ts'
+import {
+  BALANCE,
+  FIND,
+  FOLD,
+  FOLDING,
+  INSERT,
+  LOCK,
+  NEXT_ACCOUNTS,
+  OPEN_ACCOUNTS,
+  TOTALS,
+  WRONG,
+} from './statements.ts'
 
 /**
- * What allows a debit of a user's account: the hold that was reserved for it under the policies of whoever triggers it, or
- * the reason why no policy is asked.
+ * What allows a debit of a user's account: a hold reserved under the caller's policies, or the reason why no
+ * policy applies.
  */
-export type Cover =
+type Cover =
   | SpendHold
-  /** `own_money_back`: to another account of the same user. `operator_correction`: booked by hand. */
+  /** `own_money_back`: to another account of the same user. `operator_correction`: booked by an operator. */
   | { readonly exempt: 'own_money_back' | 'operator_correction' }
 
-/** The account that money leaves, and for a user's account what covers the debit. */
+/** The account to debit and, for a user's account, what covers the debit. */
 export type Debit =
-  | { readonly debit: OwnAccount; readonly cover?: undefined }
+  | { readonly debit: SystemAccount; readonly cover?: undefined }
   | { readonly debit: UserAccount; readonly cover: Cover }
 
-/** Money that moves: out of `debit`, into `credit`. */
+/** One movement of money from `debit` to `credit`. */
 export type Transfer = {
-  /** Names the event that moves it, such as `payin:payin_1`. One id moves money once, ever. */
+  /**
+   * Identifies the event behind the transfer, such as `payin:payin_1`. One id moves money only once, ever.
+   */
   readonly id: string
   readonly credit: string
   /** Integer US cents, at least 1. */
   readonly amountCents: number
-  /** Why, for people: one word. */
+  /** One word for people to read. */
   readonly cause: string
 } & Debit
 
 /**
- * What became of a transfer. `repeated`: its id has moved this money before. `conflict`: its id stands for another transfer.
- * `insufficient`: the payer has too little. Nothing moves but with `done`.
+ * The outcome of a transfer. Money moves only with `done`. `repeated`: the same transfer was made before.
+ * `conflict`: another transfer has this id. `insufficient`: the debited account holds too little.
  */
-export type Transferred = 'done' | 'repeated' | 'conflict' | 'insufficient'
+export type TransferResult = 'done' | 'repeated' | 'conflict' | 'insufficient'
 
-/** What a check of the whole ledger found. */
+/** The result of checking the whole ledger. */
 export interface LedgerReport {
   readonly transfers: number
-  /** The sum of all balances. Anything but 0 is a broken ledger. */
+  /** The sum of all balances. Any value but 0 means a broken ledger. */
   readonly sumCents: number
-  /** Accounts whose balance is not what their transfers add up to, or that are below zero and may not be; 100 at most. */
+  /**
+   * At most 100 accounts whose balance differs from the sum of their transfers, or is negative and must not
+   * be.
+   */
   readonly wrongAccounts: readonly string[]
 }
 
 /**
- * The product's double-entry ledger: append-only transfers between two accounts, so all balances add up to zero. The
- * database itself refuses to change a transfer or to overdraw a user.
+ * The double-entry ledger: append-only transfers between two accounts, so that all balances add up to zero.
+ * The database itself refuses to change a transfer or to overdraw a user.
  */
 export interface Ledger {
   /**
-   * Moves money in the caller's transaction. Of simultaneous transfers out of one account each sees the ones before it;
-   * of simultaneous transfers with one id one moves. Throws a `TypeError` for a debit of a user's account that no hold of
-   * that account and at least that amount covers: a programming error, and the caller's transaction rolls back. Faults:
-   * `ERR_STORE_*`.
+   * Moves money in the caller's transaction. Simultaneous transfers from one account run one after another,
+   * each on the balance that the ones before left. Of simultaneous transfers with one id, one moves money.
+   * Throws a `TypeError` when a debit of a user's account lacks a hold of that account for at least that
+   * amount: a programming error that must roll back the transaction. Faults: `ERR_STORE_*`.
    */
-  transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<Transferred>
-  /** An account's balance in cents: what was credited less what was debited. 0 for one that never had money. */
+  transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<TransferResult>
+  /** An account's balance in cents: its credits minus its debits. 0 for an unknown account. */
   balance(db: SqlQueries, account: string): Promise<number>
   /**
-   * Takes what accounts have not added up yet into their balances, `accounts` of them in each step, so that reads stay quick.
-   * Safe beside transfers; of many hosts at once one does it. A step that fails is reported, and the accounts behind it are
-   * folded all the same.
+   * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay
+   * fast. Safe beside transfers; of several hosts at once, one folds. A failing transaction is reported and
+   * the next accounts are folded.
    */
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
-  /** Adds up everything again. It reads the whole ledger. */
+  /** Recomputes every balance from all transfers. Reads the whole ledger. */
   check(): Promise<LedgerReport>
 }
 
-/** Brings the ledger's tables to their newest version. Repeatable, and safe from many hosts at once. */
+/** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start at once. */
 export async function migrateLedger(db: SqlClient, dialect: SqlDialect): Promise<void> {
   const ddl = readFileSync(new URL(`../../src/ledger/ledger.${dialect}.sql`, import.meta.url), 'utf8')
   await migrate(db, dialect, { namespace: 'ledger', versions: readVersions(ddl) })
 }
 
-const TAIL_SUM = '(select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id)'
-const OPEN_ACCOUNTS = `insert into gw_ledger_accounts (id, may_overdraw) values ($1, $2), ($3, $4)
-  on conflict (id) do nothing`
-// The lock comes in a statement of its own: one that waited for it would still see the balance of before.
-const LOCK = 'select id from gw_ledger_accounts where id = $1 and may_overdraw = 0 for no key update'
-const INSERT = `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
-  select cast($1 as text), a.id, cast($2 as text), cast($3 as bigint), cast($4 as text), cast($5 as bigint)
-    from gw_ledger_accounts a
-    where a.id = $6 and (a.may_overdraw = 1 or a.balance_cents + ${TAIL_SUM} >= cast($3 as bigint))
-  on conflict (id) do nothing returning id`
-const FIND = 'select * from gw_ledger_transfers where id = $1'
-const BALANCE = `select a.balance_cents + ${TAIL_SUM} as balance from gw_ledger_accounts a where a.id = $1`
-const NEXT_ACCOUNTS = `select max(n.account_id) as last from (
-  select distinct account_id from gw_ledger_tail where account_id > $1 order by account_id limit $2) n`
-const FOLDING = "select pg_try_advisory_xact_lock(hashtextextended('gw_ledger_tail', 0)) as mine"
-const BOOKED = `select a.id, a.may_overdraw, a.balance_cents + ${TAIL_SUM} as balance, coalesce(m.moved, 0) as moved
-  from gw_ledger_accounts a left join (
-    select l.account, sum(l.amount) as moved from (
-      select credit_account as account, amount_cents as amount from gw_ledger_transfers
-      union all select debit_account, -amount_cents from gw_ledger_transfers) l group by l.account
-  ) m on m.account = a.id`
-const TOTALS = `select (select count(*) from gw_ledger_transfers) as transfers,
-  coalesce(sum(b.balance), 0) as total from (${BOOKED}) b`
-const WRONG = `select b.id from (${BOOKED}) b
-  where b.balance <> b.moved or (b.may_overdraw = 0 and b.balance < 0) order by b.id limit 100`
-
-/** Takes the whole tails of a range of accounts into their balances, all or nothing. */
-const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
-  // One statement: rows that another transaction adds meanwhile are neither summed nor deleted.
-  postgres: [
-    `with folded as (
-        delete from gw_ledger_tail where account_id > $1 and account_id <= $2 returning account_id, amount_cents
-      ), sums as (select account_id, sum(amount_cents) as amount from folded group by account_id)
-      update gw_ledger_accounts a set balance_cents = a.balance_cents + sums.amount from sums where a.id = sums.account_id`,
-  ],
-  // A transaction has the database for itself.
-  sqlite: [
-    `update gw_ledger_accounts as a set balance_cents = balance_cents + ${TAIL_SUM} where a.id in (
-        select account_id from gw_ledger_tail where account_id > $1 and account_id <= $2)`,
-    'delete from gw_ledger_tail where account_id > $1 and account_id <= $2',
-  ],
-}
-
-/** The ledger in SQL. */
+/** Creates the ledger over SQL. */
 export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
   return {
     async transfer(tx, transfer, now) {
@@ -163,7 +143,7 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
     },
     check: () =>
       db.transaction(async tx => {
-        // Both statements must see one and the same ledger.
+        // Both statements must see the same snapshot.
         if (dialect === 'postgres') {
           await rows(tx, 'set transaction isolation level repeatable read')
           await rows(tx, 'set local statement_timeout = 0')
@@ -186,14 +166,17 @@ function checkCover({ id, debit, amountCents, cover }: Transfer): void {
   }
   if (!cover) return wrong('it needs the hold that covers it, or a named exemption')
   if ('exempt' in cover) return
-  if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold is of another account')
-  // What was asked for, not what counters hold: where no cap applies, nothing is counted.
+  if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold belongs to another account')
+  // Compares the requested amount: where no cap applies, the counters hold nothing.
   const { amountCents: most, currency } = cover.requested
   if (currency !== 'USD' || most < amountCents)
-    wrong(`its hold is of ${most} ${currency}, not ${amountCents} USD`)
+    wrong(`its hold covers ${most} ${currency}, not ${amountCents} USD`)
 }
 
-/** Folds unless another host is at it: two that lock accounts in different orders would wait for each other. */
+/**
+ * Folds a range unless another host is folding: two hosts that lock accounts in different orders would
+ * deadlock.
+ */
 async function foldRange(
   tx: SqlQueries,
   dialect: SqlDialect,

@@ -1,9 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { deny, type HostDenial } from '../server/codes.ts'
+import { deny, type HostDenial } from '../http/codes.ts'
 
-/** Which page is asked for: up to `limit` items behind position `after`. */
-export interface Paging {
+/** One page: up to `limit` items after position `after`. */
+interface Paging {
   readonly after: number
   readonly limit: number
 }
@@ -18,7 +18,10 @@ export const pagingQuery = Type.Object({
   ),
 })
 
-/** Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer). Denial: `invalid_request`. */
+/**
+ * Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer) from the query. Denial:
+ * `invalid_request`.
+ */
 export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> {
   const limit = query.get('limit') ?? '20'
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 100) {
@@ -28,15 +31,15 @@ export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> 
   if (cursor === null) return allow({ after: 0, limit: Number(limit) })
   const match = /^after:([1-9]\d{0,14})$/.exec(Buffer.from(cursor, 'base64url').toString('latin1'))
   const after = Number(match?.[1])
-  // Compared with its own spelling, because the decoder skips whatever is not base64url.
+  // The decoder skips characters outside base64url, so the cursor is compared with its own encoding.
   if (!match || cursor !== cursorOf(after))
     return deny('invalid_request', 'cursor must come from an earlier nextCursor', { field: 'cursor' })
   return allow({ after, limit: Number(limit) })
 }
 
 /**
- * Cuts a page out of what was found: up to `limit` items, where one more was looked for. `nextCursor` is for what follows the
- * last item, or null. It is opaque to clients and grants nothing, since reads are by account.
+ * Cuts one page out of `found`, which holds up to `limit + 1` items. `nextCursor` is null on the last page. A
+ * cursor is opaque to clients and grants nothing, since reads are bound to the caller's account.
  */
 export function cutPage<T extends { readonly position: number }>(
   found: readonly T[],
@@ -48,6 +51,6 @@ export function cutPage<T extends { readonly position: number }>(
   return { items, nextCursor: cursorOf(last.position) }
 }
 
-/** The cursor for what follows a position. */
+/** The cursor of the page after a position. */
 const cursorOf = (position: number): string =>
   Buffer.from(`after:${position}`, 'latin1').toString('base64url')

@@ -1,20 +1,26 @@
 import type { Clock } from '@gatewright/kernel'
+import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
 import type { Issuer } from '@gatewright/session-issuer'
-import type { SqlClient } from '@gatewright/kernel/sql'
 import type { Verifier } from '@gatewright/signature-verifier'
-import type { TransactionLookups } from '../chain/lookups.ts'
 import type { PayinReceiver } from '../chain/receivers.ts'
+import type { TransactionLookups } from '../chain/transaction-lookups.ts'
+import type { Gates } from '../http/gates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { CardStore } from './cards/store.ts'
-import type { PayinEndings } from './subscriptions/endings.ts'
-import type { OwnAddresses } from './subscriptions/own-address.ts'
-import type { PayinStore } from './subscriptions/payin-store.ts'
 import type { Plan } from '../product/plans.ts'
+import type { Product } from '../product/product.ts'
+import type { EventStore } from '../records/events.ts'
+import type { JobQueue } from '../records/jobs.ts'
+import type { Sealer } from '../records/sealed.ts'
+import type { AgreementAcceptances } from './agreements/acceptance.ts'
+import type { CardStore } from './cards/store.ts'
+import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
+import type { PayinStore } from './subscriptions/payins/payin-store.ts'
+import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { UserStore } from './users/store.ts'
 
-/** What modules are made of; each takes what it names. */
+/** All services that operations can use. Each operation destructures the ones it needs. */
 export interface ModuleServices {
   readonly clock: Clock
   readonly environment: 'sandbox' | 'live'
@@ -24,12 +30,19 @@ export interface ModuleServices {
   readonly users: UserStore
   readonly cards: CardStore
   readonly payins: PayinStore
-  readonly ownAddresses: OwnAddresses
+  readonly addressAllocator: AddressAllocator
   readonly subscriptions: SubscriptionStore
-  readonly endings: PayinEndings
+  readonly settlement: PayinSettlement
   readonly ledger: Ledger
-  /** For reads outside a ledger write. */
+  readonly sealer: Sealer
+  readonly events: EventStore
+  readonly jobs: JobQueue
+  readonly acceptances: AgreementAcceptances
+  readonly gates: Gates
+  readonly product: Product
+  /** For reads outside a financial write. */
   readonly db: SqlClient
+  readonly dialect: SqlDialect
   readonly plans: readonly Plan[]
   readonly receivers: readonly PayinReceiver[]
   readonly lookups: TransactionLookups

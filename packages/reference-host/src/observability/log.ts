@@ -1,10 +1,10 @@
+import type { Decision } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
-import type { Decision } from '@gatewright/http'
 
 /**
- * Structured logs on stderr: one JSON line a request at `info`, faults at `error`. A decision holds no credential by
- * construction; the paths below are a second net under whatever a later change adds.
+ * Creates a logger of JSON lines on stderr: one line per request at `info`, faults at `error`. Decisions
+ * contain no credentials; the redacted paths guard against later changes.
  */
 export function createLogger(level: string): Logger {
   const secrets = ['token', 'key', 'signature', 'authorization', 'secret', 'password', 'text']
@@ -19,7 +19,10 @@ export function createLogger(level: string): Logger {
   )
 }
 
-/** Writes a decision. A refusal is a normal outcome and stays at `info`; a fault or an error is logged with its cause. */
+/**
+ * Logs a decision. A denial is a normal outcome and stays at `info`; a fault or an error is logged with its
+ * cause.
+ */
 export function logDecision(logger: Logger, { failure, ...decision }: Decision): void {
   const level = failure === undefined ? 'info' : 'error'
   if (!logger.isLevelEnabled(level)) return
@@ -33,13 +36,16 @@ export function logDecision(logger: Logger, { failure, ...decision }: Decision):
   }
   if (failure === undefined) return logger.info(line, 'request')
   const message = failure instanceof Fault ? 'fault' : 'unexpected error'
-  logger.error({ ...line, failure: describe(failure) }, message)
+  logger.error({ ...line, failure: describeError(failure) }, message)
 }
 
 const hundredths = (ms: number): number => Math.round(ms * 100) / 100
 
-/** What an error says of itself. Enumerable extras of drivers are left out: they can hold statement values. */
-export function describe(error: unknown): object {
+/**
+ * Describes an error without the additional properties of database drivers, which can contain statement
+ * values.
+ */
+export function describeError(error: unknown): object {
   if (!(error instanceof Error)) return { type: typeof error }
   const { name, message, stack, cause } = error
   return {

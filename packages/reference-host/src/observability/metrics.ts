@@ -1,20 +1,20 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Decision } from '@gatewright/http'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded, and no secret. */
+/** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
   observe(decision: Decision): void
-  /** How many deposit addresses of a list are still free. */
+  /** Sets how many deposit addresses of a list are free. */
   freeAddresses(chainId: number, asset: string, free: number): void
-  /** The index that an xpub gives out next. `xpub` is the id of its branch. */
+  /** Sets the next index of an xpub. `xpub` is the id of its branch. */
   nextIndex(xpub: string, index: number): void
-  /** A transfer to an address of ours that pays no pay-in. */
+  /** Counts a transfer to one of the host's addresses that matches no pay-in. */
   unmatched(chainId: number, reason: string): void
-  /** The exposition text and its media type. */
+  /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
 
-/** Makes metrics in a registry of their own, so that several hosts can live in one process. */
+/** Creates metrics in their own registry, so that several hosts can run in one process. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -26,7 +26,7 @@ export function createMetrics(): Metrics {
   })
   const durations = new Histogram({
     name: 'gatewright_request_duration_seconds',
-    help: 'Time from the request line to the decided answer',
+    help: 'Time from the request line to the complete answer',
     labelNames: ['operation'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
@@ -39,19 +39,19 @@ export function createMetrics(): Metrics {
   })
   const free = new Gauge({
     name: 'gatewright_deposit_addresses_free',
-    help: 'Deposit addresses of a list that no pay-in was given',
+    help: 'Deposit addresses of a list that are still free',
     labelNames: ['chain', 'asset'],
     registers: [registry],
   })
   const next = new Gauge({
     name: 'gatewright_deposit_next_index',
-    help: 'Index of the address that an xpub gives out next',
+    help: 'Index of the next address of an xpub',
     labelNames: ['xpub'],
     registers: [registry],
   })
   const unmatched = new Counter({
     name: 'gatewright_unmatched_transfers_total',
-    help: 'Transfers to addresses of ours that pay no pay-in, found by this host',
+    help: 'Transfers to addresses of the host that match no pay-in, found by this host',
     labelNames: ['chain', 'reason'],
     registers: [registry],
   })

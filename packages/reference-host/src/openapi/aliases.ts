@@ -1,38 +1,40 @@
 import { listAliases, type Alias, type AliasKind, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { TObject } from 'typebox/type'
-
-type Json = Readonly<Record<string, unknown>>
+import type { Json } from './components.ts'
 
 function served(aliases: AliasTable, kind: AliasKind): readonly Alias[] {
   return listAliases(aliases).filter(alias => alias.kind === kind && alias.mode !== 'gone')
 }
 
-/** A security scheme's name and the old names it is still declared under. */
+/** The names of a security scheme: the current one and its legacy names. */
 export function schemeNames(name: string, aliases: AliasTable): readonly string[] {
   return [name, ...served(aliases, 'scheme').flatMap(({ from, to }) => (to === name ? [from] : []))]
 }
 
-/** Security schemes, declared a second time under each old name. An old key scheme names the old header of its key. */
-export function withOldSchemes(
+/** Adds each security scheme under its legacy names. A legacy key scheme names the legacy header field. */
+export function withLegacySchemes(
   schemes: Readonly<Record<string, Json>>,
   aliases: AliasTable,
 ): Readonly<Record<string, Json>> {
-  const olds = served(aliases, 'scheme').map(({ from, to }) => {
+  const legacy = served(aliases, 'scheme').map(({ from, to }) => {
     const { name, ...scheme } = schemes[to as string] ?? {}
     const header = served(aliases, 'header').find(row => row.to === String(name).toLowerCase())
     const named = header?.from.replaceAll(/\b[a-z]/g, letter => letter.toUpperCase()) ?? name
     const description = `The old name of ${to}.`
     return [from, { ...scheme, ...(name === undefined ? {} : { name: named }), description }] as const
   })
-  return { ...schemes, ...Object.fromEntries(olds) }
+  return { ...schemes, ...Object.fromEntries(legacy) }
 }
 
-/** A body's schema with the old names of its fields, marked deprecated. One inside an object is the schema's own. */
-export function withOldFields(schema: TObject, operation: string, aliases: AliasTable): Json {
+/**
+ * Adds the legacy names of a body's members, marked deprecated. Names inside an object are part of the schema
+ * itself.
+ */
+export function withLegacyFields(schema: TObject, operation: string, aliases: AliasTable): Json {
   const { properties } = schema
-  const olds = served(aliases, 'request-field').flatMap(({ within, from, to }) => {
+  const legacy = served(aliases, 'request-field').flatMap(({ within, from, to }) => {
     const field = within === operation && !from.includes('.') ? properties[to as string] : undefined
     return field ? [[from, { ...field, deprecated: true }] as const] : []
   })
-  return { ...schema, properties: { ...properties, ...Object.fromEntries(olds) } }
+  return { ...schema, properties: { ...properties, ...Object.fromEntries(legacy) } }
 }

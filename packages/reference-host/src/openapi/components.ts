@@ -1,94 +1,71 @@
-import type { Components, Json } from './named.ts'
+/** A JSON object of the description. */
+export type Json = Readonly<Record<string, unknown>>
 
-const bearer = (description: string): Json => ({
-  type: 'http',
-  scheme: 'bearer',
-  bearerFormat: 'JWT',
-  description,
-})
-const key = (name: string, description: string): Json => ({
-  type: 'apiKey',
-  in: 'header',
-  name,
-  description,
-})
+/** The sections of `components` that are filled from operations. */
+type Section = 'schemas' | 'responses' | 'requestBodies' | 'headers' | 'parameters' | 'examples'
 
-/** How callers prove who they are, under current names. */
-export function securitySchemes({
-  directUserKey,
-}: {
-  readonly directUserKey: boolean
-}): Record<string, Json> {
-  const orKey = directUserKey ? ' This host also takes a user API key in its place.' : ''
-  return {
-    UserSessionBearer: bearer(`A session of the user surface.${orKey}`),
-    PartnerSessionBearer: bearer('A session of the partner surface.'),
-    UserKey: key('X-User-Key', 'A user API key.'),
-    PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),
+/** Collects the components that several parts of a description share. */
+export interface Components {
+  /**
+   * Returns the schema with every sub-schema that has a `title` replaced by a reference to the component of
+   * that name.
+   */
+  schema(schema: object): Json
+  /** Returns a reference to a component. The first reference creates it. */
+  shared(section: Section, name: string, make: () => Json): Json
+  /** All components by section. */
+  collected(): Readonly<Record<string, Json>>
+}
+
+/**
+ * Creates an empty collection. A schema's `title` becomes its component name. Throws a `TypeError` for a
+ * title of another form, and for two different schemas with one title.
+ */
+export function createComponents(): Components {
+  const sections = new Map<Section, Map<string, Json>>()
+  const section = (name: Section): Map<string, Json> => {
+    const found = sections.get(name) ?? new Map<string, Json>()
+    sections.set(name, found)
+    return found
   }
-}
 
-const text = { type: 'string' } as const
+  // Operations share schema objects, and each is converted once.
+  const conversions = new WeakMap<object, Json>()
+  const schema = (value: object): Json => {
+    const converted = conversions.get(value) ?? toComponent(value)
+    conversions.set(value, converted)
+    return converted
+  }
 
-/** Header fields of answers, by the name of their component. */
-const HEADERS = {
-  RequestId: ['X-Request-Id', { description: 'Names this request in logs', schema: text }],
-  RetryAfter: [
-    'Retry-After',
-    { description: 'Seconds to wait before the next try', schema: { type: 'integer', minimum: 1 } },
-  ],
-  Challenge: [
-    'WWW-Authenticate',
-    { description: 'The challenge of the `Bearer` scheme (RFC 6750)', schema: text },
-  ],
-  IdempotencyExpires: [
-    'Idempotency-Expires',
-    { description: 'Until when the same key gets this answer (an HTTP date)', schema: text },
-  ],
-  IdempotencyReplayed: [
-    'Idempotency-Replayed',
-    {
-      description: '`true` when the answer is the stored one of an earlier request',
-      schema: { type: 'string', enum: ['true'] },
+  const toComponent = (value: object): Json => {
+    const { title, ...rest } = value as { readonly title?: unknown }
+    const inner = Object.fromEntries(Object.entries(rest).map(([key, each]) => [key, replaceTitled(each)]))
+    // A property may be called "title" too; its value is then a schema.
+    if (typeof title !== 'string')
+      return title === undefined ? inner : { ...inner, title: replaceTitled(title) }
+    if (!/^[A-Z][A-Za-z0-9]*$/.test(title))
+      throw new TypeError(`schema title "${title}" must be a name such as "ApiKey"`)
+    const existing = section('schemas').get(title)
+    if (existing && JSON.stringify(existing) !== JSON.stringify(inner)) {
+      throw new TypeError(`two different schemas have the title ${title}`)
+    }
+    section('schemas').set(title, inner)
+    return { $ref: `#/components/schemas/${title}` }
+  }
+
+  const replaceTitled = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(replaceTitled)
+    return typeof value === 'object' && value !== null ? schema(value) : value
+  }
+
+  return {
+    schema,
+    shared(name, key, make) {
+      const members = section(name)
+      if (!members.has(key)) members.set(key, make())
+      return { $ref: `#/components/${name}/${key}` }
     },
-  ],
-} as const
-
-/** References to the named header fields of an answer. */
-export function headersOf(components: Components, ...names: (keyof typeof HEADERS)[]): Json {
-  return Object.fromEntries(
-    names.map(name => {
-      const [field, described] = HEADERS[name]
-      return [field, components.shared('headers', name, () => described)]
-    }),
-  )
-}
-
-const field = (name: string, description: string, schema: Json, required = false): Json => ({
-  ...{ name, in: 'header', required, description },
-  schema,
-})
-
-const FIELDS = {
-  IdempotencyKey: field(
-    'idempotency-key',
-    'Chosen by the client, one for each intent. The same key with the same body gets the first answer again',
-    { type: 'string', minLength: 8, maxLength: 255 },
-    true,
-  ),
-  OpenResponses: field(
-    'X-Open-Responses',
-    'Asks for the answer as an Open Responses object: every answer of the operation, refusals too',
-    { type: 'string', enum: ['1', 'true'] },
-  ),
-  OpenResponsesCallId: field(
-    'X-Open-Responses-Call-Id',
-    'The `call_id` that the Open Responses object is to have. Default: a new one',
-    { type: 'string', pattern: '^[!-~]{1,200}$' },
-  ),
-} as const
-
-/** References to the named header fields of a request. */
-export function fieldsOf(components: Components, ...names: (keyof typeof FIELDS)[]): Json[] {
-  return names.map(name => components.shared('parameters', name, () => FIELDS[name]))
+    collected: () =>
+      Object.fromEntries([...sections].map(([name, members]) => [name, Object.fromEntries(members)])),
+  }
 }

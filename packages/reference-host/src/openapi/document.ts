@@ -1,34 +1,36 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
-import type { Operation } from '../server/operation.ts'
-import { schemeNames, withOldFields, withOldSchemes } from './aliases.ts'
-import { answers } from './answers.ts'
-import { fieldsOf, securitySchemes } from './components.ts'
-import { createComponents, type Components, type Json } from './named.ts'
+import type { Operation } from '../http/operation.ts'
+import { schemeNames, withLegacyFields, withLegacySchemes } from './aliases.ts'
+import { namesOf, type NamedOperation } from './operation-names.ts'
+import { fieldsOf, securitySchemes } from './common-components.ts'
+import { createComponents, type Components, type Json } from './components.ts'
+import { responsesOf } from './responses.ts'
 
-/** What the API description says about the host as a whole. */
+/** What the API description says about the whole host. */
 export interface DescribedHost {
   readonly serviceName: string
-  /** Where clients reach it; `/` stands for where the description came from. */
+  /** The server URL for clients; `/` means the origin of the description itself. */
   readonly url: string
   readonly aliases: AliasTable
-  /** Whether user operations take a user API key in the place of a session. */
+  /** Whether user operations accept a user API key in place of a session. */
   readonly directUserKey: boolean
 }
 
-/** Version of the interface description (fixed by the contract). */
+/** Version of the API description (fixed by the contract). */
 const VERSION = '1.0.0'
 
 /**
- * Writes the OpenAPI 3.1 description of a table. Legacy paths are entries of their own, marked deprecated. What several
- * entries share is a component: bodies and answers of an operation, refusals, and every schema that has a title.
+ * Generates the OpenAPI 3.1 description of an operation table. Legacy paths have their own entries, marked
+ * deprecated. Bodies, answers, denials and schemas with a title are shared components.
  */
 export function openApiDocument(table: readonly Operation[], host: DescribedHost): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const components = createComponents()
+  const nameOf = namesOf(table)
   for (const operation of table) {
-    const described = describe(operation, host, components)
+    const description = describeOperation({ ...operation, name: nameOf(operation) }, host, components)
     for (const [index, [path, legacy]] of everyPath(operation, host.aliases).entries()) {
-      const { operationId, ...rest } = described
+      const { operationId, ...rest } = description
       const item = (paths[path] ??= {})
       item[operation.method.toLowerCase()] = {
         operationId: operationId + (index === 0 ? '' : `_${index + 1}`),
@@ -45,12 +47,12 @@ export function openApiDocument(table: readonly Operation[], host: DescribedHost
     paths,
     components: {
       ...components.collected(),
-      securitySchemes: withOldSchemes(securitySchemes(host), host.aliases),
+      securitySchemes: withLegacySchemes(securitySchemes(host), host.aliases),
     },
   }
 }
 
-/** Canonical paths, and the legacy spelling of each that has one. */
+/** Canonical paths, each with its legacy spelling where there is one. */
 function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, legacy: boolean][] {
   return paths.flatMap(path => [
     [path, false] as [string, boolean],
@@ -60,44 +62,44 @@ function everyPath({ paths }: Operation, aliases: AliasTable): [path: string, le
   ])
 }
 
-/** One operation, whatever path it is reached by. */
-function describe(
-  operation: Operation,
+/** Describes one operation, independently of its path. */
+function describeOperation(
+  operation: NamedOperation,
   host: DescribedHost,
   components: Components,
 ): Json & { readonly operationId: string } {
-  const { id, title } = operation
+  const { id, name: operationId, title } = operation
   const schemes = security(operation, host).flatMap(name => schemeNames(name, host.aliases))
   return {
-    operationId: id.replace('.', '_'),
+    operationId,
     tags: [tagOf(id)],
     summary: title,
     parameters: parameters(operation, components),
     security: schemes.map(name => ({ [name]: [] })),
     ...requestBody(operation, host, components),
-    responses: answers(operation, components),
+    responses: responsesOf(operation, components),
   }
 }
 
 const tagOf = (id: string): string => id.split('.')[0] as string
 
 function requestBody(
-  { id, body, example }: Operation,
+  { id, name, body, example }: NamedOperation,
   { aliases }: DescribedHost,
   components: Components,
 ): Json {
   if (!body) return {}
   const required = Array.isArray(body.required) && body.required.length > 0
-  const schema = components.schema(withOldFields(body, id, aliases))
+  const schema = components.schema(withLegacyFields(body, id, aliases))
   const content = { 'application/json': { schema, ...(example.body ? { example: example.body } : {}) } }
   return {
-    requestBody: components.shared('requestBodies', id.replace('.', '_'), () => ({ required, content })),
+    requestBody: components.shared('requestBodies', name, () => ({ required, content })),
   }
 }
 
 function parameters(operation: Operation, components: Components): Json[] {
   const path = [...operation.paths[0].matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, description: 'An id that an earlier answer gave' },
+    ...{ name, in: 'path', required: true, description: 'An id from an earlier answer' },
     schema: { type: 'string' },
   }))
   const query = Object.entries(operation.query?.properties ?? {}).map(([name, given]) => {
@@ -105,11 +107,17 @@ function parameters(operation: Operation, components: Components): Json[] {
     return { name, in: 'query', required: false, description, schema }
   })
   if (operation.surface === 'public') return query
-  const key = 'write' in operation ? (['IdempotencyKey'] as const) : []
+  const key = 'write' in operation ? KEY_FIELD[operation.idempotency ?? 'required'] : []
   return [...path, ...query, ...fieldsOf(components, ...key, 'OpenResponses', 'OpenResponsesCallId')]
 }
 
-/** The alternatives that prove the operation's credential. */
+const KEY_FIELD = {
+  required: ['IdempotencyKey'],
+  optional: ['OptionalIdempotencyKey'],
+  none: [],
+} as const
+
+/** The security schemes that an operation accepts. */
 function security({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
   if (credential === 'user-key') return ['UserKey']

@@ -1,31 +1,25 @@
 import * as Type from 'typebox/type'
-
-const named = <T extends string>(title: T, description: string): { title: T; description: string } => ({
-  title,
-  description,
-})
+import { component } from '../schemas/fields.ts'
 
 const refusal = {
   error: Type.String({ description: 'The code, for programs. It does not change' }),
   message: Type.String({ description: 'What was wrong, for people. It may change' }),
-  field: Type.Optional(
-    Type.String({ description: 'The member, parameter or header field that was refused' }),
-  ),
+  field: Type.Optional(Type.String({ description: 'The member, parameter or header field that was wrong' })),
 }
 
-/** Every refusal. Some codes add members of their own, such as `scope` or `limit`. */
-export const ErrorShape = Type.Object(
+/** Every error. Some codes add members, such as `scope` or `limit`. */
+export const ErrorSchema = Type.Object(
   refusal,
-  named('Error', 'Why a request was refused. Some codes add members, such as `scope` or `limit`'),
+  component('Error', 'Why a request failed. Some codes add members, such as `scope` or `limit`'),
 )
 
 const ErrorItem = Type.Object(
   { ...refusal, code: Type.String({ description: 'The same as `error`' }) },
-  named('ErrorItem', 'One reason of a refusal, as the envelope lists it'),
+  component('ErrorItem', 'One reason of an error, as the envelope lists it'),
 )
 
-/** A refusal with the envelope that partners read. */
-export const PartnerErrorShape = Type.Object(
+/** An error in the envelope of the partner surface. */
+export const PartnerErrorSchema = Type.Object(
   {
     ...refusal,
     ok: Type.Literal(false),
@@ -33,11 +27,11 @@ export const PartnerErrorShape = Type.Object(
     summary: Type.String({ description: 'The same as `message`' }),
     errors: Type.Array(ErrorItem, { minItems: 1 }),
   },
-  named('PartnerError', 'Why a request of the partner surface was refused, in the envelope of all answers'),
+  component('PartnerError', 'Why a request of the partner surface failed, in the envelope of all answers'),
 )
 
-/** The envelope of every success, but for its `data`. */
-export const SuccessShape = Type.Object(
+/** The envelope of every success, without its `data`. */
+export const SuccessSchema = Type.Object(
   {
     ok: Type.Literal(true),
     data: Type.Object({}, { description: 'What the operation answers' }),
@@ -45,7 +39,7 @@ export const SuccessShape = Type.Object(
     errors: Type.Array(Type.Unknown(), { maxItems: 0 }),
     next: Type.Optional(Type.String({ description: 'What a client usually does next' })),
   },
-  named('Success', 'The envelope of every success'),
+  component('Success', 'The envelope of every success'),
 )
 
 const OutputMessage = Type.Object(
@@ -57,14 +51,14 @@ const OutputMessage = Type.Object(
     content: Type.Array(
       Type.Object({
         type: Type.Literal('output_text'),
-        text: Type.String({ description: 'The summary of a success, the message of a refusal' }),
+        text: Type.String({ description: 'The summary of a success, the message of an error' }),
         annotations: Type.Array(Type.Unknown(), { maxItems: 0 }),
         logprobs: Type.Array(Type.Unknown(), { maxItems: 0 }),
       }),
       { minItems: 1, maxItems: 1 },
     ),
   },
-  named('OpenResponseMessage', 'The answer in a sentence'),
+  component('OpenResponseMessage', 'The answer in a sentence'),
 )
 
 const CallOutput = Type.Object(
@@ -75,10 +69,10 @@ const CallOutput = Type.Object(
     status: Type.Literal('completed'),
     output: Type.String({ description: 'The whole answer as it is without the header field, as JSON text' }),
   },
-  named('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
+  component('OpenResponseCallOutput', 'The whole answer as the output of a function call'),
 )
 
-/** Members about a language model, with the values that say that there was none. */
+/** Members about a language model, with the values that say "none". */
 const noModel = {
   ...{ incomplete_details: Type.Null(), previous_response_id: Type.Null(), instructions: Type.Null() },
   tools: Type.Array(Type.Unknown(), { maxItems: 0 }),
@@ -94,23 +88,23 @@ const noModel = {
   ...{ safety_identifier: Type.Null(), prompt_cache_key: Type.Null() },
 }
 
-/** What `openResponses` makes of any answer. */
-export const OpenResponseShape = Type.Object(
+/** The result of `openResponses`. */
+export const OpenResponseSchema = Type.Object(
   {
     id: Type.String(),
     object: Type.Literal('response'),
     created_at: Type.Integer({ description: 'Unix seconds' }),
-    completed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Null for a refusal' }),
+    completed_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Null for an error' }),
     status: Type.Enum(['completed', 'failed']),
     model: Type.String({ description: 'The name of the service and the surface' }),
     output: Type.Array(Type.Union([OutputMessage, CallOutput]), {
       ...{ minItems: 2, maxItems: 2 },
-      description: 'The answer twice: as a message, then as the output of a function call',
+      description: 'The answer in two forms: as a message, then as the output of a function call',
     }),
     error: Type.Union([Type.Object({ code: Type.String(), message: Type.String() }), Type.Null()]),
     ...noModel,
   },
-  named(
+  component(
     'OpenResponse',
     'Any answer as an Open Responses object (openresponses.org, version 2026-04-24): what is sent when ' +
       '`X-Open-Responses` asks for it. Members about a language model have the value that says "none"',

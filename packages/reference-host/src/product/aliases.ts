@@ -1,6 +1,9 @@
 import type { AliasTable, Deprecation, ScopeRename } from '@gatewright/legacy-alias-router'
 
-/** When the legacy names were deprecated. They stay supported, so there is no sunset (contract section 1). */
+/**
+ * When the legacy names were deprecated. They stay supported, so there is no sunset date (contract section
+ * 1).
+ */
 const DEPRECATED: Deprecation = { deprecatedSince: Date.UTC(2026, 0, 1) }
 
 const retired = (surface: string, ...names: string[]): ScopeRename[] =>
@@ -8,7 +11,7 @@ const retired = (surface: string, ...names: string[]): ScopeRename[] =>
 
 const NAMES_A_USER = ['users.resolve', 'sessions.createForPartner']
 
-/** Every old name the host still serves (contract sections 1, 4 and 8). */
+/** Every legacy name that the host serves (contract sections 1, 4 and 8). */
 export const aliasTable: AliasTable = {
   prefixes: [
     { from: '/consumer/v1', to: '/user/v1', mode: DEPRECATED },
@@ -25,7 +28,7 @@ export const aliasTable: AliasTable = {
   ],
   scopes: [
     ...retired('user', 'deposits-swapped.read', 'deposits-swapped.write'),
-    // Balances need no scope on the partner surface, so existing proxies may ask for it in vain.
+    // Balances need no scope on the partner surface, so existing clients may still request it without effect.
     ...retired('partner', 'deposits-swapped.read', 'deposits-swapped.write', 'balances.read'),
   ],
   schemes: [

@@ -1,6 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
 
-/** Something that users can subscribe to. */
+/** A plan that users can subscribe to. */
 export interface Plan {
   readonly id: string
   /** One line for people. */
@@ -10,23 +10,23 @@ export interface Plan {
   readonly interval: PlanInterval
 }
 
-/** How long one payment lasts, in calendar months (UTC). */
+/** The length of a period in calendar months (UTC). */
 export const INTERVAL_MONTHS = { month: 1, year: 12 } as const
 export type PlanInterval = keyof typeof INTERVAL_MONTHS
 
-/** What a sandbox sells when `PLANS_FILE` is not set. */
+/** The plans of a sandbox without `PLANS_FILE`. */
 export const SANDBOX_PLANS: readonly Plan[] = [
   { id: 'basic', title: 'Basic', amountCents: 500, interval: 'month' },
   { id: 'pro', title: 'Pro', amountCents: 2500, interval: 'month' },
 ]
 
-/** How far a subscription is paid: `months` calendar months from `anchorAt`. */
+/** The paid term of a subscription: `months` calendar months from `anchorAt`. */
 export interface PaidTerm {
   readonly anchorAt: EpochMs
   readonly months: number
 }
 
-/** When a paid term ends, exclusive: the anchor's day of the month, or the month's last day where it has no such day. */
+/** The exclusive end of a paid term: the anchor's day of the month, or the last day of a shorter month. */
 export function termEnd({ anchorAt, months }: PaidTerm): EpochMs {
   const anchor = new Date(anchorAt)
   const end = new Date(anchorAt)
@@ -38,8 +38,8 @@ export function termEnd({ anchorAt, months }: PaidTerm): EpochMs {
 }
 
 /**
- * The term after one more payment at `now`: it follows the one that runs, so that the 31st stays the 31st; after a gap, or
- * at first, it starts now.
+ * The term after one more payment at `now`. It extends a running term, so that a subscription of the 31st
+ * stays on the 31st. After a gap, or for the first payment, it starts at `now`.
  */
 export function extendTerm(term: PaidTerm | undefined, interval: PlanInterval, now: EpochMs): PaidTerm {
   const months = INTERVAL_MONTHS[interval]

@@ -1,6 +1,6 @@
 import { scopeCatalogue, type ScopeCatalogue } from '@gatewright/kernel'
 
-/** Scopes of the user surface: what bootstrap, user keys and user sessions may hold (contract section 8). */
+/** Scopes of the user surface, for user keys and user sessions (contract section 8). */
 const USER = [
   'users.read',
   'users.write',
@@ -61,12 +61,12 @@ const PARTNER = [
   'withdrawals.write',
 ] as const
 
-export type UserScope = (typeof USER)[number]
-export type PartnerScope = (typeof PARTNER)[number]
+type UserScope = (typeof USER)[number]
+type PartnerScope = (typeof PARTNER)[number]
 
 export const userScopes: ScopeCatalogue<UserScope> = scopeCatalogue(USER)
 export const partnerScopes: ScopeCatalogue<PartnerScope> = scopeCatalogue(PARTNER)
-/** The scopes of both surfaces, each once. */
+/** The scopes of both surfaces without repetition. */
 export const allScopes: ScopeCatalogue<UserScope | PartnerScope> = scopeCatalogue([
   ...new Set([...USER, ...PARTNER]),
 ])

@@ -1,24 +1,27 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import type { TObject } from 'typebox/type'
-import { isName, NAME_FORMAT } from './text.ts'
+import { isName, NAME_FORMAT } from './names.ts'
 
-// `strict` refuses what is no JSON Schema. The meta-schema would cost half of all compiling at a start, for schemas that are
-// written in this package.
+// `strict` refuses keywords outside JSON Schema. Validating the schemas themselves would double the time to
+// compile them at each start, and they are written in this package.
 const ajv = new Ajv({
   ...{ allErrors: false, strict: true, formats: { [NAME_FORMAT]: isName } },
   ...{ meta: false, validateSchema: false },
 })
 
-/** The first thing that is wrong with a value. */
-export interface SchemaFault {
-  /** To the member at fault; empty for the value itself. */
+/** The first error in a value. */
+interface SchemaFault {
+  /** Path to the member; empty for the value itself. */
   readonly path: readonly string[]
   /** A sentence that starts with the member's name, or with `body`. */
   readonly message: string
 }
 
-/** Compiles a schema. What it gives says what is wrong with a value, undefined where nothing is; it changes nothing. */
-export function checkOf(schema: TObject): (value: unknown) => SchemaFault | undefined {
+/**
+ * Compiles a schema to a function that returns the first error of a value, or undefined. It does not change
+ * the value.
+ */
+export function compileSchema(schema: TObject): (value: unknown) => SchemaFault | undefined {
   const validate = ajv.compile(schema)
   return value => {
     if (validate(value)) return undefined

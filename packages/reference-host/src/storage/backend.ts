@@ -5,24 +5,27 @@ import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/sco
 import type { IssuerOptions } from '@gatewright/session-issuer'
 import type { NonceStorage } from '@gatewright/signature-verifier'
 
-/** Asks one dependency whether it can serve; rejects with why not. */
+/** Checks whether one dependency works. Rejects with the cause when it does not. */
 export type DependencyCheck = () => Promise<void>
 
-/** The stores of one host, whatever they are made of. */
+/** The stores of one host, independent of their kind. */
 export interface Backend {
-  /** The ledger's own database. */
+  /** The ledger's database. */
   readonly sql: SqlClient
   readonly dialect: SqlDialect
   readonly nonces: NonceStorage
   readonly issuer: Pick<IssuerOptions, 'keys' | 'sessions' | 'audit' | 'signingKeys'>
   readonly feed: RevocationFeed
-  /** Idempotency records and spend counters in an open transaction of `sql`, so that they commit with the rows. */
+  /**
+   * Idempotency records and spend counters within a transaction of `sql`, so that they commit with the
+   * business rows.
+   */
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage
   readonly spend: (tx: SqlQueries) => SpendStorage
   readonly aliasUsage: AliasUsageStorage
-  /** Where rate limits count; absent: in this process. */
+  /** Store of rate limit counters. Default: this process. */
   readonly limiter?: LimiterStore
-  /** By the name that `/readyz` shows. */
+  /** Dependency checks by the name that `/readyz` shows. */
   readonly checks: Readonly<Record<string, DependencyCheck>>
   close(): Promise<void>
 }

@@ -1,2 +1,2 @@
-/** The data folder cannot be used. The message is for the operator, as it is. */
+/** The data folder cannot be used. The message is shown to the operator. */
 export class DataDirUnusable extends Error {}

@@ -3,57 +3,63 @@ import { join } from 'node:path'
 import Database from 'libsql'
 import { DataDirUnusable } from './data-dir-unusable.ts'
 
-/** What a host writes: the lock, the database with its companions, the secrets and what a start left half written. */
-const OURS = /^(?:host\.(?:lock|sqlite)|secrets\.json)/
+/**
+ * The files of a host: the lock, the database with its side files, the secrets and half-written files of an
+ * earlier start.
+ */
+const HOST_FILES = /^(?:host\.(?:lock|sqlite)|secrets\.json)/
 
 /**
- * Takes the folder for this process: an exclusive transaction on a file of its own, held until the end. The
- * operating system drops it when the process dies, kill -9 included, so no stale lock can keep a host out. What a
- * host writes there is closed to other users (0600, the folder 0700), also where it was open before. Throws
- * `DataDirUnusable` when another host has the folder, or when a file in it is another user's.
+ * Locks the data folder for this process with an exclusive transaction on a lock file. The operating system
+ * releases it when the process dies, even by `kill -9`, so no stale lock remains. Restricts the host's files
+ * to its own user (0600, the folder 0700), also those that were readable before. Throws `DataDirUnusable`
+ * when another host uses the folder, or when one of the files belongs to another user.
  */
 export function lockDataDir(dataDir: string): { release(): void } {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  closeFolder(dataDir)
-  closeFile(dataDir, 'host.lock')
-  const held = new Database(join(dataDir, 'host.lock'))
+  restrictFolder(dataDir)
+  restrictFile(dataDir, 'host.lock')
+  const lock = new Database(join(dataDir, 'host.lock'))
   try {
-    held.exec('pragma busy_timeout = 0')
-    held.exec('begin exclusive')
+    lock.exec('pragma busy_timeout = 0')
+    lock.exec('begin exclusive')
   } catch {
-    held.close()
+    lock.close()
     throw new DataDirUnusable(
       `DATA_DIR ${dataDir} is in use by another host: stop it, or set DATA_DIR to another folder`,
     )
   }
   try {
-    // SQLite gives the companions of its database the mode of the database.
+    // SQLite gives side files the mode of their database.
     for (const name of new Set(['host.sqlite', ...readdirSync(dataDir)])) {
-      if (OURS.test(name) && isPlainFile(dataDir, name)) closeFile(dataDir, name)
+      if (HOST_FILES.test(name) && isPlainFile(dataDir, name)) restrictFile(dataDir, name)
     }
   } catch (error) {
-    held.close()
+    lock.close()
     throw error
   }
-  return { release: () => held.close() }
+  return { release: () => lock.close() }
 }
 
-/** Whether a name is missing or a file of its own: the mode of a folder, or of what a link names, stays. */
+/** Whether a name is missing or a regular file. The modes of folders and of link targets stay unchanged. */
 function isPlainFile(dataDir: string, name: string): boolean {
   return lstatSync(join(dataDir, name), { throwIfNoEntry: false })?.isFile() ?? true
 }
 
-/** A folder of another user, such as a mounted volume, or one with the sticky bit, such as /tmp, is not ours to close. */
-function closeFolder(dataDir: string): void {
+/**
+ * Restricts the folder, unless it belongs to another user, such as a mounted volume, or has the sticky bit,
+ * such as /tmp.
+ */
+function restrictFolder(dataDir: string): void {
   const { uid, mode } = statSync(dataDir)
   if (uid === process.getuid?.() && (mode & 0o1000) === 0) chmodSync(dataDir, 0o700)
 }
 
 /**
- * Makes a file that is missing, closed from its first instant. One that exists is never opened here: closing it again
- * would drop the locks that this process has on it (POSIX).
+ * Creates a missing file with restricted mode from the start. An existing file is never opened here, since
+ * closing it would drop this process's locks on it (POSIX).
  */
-function closeFile(dataDir: string, name: string): void {
+function restrictFile(dataDir: string, name: string): void {
   const path = join(dataDir, name)
   try {
     closeSync(openSync(path, 'ax', 0o600))

@@ -22,8 +22,8 @@ import { migrateHost } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
- * Opens the embedded SQLite in `dataDir`, which must be locked, and brings its tables up to date. A commit is on
- * disk when it returns (WAL, full sync).
+ * Opens the embedded SQLite in `dataDir`, which must be locked, and migrates its tables. A commit is on disk
+ * when it returns (WAL, full sync).
  */
 export async function embeddedBackend(dataDir: string, secrets: Secrets): Promise<Backend> {
   const connect = (pragmas: string): Database.Database => {

@@ -69,7 +69,7 @@ create table {prefix}subscriptions (
   anchor_at bigint,
   paid_months integer not null default 0,
   created_at bigint not null,
-  -- Nothing sorts by the position alone, so that no plan reads a list through everybody's rows.
+  -- No index has the position alone, so that no query plan reads a list through the rows of all accounts.
   primary key (account_id, position),
   check ((anchor_at is null) = (paid_months = 0))
 );
@@ -249,3 +249,85 @@ create table {prefix}unmatched_transfers (
 
 create index {prefix}unmatched_transfers_open on {prefix}unmatched_transfers (position)
   where handled_at is null;
+
+-- version 5
+-- People: what they tell of themselves, sealed; the check of their identity; agreements; events; jobs for providers.
+alter table {prefix}users add column profile text;
+
+alter table {prefix}users add column data_key text;
+
+alter table {prefix}users add column skipped_steps text not null default '';
+
+alter table {prefix}users add column referral_code text collate "C";
+
+create unique index {prefix}users_referral_code on {prefix}users (referral_code);
+
+alter table {prefix}users add column referred_by text collate "C";
+
+create table {prefix}kyc_applications (
+  account_id text collate "C" primary key references {prefix}users (account_id),
+  id text collate "C" not null unique,
+  digest text not null,
+  fields text,
+  version bigint,
+  reason text,
+  completion_link text,
+  verification_link text,
+  submitted_at bigint not null
+);
+
+create table {prefix}agreement_acceptances (
+  account_id text collate "C" not null references {prefix}users (account_id),
+  digest text collate "C" not null,
+  key_id text not null,
+  accepted_at bigint not null,
+  primary key (account_id, digest)
+);
+
+create table {prefix}events (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  subject_kind text collate "C" not null,
+  subject_id text collate "C" not null,
+  number integer not null,
+  from_status text,
+  to_status text,
+  cause text not null,
+  amount_cents bigint,
+  detail text,
+  at bigint not null,
+  read_at bigint,
+  primary key (account_id, position),
+  unique (subject_kind, subject_id, number)
+);
+
+create index {prefix}events_unread on {prefix}events (account_id, position) where read_at is null;
+
+create table {prefix}jobs (
+  kind text collate "C" not null,
+  subject_id text collate "C" not null,
+  due_at bigint not null,
+  attempts integer not null default 0,
+  created_at bigint not null,
+  primary key (kind, subject_id)
+);
+
+create index {prefix}jobs_due on {prefix}jobs (due_at);
+
+create table {prefix}provider_messages (
+  provider text collate "C" not null,
+  message_id text collate "C" not null,
+  received_at bigint not null,
+  primary key (provider, message_id)
+);
+
+create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
+
+create table {prefix}sandbox_provider_calls (
+  port text collate "C" not null,
+  id text collate "C" not null,
+  at bigint not null,
+  what text not null,
+  primary key (port, id)
+);

@@ -250,3 +250,86 @@ create table {prefix}unmatched_transfers (
 
 create index {prefix}unmatched_transfers_open on {prefix}unmatched_transfers (position)
   where handled_at is null;
+
+-- version 5
+-- People: what they tell of themselves, sealed; the check of their identity; agreements; events; jobs for providers.
+alter table {prefix}users add column profile text;
+
+alter table {prefix}users add column data_key text;
+
+alter table {prefix}users add column skipped_steps text not null default '';
+
+alter table {prefix}users add column referral_code text;
+
+create unique index {prefix}users_referral_code on {prefix}users (referral_code);
+
+alter table {prefix}users add column referred_by text;
+
+create table {prefix}kyc_applications (
+  account_id text primary key references {prefix}users (account_id),
+  id text not null unique,
+  digest text not null,
+  fields text,
+  version integer,
+  reason text,
+  completion_link text,
+  verification_link text,
+  submitted_at integer not null
+);
+
+create table {prefix}agreement_acceptances (
+  account_id text not null references {prefix}users (account_id),
+  digest text not null,
+  key_id text not null,
+  accepted_at integer not null,
+  primary key (account_id, digest)
+);
+
+create table {prefix}events (
+  position integer primary key autoincrement,
+  id text not null unique,
+  account_id text not null,
+  subject_kind text not null,
+  subject_id text not null,
+  number integer not null,
+  from_status text,
+  to_status text,
+  cause text not null,
+  amount_cents integer,
+  detail text,
+  at integer not null,
+  read_at integer,
+  unique (subject_kind, subject_id, number)
+);
+
+create index {prefix}events_account on {prefix}events (account_id, position);
+
+create index {prefix}events_unread on {prefix}events (account_id, position) where read_at is null;
+
+create table {prefix}jobs (
+  kind text not null,
+  subject_id text not null,
+  due_at integer not null,
+  attempts integer not null default 0,
+  created_at integer not null,
+  primary key (kind, subject_id)
+);
+
+create index {prefix}jobs_due on {prefix}jobs (due_at);
+
+create table {prefix}provider_messages (
+  provider text not null,
+  message_id text not null,
+  received_at integer not null,
+  primary key (provider, message_id)
+);
+
+create index {prefix}provider_messages_received on {prefix}provider_messages (received_at);
+
+create table {prefix}sandbox_provider_calls (
+  port text not null,
+  id text not null,
+  at integer not null,
+  what text not null,
+  primary key (port, id)
+);

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
-/** The stores that the configuration names, ready to use. */
+/** The open stores of a host. */
 export interface OpenStores {
   readonly backend: Backend
   readonly secrets: Secrets
@@ -10,8 +10,8 @@ export interface OpenStores {
 }
 
 /**
- * Opens the ledger's database (embedded in a locked data folder, or Postgres) and Redis where it is configured. What was
- * opened is closed again when a later step fails.
+ * Opens the ledger's database (embedded in a locked data folder, or Postgres) and Redis if configured. Closes
+ * what is open when a later step fails.
  */
 export async function openStores(config: Config): Promise<OpenStores> {
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
@@ -35,7 +35,8 @@ export async function openStores(config: Config): Promise<OpenStores> {
   }
 }
 
-// Each store is loaded where it is used: the clients of the others would be a third of the work of a start.
+// Each store is imported only when it is used: loading the other clients would be a third of the work of a
+// start.
 
 async function lockOf(dataDir: string): Promise<{ release(): void }> {
   return (await import('./data-dir.ts')).lockDataDir(dataDir)

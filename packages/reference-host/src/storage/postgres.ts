@@ -20,19 +20,20 @@ import type { Backend } from './backend.ts'
 import { migrateHost } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
 
-/** Connections per host. Two cores of Postgres gain nothing from more. */
+/** Connections per host. More did not help a Postgres with two cores. */
 const POOL_SIZE = 10
-/** A host further off its store's clock than this is not ready (design, storage rules). */
+/** A host whose clock differs more from its database's is not ready (design, storage rules). */
 const MAX_SKEW_MS = 2000
 
-/** Connects to Postgres and brings the tables up to date, safely from many hosts at once. */
+/** Connects to Postgres and migrates the tables, safely when many hosts start at once. */
 export async function postgresBackend(url: string, secrets: Secrets): Promise<Backend> {
   const pool = new pg.Pool({
     ...{ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 },
-    // A host that freezes inside a transaction, or waits for one that did, gives its locks and its connection back.
+    // A host that freezes inside a transaction, or waits for a frozen one, loses its locks and its
+    // connection.
     ...{ lock_timeout: 5000, statement_timeout: 20_000, idle_in_transaction_session_timeout: 15_000 },
   })
-  // An idle connection that dies is replaced; without a listener it would end the process.
+  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
   pool.on('error', () => {})
   const sql = fromPgPool(pool, { prepare: true })
   try {
@@ -65,7 +66,9 @@ async function checkClock(sql: SqlClient): Promise<void> {
   if (skewMs > MAX_SKEW_MS) throw new Error(`this host's clock is ${skewMs} ms off its database's`)
 }
 
-/** LISTEN on a connection of its own. A lost connection only loses wake-ups: the feed is polled behind it. */
+/**
+ * Listens on a separate connection. When it breaks only notifications are lost, since the feed also polls.
+ */
 async function listen(url: string, channel: string, listener: () => void): Promise<() => Promise<void>> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})

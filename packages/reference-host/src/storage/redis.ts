@@ -5,16 +5,17 @@ import { createClient, createCluster } from 'redis'
 import type { RedisTarget } from '../config/config.ts'
 import type { Backend } from './backend.ts'
 
-interface Connected {
+interface RedisConnection {
   readonly client: RedisClient
-  /** What rate-limiter-flexible takes. */
+  /** The client as rate-limiter-flexible takes it. */
   readonly storeClient: unknown
   close(): Promise<void>
 }
 
 /**
- * Puts replay memory and rate limits of a backend into Redis. The ledger's idempotency records and spend counters stay in
- * the ledger's database. Refuses a `maxmemory-policy` other than `noeviction`: an evicted nonce could be used again.
+ * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the
+ * ledger's database. Refuses a `maxmemory-policy` other than `noeviction`, since an evicted nonce could be
+ * used again.
  */
 export async function withRedis(backend: Backend, target: RedisTarget): Promise<Backend> {
   const { client, storeClient, close } = await ('url' in target
@@ -46,15 +47,18 @@ export async function withRedis(backend: Backend, target: RedisTarget): Promise<
   }
 }
 
-/** `disableOfflineQueue`: an outage is an error at once, not a wait. The client reconnects by itself. */
-async function single(url: string): Promise<Connected> {
+/**
+ * With `disableOfflineQueue` a command fails at once during an outage instead of waiting. The client
+ * reconnects by itself.
+ */
+async function single(url: string): Promise<RedisConnection> {
   const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5000 } })
   redis.on('error', () => {})
   await redis.connect()
   return { client: fromNodeRedis(redis), storeClient: redis, close: async () => redis.destroy() }
 }
 
-async function cluster(urls: readonly string[]): Promise<Connected> {
+async function cluster(urls: readonly string[]): Promise<RedisConnection> {
   const redis = createCluster({
     rootNodes: urls.map(url => ({ url })),
     defaults: { disableOfflineQueue: true, socket: { connectTimeout: 5000 } },

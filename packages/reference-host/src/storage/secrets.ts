@@ -2,32 +2,39 @@ import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { NamedSecret } from '../config/readers.ts'
+import type { NamedKey, NamedSecret } from '../config/parsers.ts'
 
-/** Secrets that what is stored depends on: losing them makes stored keys and signing keys useless. */
+/** Secrets that protect stored data. Without them stored API keys and signing keys cannot be used. */
 export interface Secrets {
   readonly keyPeppers: readonly NamedSecret[]
   readonly signingKeyEncryptionKey: Uint8Array
+  /** Keys of personal data, newest first. */
+  readonly dataKeys: readonly NamedKey[]
 }
 
 interface SecretFile {
   readonly keyPepper: NamedSecret
   readonly signingKeyEncryptionKey: string
+  /** Missing in files of earlier versions. */
+  readonly dataKey?: NamedSecret
 }
 
 /**
- * The configured secrets, and for those that are missing the ones in `dataDir/secrets.json`, made on the first
- * start and readable by the owner only. The file is on disk before anything is stored that needs it. Call with the folder locked.
+ * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start
+ * creates with access for its owner only. The file is on disk before anything that depends on it is stored.
+ * The folder must be locked.
  */
 export function loadSecrets(config: Config): Secrets {
-  const { keyPeppers, signingKeyEncryptionKey, dataDir } = config
-  if (keyPeppers && signingKeyEncryptionKey) return { keyPeppers, signingKeyEncryptionKey }
+  const { keyPeppers, signingKeyEncryptionKey, dataKeys, dataDir } = config
+  if (keyPeppers && signingKeyEncryptionKey && dataKeys)
+    return { keyPeppers, signingKeyEncryptionKey, dataKeys }
   const path = join(dataDir, 'secrets.json')
-  const file = readSecrets(path) ?? writeSecrets(path)
+  const file = completed(path, readSecrets(path))
   return {
     keyPeppers: keyPeppers ?? [file.keyPepper],
     signingKeyEncryptionKey:
       signingKeyEncryptionKey ?? Buffer.from(file.signingKeyEncryptionKey, 'base64url'),
+    dataKeys: dataKeys ?? [{ id: file.dataKey.id, secret: Buffer.from(file.dataKey.secret, 'base64url') }],
   }
 }
 
@@ -42,12 +49,15 @@ function readSecrets(path: string): SecretFile | undefined {
   }
 }
 
-function writeSecrets(path: string): SecretFile {
+/** The secrets of a file, and new ones for those that it does not have, which are written first. */
+function completed(path: string, found: SecretFile | undefined): Required<SecretFile> {
   const secret = (): string => randomBytes(32).toString('base64url')
-  const file: SecretFile = {
-    keyPepper: { id: 'sandbox-1', secret: secret() },
-    signingKeyEncryptionKey: secret(),
+  const file: Required<SecretFile> = {
+    keyPepper: found?.keyPepper ?? { id: 'sandbox-1', secret: secret() },
+    signingKeyEncryptionKey: found?.signingKeyEncryptionKey ?? secret(),
+    dataKey: found?.dataKey ?? { id: 'sandbox-1', secret: secret() },
   }
+  if (found?.dataKey) return file
   const handle = openSync(`${path}.new`, 'w', 0o600)
   writeSync(handle, `${JSON.stringify(file, null, 2)}\n`)
   fsyncSync(handle)

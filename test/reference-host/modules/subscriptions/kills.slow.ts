@@ -1,5 +1,5 @@
-// A host is killed at every statement of everything that changes a pay-in, on both databases, and the next host is
-// asked the same again.
+// Kills a host at every statement of everything that changes a pay-in, on both databases, and sends the same
+// to the next host.
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,13 +15,13 @@ import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import type { Answer } from '../../../harness/host.ts'
 import { payinOf } from '../../../harness/money.ts'
 import { chainUser, payinChain } from '../../../harness/paid-host.ts'
-import { STEPS, type Attempt, type Bench } from './kill-steps.ts'
-import { mortalHost, type Kill } from './mortal.ts'
+import { STEPS, type Attempt, type StepContext } from './kill-steps.ts'
+import { startKillableHost, type Kill } from './killable-host.ts'
 
 type StoreName = 'postgres' | 'sqlite'
 interface Place {
   readonly env: Readonly<Record<string, string>>
-  /** Looks at what a dead host left. */
+  /** Checks what a killed host left behind. */
   audit(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -32,7 +32,7 @@ async function freshPlace(store: StoreName): Promise<Place> {
     return {
       env: { DATA_DIR: dataDir },
       async audit() {
-        // Opening the file itself would recover it ahead of the next host.
+        // Opening the file itself would recover it before the next host does.
         const copy = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
         cpSync(dataDir, copy, { recursive: true })
         const database = new Database(join(copy, 'host.sqlite'))
@@ -58,8 +58,9 @@ async function freshPlace(store: StoreName): Promise<Place> {
 
 const CAP = 10_000_000
 /**
- * Where to kill besides before each statement, which is after the one before it: after the last; and on Postgres, where a
- * statement is sent and answered, between the two, wherever something may be kept that nobody has been told of.
+ * Where else to kill besides before each statement (which is after the previous one): after the last
+ * statement; and on Postgres, between sending and receiving, wherever something may be committed without
+ * anybody knowing.
  */
 function further(store: StoreName, statements: readonly string[]): readonly Kill[] {
   let open = false
@@ -72,8 +73,8 @@ function further(store: StoreName, statements: readonly string[]): readonly Kill
   return kills
 }
 
-/** Asks again until there is an answer: on Postgres a dead host's transaction takes a moment to be over. */
-async function answered(attempt: Attempt): Promise<Answer | void> {
+/** Repeats until there is an answer: on Postgres it takes a moment until a killed host's transaction ends. */
+async function repeatUntilAnswered(attempt: Attempt): Promise<Answer | void> {
   for (let tries = 1; ; tries += 1) {
     const answer = await attempt.again()
     if (!answer || answer.status === 200 || tries === 100) return answer
@@ -82,7 +83,7 @@ async function answered(attempt: Attempt): Promise<Answer | void> {
   }
 }
 
-/** What the account of a step must have by now. */
+/** The expected state of a step's account. */
 interface Account {
   readonly payins: Map<string, string>
   balance: number
@@ -90,9 +91,15 @@ interface Account {
   subscriptions: number
 }
 
-async function judge(t: Test, { user }: Bench, account: Account, attempt: Attempt, title: string) {
+async function checkAccount(
+  t: Test,
+  { user }: StepContext,
+  account: Account,
+  attempt: Attempt,
+  title: string,
+) {
   const { status, cause, gained } = attempt
-  const answer = await answered(attempt)
+  const answer = await repeatUntilAnswered(attempt)
   const repeat = answer && (await attempt.again())
   const payin = answer ? payinOf(answer) : attempt.payin
   if (repeat) t.match(repeat, { status: 200, body: answer.body }, `${title}: the answer stays`)
@@ -119,59 +126,64 @@ async function judge(t: Test, { user }: Bench, account: Account, attempt: Attemp
 }
 
 t.setTimeout(1_800_000)
-// The two databases have nothing in common.
+// The two databases are independent.
 t.jobs = 2
 
 for (const store of ['postgres', 'sqlite'] as const) {
-  void t.test(`a killed host loses, doubles and halves nothing, on ${store}`, { buffered: true }, async t => {
-    const place = await freshPlace(store)
-    t.teardown(() => place.close())
-    const evm = await startEvm()
-    t.teardown(() => evm.stop())
-    const clock = manualClock()
-    const chain = { ...(await payinChain(evm, clock)), ...evm }
-    const receivers = JSON.parse(chain.env['PAYIN_RECEIVERS'] as string) as Record<string, unknown>[]
-    const own = Array.from({ length: 200 }, (_, n) => `0x${(0xd00000 + n).toString(16).padStart(40, '0')}`)
-    ;(receivers[1] as Record<string, unknown>)['depositAddresses'] = own
-    const host = await mortalHost(
-      {
-        ...{ PORT: '0', RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '100', ...place.env, ...chain.env },
-        PAYIN_RECEIVERS: JSON.stringify(receivers),
-      },
-      clock,
-    )
-    t.teardown(() => host.kill())
-    const policy = { limits: [{ operations: ['subscriptions.*'], maxCents: CAP, window: 'total' }] }
-    let accounts = 0
-    for (const [name, step] of Object.entries(STEPS)) {
-      const started = performance.now()
-      accounts += 1
-      const user = await chainUser(host.send, accounts, clock.now(), { policy })
-      const bench: Bench = { host, clock, chain, user }
-      const account: Account = { payins: new Map(), balance: 0, used: 0, subscriptions: 0 }
-      let deaths = 0
-      const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
-        const title = `${store}, ${name}: killed ${at.moment} statement ${at.at}`
-        bench.user = await bench.user.renewed()
-        const attempt = await step(bench)
-        const { died, statements } = await host.killing(at, attempt.act)
-        if (died) {
-          deaths += 1
-          t.same(await place.audit(), [], title)
-          await host.restart()
+  void t.test(
+    `a killed host neither loses nor repeats nor half-applies a write, on ${store}`,
+    { buffered: true },
+    async t => {
+      const place = await freshPlace(store)
+      t.teardown(() => place.close())
+      const evm = await startEvm()
+      t.teardown(() => evm.stop())
+      const clock = manualClock()
+      const chain = { ...(await payinChain(evm, clock)), ...evm }
+      const receivers = JSON.parse(chain.env['PAYIN_RECEIVERS'] as string) as Record<string, unknown>[]
+      const own = Array.from({ length: 200 }, (_, n) => `0x${(0xd00000 + n).toString(16).padStart(40, '0')}`)
+      ;(receivers[1] as Record<string, unknown>)['depositAddresses'] = own
+      const host = await startKillableHost(
+        {
+          ...{ PORT: '0', RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '100', ...place.env, ...chain.env },
+          PAYIN_RECEIVERS: JSON.stringify(receivers),
+        },
+        clock,
+      )
+      t.teardown(() => host.kill())
+      const policy = { limits: [{ operations: ['subscriptions.*'], maxCents: CAP, window: 'total' }] }
+      let accounts = 0
+      for (const [name, step] of Object.entries(STEPS)) {
+        const started = performance.now()
+        accounts += 1
+        const user = await chainUser(host.send, accounts, clock.now(), { policy })
+        const context: StepContext = { host, clock, chain, user }
+        const account: Account = { payins: new Map(), balance: 0, used: 0, subscriptions: 0 }
+        let deaths = 0
+        const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
+          const title = `${store}, ${name}: killed ${at.moment} statement ${at.at}`
+          context.user = await context.user.renewed()
+          const attempt = await step(context)
+          const { died, statements } = await host.killing(at, attempt.act)
+          if (died) {
+            deaths += 1
+            t.same(await place.audit(), [], title)
+            await host.restart()
+          }
+          await checkAccount(t, context, account, attempt, title)
+          return died ? undefined : statements
         }
-        await judge(t, bench, account, attempt, title)
-        return died ? undefined : statements
+        let lived: readonly string[] | undefined
+        for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
+        t.equal(deaths, lived.length, `it died before each of ${deaths} statements`)
+        for (const each of further(store, lived))
+          t.notOk(await kill(each), `it died ${each.moment} ${each.at}`)
+        t.ok(lived.some(text => text.endsWith('commit')) && deaths >= 8, lived.join('; '))
+        const seconds = ((performance.now() - started) / 1000).toFixed(1)
+        t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements, ${seconds} s`)
       }
-      let lived: readonly string[] | undefined
-      for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
-      t.equal(deaths, lived.length, `it died before each of ${deaths} statements`)
-      for (const each of further(store, lived)) t.notOk(await kill(each), `it died ${each.moment} ${each.at}`)
-      t.ok(lived.some(text => text.endsWith('commit')) && deaths >= 8, lived.join('; '))
-      const seconds = ((performance.now() - started) / 1000).toFixed(1)
-      t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements, ${seconds} s`)
-    }
-    await host.kill()
-    t.same(await place.audit(), [], 'in the end')
-  })
+      await host.kill()
+      t.same(await place.audit(), [], 'in the end')
+    },
+  )
 }

@@ -1,17 +1,17 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { Answer } from '../../../harness/host.ts'
 import { mine } from '../../../harness/evm.ts'
+import type { Answer } from '../../../harness/host.ts'
 import type { ChainUser } from '../../../harness/paid-host.ts'
 import type { Random } from '../../../harness/random.ts'
 import { balanceOf, noteBalancePaid, noteMade, noteNamed, type KnownPayin, type Model } from './model.ts'
 
-/** A client under the model. */
+/** A client in the model. */
 export interface Client {
   readonly user: ChainUser
   readonly model: Model
-  /** It does one thing at a time, so that the model says what each answer must be. */
+  /** It sends one request at a time, so that the model knows each answer. */
   readonly alone: boolean
-  /** Plans it has not used: with a price of its own, a transfer tells which pay-in it is for. */
+  /** Unused plans, each with a different price, so that a transfer identifies its pay-in. */
   readonly plans: { readonly id: string; readonly amountCents: number }[]
   readonly answers: {
     readonly path: string
@@ -21,11 +21,11 @@ export interface Client {
   }[]
   nextAmount: number
   pay(units: bigint): Promise<string>
-  /** Where the chain is. */
+  /** The URL of the chain's node. */
   readonly url: string
 }
 
-/** A write, now and then sent to two hosts at once: under one key both get one answer. */
+/** A write, sometimes sent to two hosts at once: under one key both give the same answer. */
 async function write(client: Client, random: Random, path: string, body: object): Promise<Answer> {
   const { user, model, answers } = client
   const key = randomUUID()
@@ -63,7 +63,7 @@ function open(
   return random.of([...model.payins.values()].filter(wanted))
 }
 
-/** Says `idle` where there is nothing that it could be done to. */
+/** Returns `idle` when there is nothing to act on. */
 type Act = (client: Client, random: Random) => Promise<'idle' | void>
 
 const acts: Readonly<Record<string, Act>> = {
@@ -89,7 +89,7 @@ const acts: Readonly<Record<string, Act>> = {
     await make(client, random, plan.amountCents, '/subscriptions/checkout', { plan: plan.id })
   },
   async renew(client, random) {
-    // Where the balance was quicker than a transfer, the transfer pays the next pay-in of its price.
+    // When the balance paid before a transfer, the transfer pays the next pay-in of the same price.
     const wanted = ({ balancePaid, transfer, subscriptionId }: KnownPayin): boolean =>
       balancePaid && transfer === undefined && subscriptionId !== null
     const paid = open(client, random, wanted)
@@ -112,7 +112,7 @@ const acts: Readonly<Record<string, Act>> = {
     const { alone, model } = client
     const single = ({ units }: KnownPayin): boolean =>
       [...model.payins.values()].filter(other => other.units === units).length === 1
-    // While it is under way nobody can say what the balance is.
+    // While it is confirming, the balance is not determined.
     const wanted = (known: KnownPayin): boolean =>
       !known.transfer && !known.balancePaid && single(known) && !(alone && known.plan === null)
     const known = open(client, random, wanted)
@@ -166,7 +166,7 @@ const bag = Object.entries({ ...WEIGHTS, wrongHash: 1, again: 3, read: 3 }).flat
   Array.from({ length: weight }, () => act),
 )
 
-/** Does one thing, at random, and says which. */
+/** Performs one random action and returns its name. */
 export async function actOnce(client: Client, random: Random): Promise<string> {
   for (;;) {
     const act = random.of(bag) as string

@@ -8,31 +8,31 @@ export interface KnownPayin {
   readonly plan: string | null
   readonly subscriptionId: string | null
   readonly units: bigint
-  /** A host said that the balance paid it. */
+  /** A host answered that the balance paid it. */
   balancePaid: boolean
   /** The exact transfer for it is in the chain. */
   transfer: string | undefined
-  /** A host took a transaction for it. */
+  /** A host accepted a transaction for it. */
   named: boolean
 }
 
-/** What an account must come to, by what its client did and was told. */
+/** The expected state of an account, from what its client did and was told. */
 export interface Model {
   readonly capCents: number
   readonly payins: Map<string, KnownPayin>
   readonly subscriptions: Set<string>
-  /** All that was deposited. */
+  /** The sum of all deposits. */
   deposited: number
   /** The sum of the pay-ins that hosts allowed. */
   used: number
-  /** What hosts said that the cap still left, each with the least and the most that it can have been. */
+  /** The remaining amounts of the cap in denials, each with its least and greatest possible value. */
   readonly blocked: { readonly remaining: number; readonly most: number }[]
-  /** Each pay-in as an answer showed it. */
+  /** Each pay-in as answers showed it. */
   readonly told: WirePayin[]
   readonly wrong: string[]
 }
 
-/** An account that has done nothing. */
+/** The model of a new account. */
 export function newModel(capCents: number): Model {
   return {
     ...{ capCents, payins: new Map(), subscriptions: new Set(), deposited: 0, used: 0 },
@@ -40,7 +40,7 @@ export function newModel(capCents: number): Model {
   }
 }
 
-/** Notes the answer to a request that makes a pay-in, which was sent when `used` was `before`. */
+/** Records the answer to a request for a pay-in that was sent when `used` was `before`. */
 export function noteMade(model: Model, before: number, amountCents: number, { status, body }: Answer): void {
   if (status === 403 && body['error'] === 'policy_blocked') {
     const remaining = body['remaining'] as number
@@ -62,7 +62,7 @@ export function noteMade(model: Model, before: number, amountCents: number, { st
   if (subscriptionId !== null) model.subscriptions.add(subscriptionId)
 }
 
-/** Notes the answer to a payment from the balance. */
+/** Records the answer to a payment from the balance. */
 export function noteBalancePaid(model: Model, known: KnownPayin, { status, body }: Answer): void {
   if (status === 400) return
   const payin = body.data?.['payin'] as WirePayin | undefined
@@ -74,21 +74,21 @@ export function noteBalancePaid(model: Model, known: KnownPayin, { status, body 
   else if (known.transfer === undefined) model.wrong.push(`${known.id} is settled, and nobody paid it`)
 }
 
-/** Notes the answer to a request that names a transaction. */
+/** Records the answer to a submitted transaction. */
 export function noteNamed(model: Model, known: KnownPayin, { status, body }: Answer): void {
   if (status !== 200) return void model.wrong.push(`naming: ${status} ${JSON.stringify(body)}`)
   model.told.push(body.data['payin'] as WirePayin)
   known.named = true
 }
 
-/** What a pay-in must have come to once every watcher has caught up. */
+/** The status that a pay-in must have once every watcher has caught up. */
 export function endOf(known: KnownPayin): { readonly status: string; readonly method: string } {
   if (known.balancePaid) return { status: 'settled', method: 'balance' }
   if (known.transfer !== undefined) return { status: 'settled', method: 'onchain' }
   return { status: known.named ? 'confirming' : 'awaiting_payment', method: 'onchain' }
 }
 
-/** The balance that the account must have in the end. */
+/** The balance that the account must have at the end. */
 export function balanceOf({ deposited, payins }: Model): number {
   let balance = deposited
   for (const known of payins.values()) {
@@ -98,7 +98,7 @@ export function balanceOf({ deposited, payins }: Model): number {
   return balance
 }
 
-/** What is not as the model has it, when a client reads everything in the end. */
+/** The differences between the model and what a client reads at the end. */
 export function differences(
   model: Model,
   found: {

@@ -1,25 +1,32 @@
-import { allow, missingScopes } from '@gatewright/kernel'
+import { allow, missingScopes, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
-import { deny } from '../../server/codes.ts'
-import { operation, type Example, type Operation } from '../../server/operation.ts'
-import { nameText } from '../../schemas/text.ts'
-import { checkedPolicy, grantable, requestedScopes } from '../credentials.ts'
-import { keyFields, keyShape, sessionFields, sessionShape, ttlSeconds } from '../credentials.ts'
+import type { Static } from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Example, type Operation } from '../../http/operation.ts'
+import { component, Policy, text, textOrNull } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import {
+  newKeyData,
+  newKeyFields,
+  newSessionData,
+  newSessionFields,
+  ttlSeconds,
+} from '../credential-fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { named, Policy, text, textOrNull } from '../shapes.ts'
 
-// What the statement must be is the verifier's decision.
+// The verifier checks the form of the statement.
 const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
 const Body = Type.Object(
   {
-    address: statement('The address of the wallet, as it stands in the signed text'),
+    address: statement('The address of the wallet, as written in the signed text'),
     signature: statement('The signature of the text, in hex'),
-    nonce: statement('The nonce of the text: good once'),
-    issuedAt: statement('When the text was made, as it stands there'),
-    expiresAt: statement('Until when the text is good, as it stands there'),
+    nonce: statement('The nonce of the text, usable once'),
+    issuedAt: statement('When the text was created, as written there'),
+    expiresAt: statement('Until when the text is valid, as written there'),
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
     walletLabel: Type.Optional(nameText(0, 120)),
     scopes: Type.Optional(requestedScopes),
@@ -28,17 +35,17 @@ const Body = Type.Object(
     policy: Type.Optional(Policy),
     sessionPolicy: Type.Optional(Policy),
   },
-  named('BootstrapRequest', 'A signed statement of a wallet, and what the key and the session are to be'),
+  component('BootstrapRequest', 'A signed statement of a wallet, and the requested key and session'),
 )
 
 const Answer = Type.Object(
   {
-    ...keyShape,
-    ...sessionShape,
+    ...newKeyFields,
+    ...newSessionFields,
     walletAddress: text('The wallet that signed, in lower case'),
     userId: textOrNull('The user of the wallet'),
   },
-  named('Bootstrapped', 'The first key of a wallet and a session. The key is shown this once'),
+  component('Bootstrapped', 'The first key of a wallet and a session. The key is shown only once'),
 )
 const example: Example<typeof Body, typeof Answer> = {
   body: {
@@ -54,7 +61,10 @@ const example: Example<typeof Body, typeof Answer> = {
   answer: { ...examples.key, ...examples.session, ...examples.owner },
 }
 
-/** `POST /user/v1/bootstrap`: a wallet's signed statement becomes a user, a key and a session (contract section 3). */
+/**
+ * `POST /user/v1/bootstrap`: turns a wallet's signed statement into a user, a key and a session (contract
+ * section 3).
+ */
 export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleServices): Operation {
   return operation({
     id: 'auth.bootstrap',
@@ -69,37 +79,18 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     answer: Answer,
     example,
     async handle({ body, facts }) {
-      // Everything that can be refused is checked before the nonce is claimed, so a refusal stores nothing.
-      const names = { aliases, facts }
-      const scopes = grantable('user', body.scopes, 'scopes', names)
-      if (!scopes.ok) return scopes
-      const sessionScopes = grantable(
-        'user',
-        body.sessionScopes ?? scopes.value.scopes,
-        'sessionScopes',
-        names,
-      )
-      if (!sessionScopes.ok) return sessionScopes
-      const beyond = missingScopes(sessionScopes.value.scopes, scopes.value.scopes)
-      if (beyond.length > 0) {
-        const message = `sessionScopes asks for more than the key has: ${beyond.join(' ')}`
-        return deny('insufficient_scope', message, {
-          field: 'sessionScopes',
-          details: { scope: beyond.join(' ') },
-        })
-      }
-      const policy = checkedPolicy(body.policy, 'policy')
-      if (!policy.ok) return policy
-      const sessionPolicy = checkedPolicy(body.sessionPolicy, 'sessionPolicy')
-      if (!sessionPolicy.ok) return sessionPolicy
+      // Checked before the nonce is claimed, so that a denial stores nothing.
+      const requested = requestedRights(body, { aliases, facts })
+      if (!requested.ok) return requested
+      const { scopes, sessionScopes, policy, sessionPolicy, ignored } = requested.value
 
-      const proven = await verifier.verify(body, {
+      const verified = await verifier.verify(body, {
         addressBucket: addressBucket(facts.address),
-        ...requested(body),
+        ...statementDigest(body),
       })
-      if (!proven.ok) return proven
-      const { wallet: principal, address } = proven.value
-      const user = await users.ofWallet(
+      if (!verified.ok) return verified
+      const { wallet: principal, address } = verified.value
+      const user = await users.findOrCreateByWallet(
         { principal, walletAddress: address, label: body.walletLabel },
         clock.now(),
       )
@@ -109,34 +100,66 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
         accountId: user.accountId,
         userId: user.id,
         walletAddress: address,
-        scopes: scopes.value.scopes,
-        ...policy.value,
+        scopes,
+        ...policy,
       })
       if (!created.ok) return created
       const session = await issuer.issueSession(created.value.key, {
-        scopes: sessionScopes.value.scopes,
+        scopes: sessionScopes,
         ...(body.sessionTtlSeconds === undefined ? {} : { ttlSeconds: body.sessionTtlSeconds }),
-        ...sessionPolicy.value,
+        ...sessionPolicy,
       })
       if (!session.ok) return session
-      const ignored = [...new Set([...scopes.value.ignored, ...sessionScopes.value.ignored])]
       return allow({
         data: {
-          ...keyFields(created.value),
-          ...sessionFields(session.value),
+          ...newKeyData(created.value),
+          ...newSessionData(session.value),
           walletAddress: address,
           userId: user.id,
           ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
         },
-        summary: 'The wallet is proven: keep the key, use the session.',
+        summary: 'The wallet is verified: keep the key and use the session.',
         next: 'POST /user/v1/sessions with X-User-Key mints the next session',
       })
     },
   })
 }
 
-/** What a v2 or EIP-4361 statement binds of the request. */
-function requested(body: object): { requestDigest?: string } {
+interface RequestedRights {
+  readonly scopes: readonly string[]
+  readonly sessionScopes: readonly string[]
+  readonly policy: { policy?: object }
+  readonly sessionPolicy: { policy?: object }
+  /** Retired scopes among both. */
+  readonly ignored: readonly string[]
+}
+
+/** Checks the requested scopes and policies of the key and its session. */
+function requestedRights(
+  body: Static<typeof Body>,
+  names: Parameters<typeof parseRequestedScopes>[3],
+): Verdict<RequestedRights> {
+  const key = parseRequestedScopes('user', body.scopes, 'scopes', names)
+  if (!key.ok) return key
+  const { scopes } = key.value
+  const session = parseRequestedScopes('user', body.sessionScopes ?? scopes, 'sessionScopes', names)
+  if (!session.ok) return session
+  const { scopes: sessionScopes } = session.value
+  const beyond = missingScopes(sessionScopes, scopes).join(' ')
+  if (beyond !== '') {
+    const message = `sessionScopes asks for more than the key has: ${beyond}`
+    return deny('insufficient_scope', message, { field: 'sessionScopes', details: { scope: beyond } })
+  }
+  const policy = checkPolicy(body.policy, 'policy')
+  if (!policy.ok) return policy
+  const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
+  if (!sessionPolicy.ok) return sessionPolicy
+  const ignored = [...new Set([...key.value.ignored, ...session.value.ignored])]
+  return allow({ scopes, sessionScopes, policy: policy.value, sessionPolicy: sessionPolicy.value, ignored })
+}
+
+/** The digest of the request that a v2 or EIP-4361 statement signs. */
+function statementDigest(body: object): { requestDigest?: string } {
   const digest = requestDigest(body)
   return digest === undefined ? {} : { requestDigest: digest }
 }

@@ -1,23 +1,23 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import { operation, type Operation } from '../../server/operation.ts'
+import { Currency, component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
-import { Currency, named } from '../shapes.ts'
 
 const Balance = Type.Object(
   {
     currency: Currency,
     availableCents: Type.Integer({ minimum: 0, description: 'What can be spent now, in cents' }),
   },
-  named('Balance', 'What the account can spend in one currency'),
+  component('Balance', 'What the account can spend in one currency'),
 )
 const Answer = Type.Object(
   { balances: Type.Array(Balance) },
-  named('BalanceList', 'The balances of the account'),
+  component('BalanceList', 'The balances of the account'),
 )
 
-/** `GET /user/v1/balances`: what the account can spend. */
+/** `GET /user/v1/balances`: reads what the account can spend. */
 export function readBalances({ db, ledger }: ModuleServices): Operation {
   return operation({
     id: 'balances.read',

@@ -1,34 +1,37 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
-import { operation, type Example, type Operation } from '../../server/operation.ts'
+import { operation, type Example, type Operation } from '../../http/operation.ts'
+import { instant, component, nextCursor, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { instant, named, nextCursor, text } from '../shapes.ts'
 import { LIMIT_FREQUENCIES, type Card } from './store.ts'
 
 const CardLimit = Type.Object(
   {
     amountCents: Type.Integer({ description: 'What may be spent in one period, in US cents' }),
-    frequency: Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit starts anew' }),
+    frequency: Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit resets' }),
   },
-  named('CardLimit', 'How much a card may spend, and how often'),
+  component('CardLimit', 'How much a card may spend, and how often'),
 )
-const CardShape = Type.Object(
+const CardSchema = Type.Object(
   {
-    cardId: text('Names the card in this API'),
+    cardId: text('The id of the card'),
     last4: text('The last four digits of its number'),
     status: Type.Enum(['active', 'locked', 'canceled', 'not_activated']),
-    limit: Type.Union([CardLimit, Type.Null()], { description: 'Null: no limit of its own' }),
+    limit: Type.Union([CardLimit, Type.Null()], { description: 'Null: no limit for this card' }),
     expirationMonth: Type.Integer({ description: '1 to 12' }),
     expirationYear: Type.Integer({ description: 'Four digits' }),
     createdAt: instant('When it was issued'),
-    encryptedName: Type.Null({ description: 'Kept for clients that read it' }),
+    encryptedName: Type.Null({ description: 'Always null; kept for existing clients' }),
   },
-  named('Card', 'A card of the session user. The full number is never answered'),
+  component('Card', 'A card of the session user. The full number is never part of an answer'),
 )
-const Answer = Type.Object({ cards: Type.Array(CardShape), nextCursor }, named('CardList', 'A page of cards'))
+const Answer = Type.Object(
+  { cards: Type.Array(CardSchema), nextCursor },
+  component('CardList', 'A page of cards'),
+)
 const example: Example<TObject, typeof Answer> = {
   answer: {
     cards: [
@@ -47,7 +50,7 @@ const example: Example<TObject, typeof Answer> = {
   },
 }
 
-/** `GET /partner/v1/cards`: the session user's cards, a page at a time. */
+/** `GET /partner/v1/cards`: lists the cards of the session's user, page by page. */
 export function listCards({ cards }: ModuleServices): Operation {
   return operation({
     id: 'cards.list',
@@ -64,18 +67,18 @@ export function listCards({ cards }: ModuleServices): Operation {
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
       const { after, limit } = paging.value
-      // One more than asked tells whether there is a next page.
+      // One more than the limit, to know whether there is a next page.
       const found = await cards.page(caller.session.accountId, after, limit + 1)
       const { items, nextCursor } = cutPage(found, limit)
       return allow({
-        data: { cards: items.map(partnerCard), nextCursor },
+        data: { cards: items.map(cardData), nextCursor },
         summary: `${items.length} cards.`,
       })
     },
   })
 }
 
-function partnerCard(card: Card): Record<string, unknown> {
+function cardData(card: Card): Record<string, unknown> {
   const { id, last4, status, limit, expirationMonth, expirationYear, createdAt } = card
   return {
     ...{ cardId: id, last4, status, limit, expirationMonth, expirationYear },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 
-/** How often a card's limit starts anew (contract section 10). */
+/** How often a card's limit resets (contract section 10). */
 export const LIMIT_FREQUENCIES = [
   'perAuthorization',
   'per24HourPeriod',
@@ -12,7 +12,7 @@ export const LIMIT_FREQUENCIES = [
   'allTime',
 ] as const
 
-/** What a new card is made of. */
+/** The details of a new card. */
 export interface NewCard {
   readonly last4: string
   readonly status: 'active' | 'locked' | 'canceled' | 'not_activated'
@@ -28,11 +28,11 @@ export interface Card extends NewCard {
   readonly createdAt: EpochMs
 }
 
-/** The host's card records. No card number is ever stored. */
+/** The host's card records. Card numbers are never stored. */
 export interface CardStore {
   /** Adds cards to an account that has none. */
   insert(tx: SqlQueries, accountId: string, cards: readonly NewCard[], now: EpochMs): Promise<void>
-  /** Up to `limit` cards of the account behind `after`, in order. */
+  /** Up to `limit` cards of the account after position `after`, in order. */
   page(accountId: string, after: number, limit: number): Promise<Card[]>
 }
 
@@ -51,7 +51,7 @@ function toCard(row: SqlRow): Card {
   }
 }
 
-/** Card records in SQL. */
+/** Creates the card store over SQL. */
 export function cardStore(db: SqlClient): CardStore {
   return {
     async insert(tx, accountId, cards, now) {

@@ -1,33 +1,33 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import { ledgerWrite, type Operation } from '../../server/operation.ts'
+import { Currency, instant, component, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { Currency, instant, named, text } from '../shapes.ts'
 
 const Body = Type.Object(
   {
     amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' }),
     currency: Type.Optional(Currency),
   },
-  named('DepositRequest', 'How much play money to credit'),
+  component('DepositRequest', 'How much play money to credit'),
 )
 const Deposit = Type.Object(
   {
-    id: text('Names the deposit'),
+    id: text('The id of the deposit'),
     status: Type.Enum(['completed']),
     amountCents: Type.Integer({ description: 'What was credited, in cents' }),
     currency: Currency,
     createdAt: instant('When it was credited'),
   },
-  named('Deposit', 'Play money that was credited (sandbox only)'),
+  component('Deposit', 'Play money that was credited (sandbox only)'),
 )
-const Answer = Type.Object({ deposit: Deposit }, named('DepositAnswer', 'The deposit that was made'))
+const Answer = Type.Object({ deposit: Deposit }, component('DepositAnswer', 'The deposit that was made'))
 
 /**
- * `POST /user/v1/deposits` of a sandbox: play money, credited at once. A live host does not serve it: there money comes by
- * pay-ins, or from the operator.
+ * `POST /user/v1/deposits` of a sandbox: credits play money at once. A live host does not serve it: its money
+ * comes from pay-ins or from the operator.
  */
 export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
   return ledgerWrite({
@@ -49,14 +49,15 @@ export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
         },
       },
     },
-    // Money comes in: no cap on spending is about it.
+    // Spend caps do not apply to incoming money.
     spends: false,
     async write({ caller, body: { amountCents } }, { tx, effectId }) {
       const now = clock.now()
       const id = `dep_${effectId}`
       const credit = ledgerAccounts.user(caller.session.accountId)
       const debit = ledgerAccounts.sandbox
-      // The id comes from the idempotency key: the same request can never credit twice, not even after the key is forgotten.
+      // The id comes from the idempotency key, so the same request never credits twice, even after its record
+      // has expired.
       await ledger.transfer(
         tx,
         { id: `deposit:${effectId}`, debit, credit, amountCents, cause: 'deposit' },

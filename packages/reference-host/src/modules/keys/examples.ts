@@ -1,12 +1,12 @@
 import type { Static } from 'typebox/type'
 import { AT, key, LATER, owner, session } from '../examples.ts'
-import type { KeyShape } from './fields.ts'
+import type { KeySchema } from './fields.ts'
 
-/** A new key with its text. */
+/** A new key with its secret text. */
 export const newKey = { ...key, ...owner, scopes: ['subscriptions.write'] }
 
 /** A key as lists and changes show it. */
-export const listedKey: Static<typeof KeyShape> = {
+export const listedKey: Static<typeof KeySchema> = {
   id: key.userKeyId,
   keyPrefix: key.keyPrefix,
   scopes: newKey.scopes,

@@ -1,43 +1,63 @@
 import type { EpochMs } from '@gatewright/kernel'
 import type { ApiKey, KeyCreator } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { grantedScopes, instantOrNull, named, text, textOrNull } from '../shapes.ts'
+import {
+  component,
+  grantedScopes,
+  ignoredScopes,
+  instantOrNull,
+  text,
+  textOrNull,
+} from '../../schemas/fields.ts'
+import { newKeyFields } from '../credential-fields.ts'
 
 const Maker = Type.Object(
   {
-    keyId: text('The key that asked for it'),
-    sessionId: textOrNull('The session of that key, where one asked'),
+    keyId: text('The key that created or rotated it'),
+    sessionId: textOrNull('The session of that key that was used, if any'),
   },
-  named('KeyMaker', 'Who made or rotated a key'),
+  component('KeyMaker', 'Who created or rotated a key'),
 )
 const maker = (description: string) => Type.Union([Maker, Type.Null()], { description })
 
-/** A key as lists and changes show it. */
-export const KeyShape = Type.Object(
+/** Schema of a key in lists and changes. */
+export const KeySchema = Type.Object(
   {
-    id: text('Names the key in this API'),
-    keyPrefix: text('How the text of the key begins'),
+    id: text('The id of the key'),
+    keyPrefix: text('The first characters of the key'),
     scopes: grantedScopes,
     policy: Type.Unknown({
-      description: 'Its own policy: an object, a list where it has several, null where it has none',
+      description: 'Its own policy: an object, a list of several, or null for none',
     }),
-    createdBy: maker('Null for a key that a wallet or the operator made'),
-    rotatedBy: maker('Who replaced it by a successor; null while nobody did'),
-    createdAt: instantOrNull('When it was made'),
-    lastUsedAt: instantOrNull('About when it was last used; null: never'),
-    expiresAt: instantOrNull('When it stops working by itself; null: never'),
+    createdBy: maker('Null for a key that a wallet or the operator created'),
+    rotatedBy: maker('Who replaced it by a successor; null if nobody did'),
+    createdAt: instantOrNull('When it was created'),
+    lastUsedAt: instantOrNull('Approximately when it was last used; null: never'),
+    expiresAt: instantOrNull('When it expires; null: never'),
     revokedAt: instantOrNull('When it was revoked; null while it works'),
   },
-  named('ApiKey', 'An API key, without its text'),
+  component('ApiKey', 'An API key, without its text'),
 )
 
-/** Paths of an operation on keys: they live under both prefixes (contract section 1). */
+/** Schema of a new key with its secret text. */
+export const NewKey = Type.Object(
+  {
+    ...newKeyFields,
+    walletAddress: textOrNull('The wallet of the account, where it has one'),
+    userId: textOrNull('The user that the key acts for'),
+    scopes: grantedScopes,
+    ignoredScopes,
+  },
+  component('NewApiKey', 'A new API key with its text, which is shown only once'),
+)
+
+/** The paths of a key operation, under both prefixes (contract section 1). */
 export function keyPaths(tail: string): readonly [string, string] {
   return [`/user/v1/keys${tail}`, `/identity/user-api-keys${tail}`]
 }
 
-/** Shows a key: its own policies as one object, a list where several stand, null where none does. */
-export function keyItem(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
+/** The data of a key. `policy` is an object for one own policy, a list for several, null for none. */
+export function keyData(key: ApiKey, policies: readonly unknown[]): Record<string, unknown> {
   return {
     ...{ id: key.id, keyPrefix: key.prefix, scopes: key.scopes },
     policy: policies.length > 1 ? policies : (policies[0] ?? null),
@@ -49,7 +69,7 @@ export function keyItem(key: ApiKey, policies: readonly unknown[]): Record<strin
   }
 }
 
-/** The key that made it, and its session that asked, where one did. */
+/** The key that made or rotated another, and its session where one was used. */
 const shownMaker = (by: KeyCreator | null): object | null =>
   by && { keyId: by.keyId, sessionId: by.sessionIds.at(-1) ?? null }
 

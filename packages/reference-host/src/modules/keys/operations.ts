@@ -1,27 +1,17 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
-import { deny } from '../../server/codes.ts'
-import { callerOf, operation, type Operation, type Success } from '../../server/operation.ts'
-import { checkedPolicy, grantable, keyFields, keyShape, requestedScopes } from '../credentials.ts'
+import { deny } from '../../http/codes.ts'
+import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
+import { component, Policy } from '../../schemas/fields.ts'
+import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import type { ModuleServices } from '../services.ts'
-import { grantedScopes, ignoredScopes, named, Policy, textOrNull } from '../shapes.ts'
 import * as examples from './examples.ts'
-import { keyItem, keyPaths, KeyShape } from './fields.ts'
+import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
 
-const NewKey = Type.Object(
-  {
-    ...keyShape,
-    walletAddress: textOrNull('The wallet of the account, where it has one'),
-    userId: textOrNull('The user that the key acts for'),
-    scopes: grantedScopes,
-    ignoredScopes,
-  },
-  named('NewApiKey', 'A new API key with its text, which is shown this once'),
-)
 const KeyList = Type.Object(
-  { keys: Type.Array(KeyShape) },
-  named('ApiKeyList', 'API keys, without their texts'),
+  { keys: Type.Array(KeySchema) },
+  component('ApiKeyList', 'API keys, without their texts'),
 )
 const Rights = {
   scopes: Type.Optional(requestedScopes),
@@ -29,11 +19,11 @@ const Rights = {
 }
 const CreateBody = Type.Object(
   Rights,
-  named('CreateKeyRequest', 'What a new key may do; by default what the caller may'),
+  component('CreateKeyRequest', 'What a new key may do. Default: what the caller may do'),
 )
 const ChangeBody = Type.Object(
   { ...Rights, revoke: Type.Optional(Type.Boolean({ description: '`true` revokes the key' })) },
-  named('ChangeKeyRequest', 'What to change of a key: at least one member'),
+  component('ChangeKeyRequest', 'What to change of a key: at least one member'),
 )
 const RotateBody = Type.Object(
   {
@@ -41,15 +31,15 @@ const RotateBody = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: 604_800,
-        description: 'How long the old key works beside the new one',
+        description: 'How long the old key works besides the new one',
       }),
     ),
   },
-  named('RotateKeyRequest', 'How a key is replaced'),
+  component('RotateKeyRequest', 'How a key is replaced'),
 )
 const common = { surface: 'user', credential: 'session', topLevel: true } as const
 
-/** Operations on API keys (contract section 4). What a caller may do to which key is the issuer's decision. */
+/** Operations on API keys (contract section 4). The issuer decides what a caller may do to which key. */
 export function keyOperations(services: ModuleServices): Operation[] {
   return [
     createKey(services),
@@ -64,7 +54,7 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
   return operation({
     ...common,
     id: 'keys.create',
-    title: 'Make an API key below the calling one',
+    title: 'Create an API key below the calling one',
     method: 'POST',
     paths: keyPaths(''),
     scopes: ['keys.write'],
@@ -74,16 +64,16 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
       body: { scopes: ['subscriptions.write'], policy: { maxAuthAmountCents: 5000 } },
       answer: examples.newKey,
     },
-    async handle({ caller: proven, body, facts }) {
-      const caller = callerOf(proven)
-      const scopes = grantable('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
+    async handle({ caller: authenticated, body, facts }) {
+      const caller = callerOf(authenticated)
+      const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
-      const policy = checkedPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
       const { accountId, userId, walletAddress } = caller
       const owner = { surface: 'user', accountId, userId, walletAddress } as const
       const request = { ...owner, parent: caller, scopes: scopes.value.scopes, ...policy.value }
-      return shownOnce(await issuer.createKey(request), scopes.value.ignored)
+      return newKeyAnswer(await issuer.createKey(request), scopes.value.ignored)
     },
   })
 }
@@ -101,7 +91,7 @@ function listKeys({ issuer }: ModuleServices): Operation {
     async handle({ caller }) {
       const found = await issuer.listKeys(callerOf(caller))
       if (!found.ok) return found
-      const keys = found.value.map(({ key, policies }) => keyItem(key, policies))
+      const keys = found.value.map(({ key, policies }) => keyData(key, policies))
       return allow({ data: { keys }, summary: `${keys.length} keys.` })
     },
   })
@@ -117,22 +107,22 @@ function changeKey(services: ModuleServices): Operation {
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
     body: ChangeBody,
-    answer: KeyShape,
+    answer: KeySchema,
     example: { body: { policy: { maxAuthAmountCents: 5000 } }, answer: examples.listedKey },
     refuses: [404],
-    async handle({ caller: proven, body, facts, params }) {
-      const caller = callerOf(proven)
-      const scopes = body.scopes && grantable('user', body.scopes, 'scopes', { aliases, facts })
+    async handle({ caller: authenticated, body, facts, params }) {
+      const caller = callerOf(authenticated)
+      const scopes = body.scopes && parseRequestedScopes('user', body.scopes, 'scopes', { aliases, facts })
       if (scopes && !scopes.ok) return scopes
-      const policy = checkedPolicy(body.policy, 'policy')
+      const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
       const keyId = params['keyId'] as string
       if (body.scopes === undefined && body.policy === undefined && body.revoke !== true) {
         return deny('invalid_request', 'scopes, policy or revoke: true is required', { field: 'scopes' })
       }
-      if (body.revoke === true) return shown(services, await issuer.revokeKey(caller, keyId))
+      if (body.revoke === true) return keyAnswer(services, await issuer.revokeKey(caller, keyId))
       const change = { ...(scopes ? { scopes: scopes.value.scopes } : {}), ...policy.value }
-      return shown(services, await issuer.changeKey(caller, keyId, change))
+      return keyAnswer(services, await issuer.changeKey(caller, keyId, change))
     },
   })
 }
@@ -153,7 +143,7 @@ function rotateKey({ issuer }: ModuleServices): Operation {
     refuses: [404],
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
-      return shownOnce(await issuer.rotateKey(callerOf(caller), params['keyId'] as string, rotation), [])
+      return newKeyAnswer(await issuer.rotateKey(callerOf(caller), params['keyId'] as string, rotation), [])
     },
   })
 }
@@ -166,16 +156,16 @@ function revokeKey(services: ModuleServices): Operation {
     method: 'DELETE',
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
-    answer: KeyShape,
+    answer: KeySchema,
     example: { answer: examples.revokedKey },
     refuses: [404],
     handle: async ({ caller, params }) =>
-      shown(services, await services.issuer.revokeKey(callerOf(caller), params['keyId'] as string)),
+      keyAnswer(services, await services.issuer.revokeKey(callerOf(caller), params['keyId'] as string)),
   })
 }
 
-/** A new key with its text, which is nowhere else. */
-function shownOnce(
+/** Answers with a new key and its secret text, which no later answer contains. */
+function newKeyAnswer(
   created: Verdict<{ readonly key: ApiKey; readonly text: string }>,
   ignored: readonly string[],
 ): Verdict<Success> {
@@ -183,18 +173,18 @@ function shownOnce(
   const { walletAddress, userId, scopes } = created.value.key
   return allow({
     data: {
-      ...{ ...keyFields(created.value), walletAddress, userId, scopes },
+      ...{ ...newKeyData(created.value), walletAddress, userId, scopes },
       ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
     },
-    summary: 'Keep the key: it is shown this once.',
+    summary: 'Keep the key: it is shown only now.',
   })
 }
 
-async function shown({ issuer }: ModuleServices, changed: Verdict<ApiKey>): Promise<Verdict<Success>> {
+async function keyAnswer({ issuer }: ModuleServices, changed: Verdict<ApiKey>): Promise<Verdict<Success>> {
   if (!changed.ok) return changed
   const key = changed.value
   const policies = await issuer.policies(key.policyIds.slice(key.inheritedPolicies))
   const summary =
     key.revokedAt === null ? 'The key is changed; its sessions have ended.' : 'The key is revoked.'
-  return allow({ data: keyItem(key, policies), summary })
+  return allow({ data: keyData(key, policies), summary })
 }

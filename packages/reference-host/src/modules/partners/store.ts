@@ -1,16 +1,16 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
 
-/** The host's partner records. Their keys are the issuer's. */
+/** The host's partner records. Their keys are stored by the issuer. */
 export interface PartnerStore {
-  /** Whether any partner is known. */
-  any(): Promise<boolean>
-  /** Adds a partner. False when the id is taken: of two hosts that add it at once, one gets true. */
+  /** Whether any partner exists. */
+  hasAny(): Promise<boolean>
+  /** Adds a partner. False when the id exists: of simultaneous calls, one gets true. */
   add(id: string, name: string, now: EpochMs): Promise<boolean>
   list(): Promise<readonly Partner[]>
-  /** Marks a key as one that a live host accepts. Again: no change. */
+  /** Marks a key as accepted on live hosts. Repeating it changes nothing. */
   validate(keyId: string, now: EpochMs): Promise<void>
-  /** Which of these keys are marked. */
+  /** Which of these keys are marked as validated. */
   validatedKeys(keyIds: readonly string[]): Promise<ReadonlySet<string>>
 }
 
@@ -20,10 +20,10 @@ export interface Partner {
   readonly name: string
 }
 
-/** Partner records in SQL. */
+/** Creates the partner store over SQL. */
 export function partnerStore(db: SqlClient): PartnerStore {
   return {
-    any: async () => (await rows(db, 'select 1 from gw_partners limit 1')).length > 0,
+    hasAny: async () => (await rows(db, 'select 1 from gw_partners limit 1')).length > 0,
     async add(id, name, now) {
       const added = await rows(
         db,

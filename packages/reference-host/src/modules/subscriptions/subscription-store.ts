@@ -10,7 +10,7 @@ import {
 } from '@gatewright/kernel/sql'
 import { extendTerm, termEnd, type PaidTerm, type Plan, type PlanInterval } from '../../product/plans.ts'
 
-/** A user's subscription. Its price stays what it was when it was made. */
+/** A user's subscription. Its price is fixed at its creation. */
 export interface Subscription {
   readonly id: string
   readonly position: number
@@ -18,15 +18,18 @@ export interface Subscription {
   readonly planId: string
   readonly amountCents: number
   readonly interval: PlanInterval
-  /** What has been paid; undefined: nothing yet. */
+  /** The paid term; undefined before the first payment. */
   readonly term: PaidTerm | undefined
   readonly createdAt: EpochMs
 }
 
-/** `incomplete`: never paid. `active`: paid, while `now` is before the end of the term. `past_due`: not any more. */
-export type SubscriptionStatus = 'incomplete' | 'active' | 'past_due'
+/**
+ * `incomplete`: never paid. `active`: `now` is before the end of the paid term. `past_due`: the paid term has
+ * ended.
+ */
+type SubscriptionStatus = 'incomplete' | 'active' | 'past_due'
 
-/** Where a subscription stands at `now`. */
+/** The status of a subscription at `now`. */
 export function subscriptionStatus({ term }: Subscription, now: EpochMs): SubscriptionStatus {
   if (!term) return 'incomplete'
   return now < termEnd(term) ? 'active' : 'past_due'
@@ -34,17 +37,17 @@ export function subscriptionStatus({ term }: Subscription, now: EpochMs): Subscr
 
 /** The host's subscription records. */
 export interface SubscriptionStore {
-  /** Adds a subscription in the caller's transaction, once per effect id: a repeat gets the one that was made. */
+  /** Adds a subscription in the caller's transaction, one per effect: a repeat gets the existing one. */
   insert(tx: SqlQueries, effectId: string, accountId: string, plan: Plan, now: EpochMs): Promise<Subscription>
-  /** One more period is paid. Of simultaneous calls each adds its own. */
+  /** Adds one paid period. Simultaneous calls each add their own. */
   extend(tx: SqlQueries, id: string, now: EpochMs): Promise<void>
-  /** A subscription of an account. */
+  /** One subscription of an account. */
   find(db: SqlQueries, accountId: string, id: string): Promise<Subscription | undefined>
-  /** A page of an account's subscriptions, newest first, from before `position` (0: from the newest). */
+  /** A page of an account's subscriptions, newest first, before `position` (0: from the newest). */
   page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Subscription[]>
 }
 
-/** Subscription records in SQL. */
+/** Creates the subscription store over SQL. */
 export function subscriptionStore(dialect: SqlDialect): SubscriptionStore {
   const lock = dialect === 'postgres' ? ' for no key update' : ''
   return {

@@ -1,35 +1,35 @@
+import type { CanonicalFacts } from '@gatewright/http'
 import { allow, type Clock } from '@gatewright/kernel'
 import type { Issuer } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import type { TObject } from 'typebox/type'
+import { operation, type Document, type Operation, type PlainOperation } from '../../http/operation.ts'
 import type { Metrics } from '../../observability/metrics.ts'
-import type { CanonicalFacts } from '@gatewright/http'
-import { operation, type Document, type Operation, type PlainOperation } from '../../server/operation.ts'
+import { component, text } from '../../schemas/fields.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
-import { named, text } from '../shapes.ts'
-import { conditional, type Published } from './published.ts'
-import { shared } from './shared.ts'
+import { conditionalGet, type CachedDocument } from './cached-document.ts'
+import { shareResult } from './share-result.ts'
 
-/** What the host says about itself. */
+/** The services of the host's own documents. */
 export interface SystemServices {
   readonly clock: Clock
   readonly issuer: Issuer
   readonly metrics: Metrics
   readonly checks: Readonly<Record<string, DependencyCheck>>
-  /** Whether the host is being shut down: it is not ready then, whatever its dependencies say. */
+  /** Whether the host is shutting down. It then reports "not ready", whatever its dependencies report. */
   readonly draining: () => boolean
   /** The API description of the whole table, this module included. */
-  readonly description: () => Published
+  readonly description: () => CachedDocument
 }
 
 /** How long one dependency may take to answer a readiness check, in ms. */
 const CHECK_TIMEOUT_MS = 2000
-/** How long one rendering of the metrics and one round of readiness checks serve everybody, in ms. */
+/** How long rendered metrics and the result of readiness checks are reused, in ms. */
 const SHARED_MS = 1000
 
 /**
- * Operations that anyone may call and that speak for the host: keys, description, health, metrics. What one of them costs
- * does not grow with the number of requests, and each is limited by client address, save for the liveness check.
+ * Public operations about the host: keys, API description, health, metrics. Their cost does not grow with the
+ * number of requests. Each is limited by client address, except the liveness check.
  */
 export function systemOperations({
   clock,
@@ -39,8 +39,8 @@ export function systemOperations({
   draining,
   description,
 }: SystemServices): Operation[] {
-  const rendered = shared(() => metrics.text(), clock, SHARED_MS)
-  const answered = shared(() => readiness(checks), clock, SHARED_MS)
+  const rendered = shareResult(() => metrics.text(), clock, SHARED_MS)
+  const answered = shareResult(() => readiness(checks), clock, SHARED_MS)
   const ready = async (): Promise<Document> => {
     const state = await answered()
     return draining() ? notReady(state) : state
@@ -50,7 +50,7 @@ export function systemOperations({
       ...{ id: 'system.jwks', title: 'The keys that verify session tokens', path: '/.well-known/jwks.json' },
       answer: Jwks,
       example: { answer: { keys: [exampleJwk] } },
-      // The issuer's header fields say so (RFC 7517 section 8.5).
+      // As in the issuer's header fields (RFC 7517 section 8.5).
       mediaType: 'application/jwk-set+json',
       async make() {
         const { keys, headers } = await issuer.jwks()
@@ -58,22 +58,22 @@ export function systemOperations({
       },
     }),
     document({
-      ...{ id: 'system.openapi', title: 'This description', path: '/openapi.json' },
+      ...{ id: 'system.openapi', title: 'This API description', path: '/openapi.json' },
       answer: Description,
       example: { answer: { openapi: '3.1.0' } },
       documentStatuses: [304],
-      make: async ({ header }) => conditional(description(), header('if-none-match')),
+      make: async ({ header }) => conditionalGet(description(), header('if-none-match')),
     }),
     document({
-      ...{ id: 'system.healthz', title: 'The process answers', path: '/healthz' },
+      ...{ id: 'system.healthz', title: 'Liveness check', path: '/healthz' },
       answer: Health,
       example: { answer: { status: 'ok' } },
-      // Whoever watches the process must never be refused, and the answer costs nothing.
+      // Liveness probes must never be denied, and the answer costs nothing.
       limit: 'none',
       make: async () => ({ document: { status: 'ok' }, headers: [] }),
     }),
     document({
-      ...{ id: 'system.readyz', title: 'Every dependency answers', path: '/readyz' },
+      ...{ id: 'system.readyz', title: 'Readiness check', path: '/readyz' },
       answer: Readiness,
       example: { answer: { status: 'ready', dependencies: { database: 'ok' } } },
       documentStatuses: [503],
@@ -82,7 +82,7 @@ export function systemOperations({
     document({
       ...{ id: 'system.metrics', title: 'Prometheus metrics', path: '/metrics' },
       answer: Type.Object({}),
-      // The description shows no example of a text.
+      // The API description shows no example for text.
       example: { answer: {} },
       mediaType: 'text/plain',
       async make() {
@@ -94,20 +94,23 @@ export function systemOperations({
 }
 
 const Jwk = Type.Object(
-  { kid: text('Names the key in the header of a token'), kty: text('The family of its algorithm') },
-  named('Jwk', 'A public key (RFC 7517), with the members of its family'),
+  { kid: text('The id of the key in the header of a token'), kty: text('The family of its algorithm') },
+  component('Jwk', 'A public key (RFC 7517), with the members of its family'),
 )
-// Apart from the declaration, because TypeScript refuses members that the schema does not list in a literal there.
+// Separate, because in the declaration TypeScript refuses members that the schema does not list.
 const exampleJwk = { kid: 'k1', kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', x: '...' }
-const Jwks = Type.Object({ keys: Type.Array(Jwk) }, named('JwkSet', 'The keys that verify session tokens'))
-const Description = Type.Object({ openapi: text('3.1.0') }, named('Description', 'An OpenAPI document'))
-const Health = Type.Object({ status: Type.Enum(['ok']) }, named('Health', 'The process answers'))
+const Jwks = Type.Object(
+  { keys: Type.Array(Jwk) },
+  component('JwkSet', 'The keys that verify session tokens'),
+)
+const Description = Type.Object({ openapi: text('3.1.0') }, component('Description', 'An OpenAPI document'))
+const Health = Type.Object({ status: Type.Enum(['ok']) }, component('Health', 'The process answers'))
 const Readiness = Type.Object(
   {
     status: Type.Enum(['ready', 'not_ready']),
     dependencies: Type.Record(Type.String(), Type.Enum(['ok', 'down'])),
   },
-  named('Readiness', 'Whether each dependency answers'),
+  component('Readiness', 'Whether each dependency answers'),
 )
 
 interface DocumentRule<D extends TObject>
@@ -127,16 +130,16 @@ function document<D extends TObject>({ path, make, ...rule }: DocumentRule<D>): 
   })
 }
 
-/** Balancers take a host out that says so. */
+/** Load balancers take a host out of rotation when it is not ready. */
 function notReady({ document: body, headers }: Document): Document {
   return { document: { ...(body as object), status: 'not_ready' }, headers, status: 503 }
 }
 
-/** Asks every dependency at once. Why one is down is for the operator's log, not for strangers. */
+/** Checks all dependencies at once. The cause of a failure is logged and not published. */
 async function readiness(checks: SystemServices['checks']): Promise<Document> {
   const states = await Promise.all(
     Object.entries(checks).map(
-      async ([name, check]) => [name, (await answers(check)) ? 'ok' : 'down'] as const,
+      async ([name, check]) => [name, (await respondsInTime(check)) ? 'ok' : 'down'] as const,
     ),
   )
   const ready = states.every(([, state]) => state === 'ok')
@@ -145,7 +148,7 @@ async function readiness(checks: SystemServices['checks']): Promise<Document> {
   return { document: body, headers: [], ...(ready ? {} : { status: 503 }) }
 }
 
-async function answers(check: DependencyCheck): Promise<boolean> {
+async function respondsInTime(check: DependencyCheck): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>(resolve => {
     timer = setTimeout(resolve, CHECK_TIMEOUT_MS, false)

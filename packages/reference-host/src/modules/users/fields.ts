@@ -1,30 +1,33 @@
 import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
-import { deny, type HostDenial } from '../../server/codes.ts'
-import { nameText } from '../../schemas/text.ts'
-import { named } from '../shapes.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { component } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
 
-/** How a partner names a user (contract section 4). `wallet` holds an old name of `walletAddress`, which the alias table reads. */
+/**
+ * Request members with which a partner names a user (contract section 4). `wallet` holds a legacy name of
+ * `walletAddress`, which the alias table translates.
+ */
 export const partnerUserFields = {
   userId: Type.Optional(nameText(1, 120)),
   walletAddress: Type.Optional(
     Type.Union([Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }), Type.Null()], {
-      description: 'The wallet of the user; must be the one that the user is known by',
+      description: 'The wallet of the user; must be the stored one if there is one',
     }),
   ),
   wallet: Type.Optional(
     Type.Object(
       { chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) },
-      named('Wallet', 'A wallet as older clients send it: use `walletAddress`'),
+      component('Wallet', 'A wallet as older clients send it: use `walletAddress`'),
     ),
   ),
 } as const
 
 type Fields = Static<Type.TObject<typeof partnerUserFields>>
 
-/** Who the body names. Denial: `invalid_request` when no user id came. */
-export function partnerUser(
+/** Reads which user a body names. Denial: `invalid_request` without a user id. */
+export function readPartnerUser(
   body: Fields,
 ): Verdict<{ externalId: string; walletAddress: string | undefined }, HostDenial> {
   const { userId, walletAddress } = body

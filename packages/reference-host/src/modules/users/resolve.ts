@@ -1,33 +1,33 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import { operation, type Operation } from '../../server/operation.ts'
-import { nameText } from '../../schemas/text.ts'
-import { sandboxCards } from '../cards/sandbox.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { instant, component, text, textOrNull } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import { sandboxCards } from '../cards/sandbox-cards.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
-import { instant, named, text, textOrNull } from '../shapes.ts'
-import { partnerUser, partnerUserFields } from './fields.ts'
+import { readPartnerUser, partnerUserFields } from './fields.ts'
 
 const Body = Type.Object(
   { ...partnerUserFields, walletLabel: Type.Optional(nameText(0, 120)) },
-  named('ResolveUserRequest', 'Which user: the one that the partner knows by this id'),
+  component('ResolveUserRequest', 'Which user, by the id that the partner uses'),
 )
 
 const Answer = Type.Object(
   {
     userId: text('The user, as the partner names them'),
-    walletAddress: textOrNull('The wallet that the user is known by'),
-    kycStatus: text("How far the check of the user's identity is"),
-    createdAt: instant('When the user was first named'),
+    walletAddress: textOrNull('The wallet of the user'),
+    kycStatus: text("The state of the user's identity check"),
+    createdAt: instant('When the user was created'),
   },
-  named('User', 'A user of the partner'),
+  component('User', 'A user of the partner'),
 )
 
-/** `POST /partner/v1/users/resolve`: the partner's user, made on first sight (contract section 4). */
+/** `POST /partner/v1/users/resolve`: finds or creates a user of the partner (contract section 4). */
 export function resolveUser({ users, cards, clock }: ModuleServices): Operation {
   return operation({
     id: 'users.resolve',
-    title: 'Find or make a user of the partner',
+    title: 'Find or create a user of the partner',
     surface: 'partner',
     method: 'POST',
     paths: ['/partner/v1/users/resolve', '/users/resolve'],
@@ -40,7 +40,7 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
     },
     refuses: [409],
     async handle({ caller, body }) {
-      const named = partnerUser(body)
+      const named = readPartnerUser(body)
       if (!named.ok) return named
       const now = clock.now()
       const request = { partnerId: caller.accountId, ...named.value, label: body.walletLabel }
@@ -51,7 +51,7 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
       const { externalId, walletAddress, kycStatus, createdAt } = user.value
       return allow({
         data: { userId: externalId, walletAddress, kycStatus, createdAt: new Date(createdAt).toISOString() },
-        summary: 'The user is known.',
+        summary: 'The user is found or created.',
         next: 'POST /partner/v1/sessions with this userId',
       })
     },

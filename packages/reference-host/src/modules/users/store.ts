@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
-import { deny, type HostDenial } from '../../server/codes.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
 
-/** A person: of a wallet, or of a partner under the partner's own id. The two never share an account. */
+/** A user: of a wallet, or of a partner under the partner's own id. The two never share an account. */
 export interface User {
   readonly id: string
   readonly accountId: string
@@ -14,8 +14,8 @@ export interface User {
   readonly createdAt: EpochMs
 }
 
-/** Who a partner asks for. */
-export interface PartnerUserRequest {
+/** The user that a partner names. */
+interface PartnerUserRequest {
   readonly partnerId: string
   readonly externalId: string
   readonly walletAddress?: string | undefined
@@ -24,29 +24,35 @@ export interface PartnerUserRequest {
 
 /** The host's user records. */
 export interface UserStore {
-  /** The user of a proven wallet, made on first sight. Simultaneous calls for one principal get one user. */
-  ofWallet(
+  /** Finds or creates the user of a verified wallet. Simultaneous calls for one wallet get the same user. */
+  findOrCreateByWallet(
     wallet: { principal: string; walletAddress: string; label?: string | undefined },
     now: EpochMs,
   ): Promise<User>
   /**
-   * The partner's user, made on first sight; `onCreate` runs in the same transaction then. A wallet address is
-   * stored if the user has none. Denial: `invalid_state` when it has another.
+   * Finds or creates a partner's user; on creation `onCreate` runs in the same transaction. Stores the wallet
+   * address if the user has none. Denial: `invalid_state` when the user has another wallet address.
    */
   resolve(
     request: PartnerUserRequest,
     now: EpochMs,
     onCreate: (tx: SqlQueries, user: User) => Promise<void>,
   ): Promise<Verdict<User, HostDenial>>
-  /** A user that was resolved before, with the same wallet rule. Denials: `not_found`, `invalid_state`. */
-  existing(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
   /**
-   * The wallet of an account that can pay on a chain: its proven address. A contract wallet is its owner's on its own chain
-   * only, and a partner's label proves nothing. An address with code that signs both ways (EIP-7702) can be two accounts: then
-   * it tells neither.
+   * Finds a user that was resolved before, and stores the wallet address as `resolve` does. Denials:
+   * `not_found`, `invalid_state`.
    */
-  payer(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
-  /** The account that an address is the proven wallet of, on a chain; of two that share it, the one without a contract. */
+  findResolved(request: PartnerUserRequest): Promise<Verdict<User, HostDenial>>
+  /**
+   * The verified wallet from which an account can pay on a chain. A contract wallet belongs to its owner on
+   * its own chain only, and a wallet address that a partner sent proves nothing. An address with code that
+   * signs in both ways (EIP-7702) can belong to two accounts, and then identifies neither.
+   */
+  payingWallet(tx: SqlQueries, accountId: string, chainId: number): Promise<string | undefined>
+  /**
+   * The account with this verified wallet on a chain. Of two accounts that share the address, the one without
+   * a contract.
+   */
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
 }
 
@@ -69,9 +75,9 @@ const INSERT = `insert into gw_users
   values ($1, $2, $3, $4, $5, $6, $7, 'not_submitted', $8)`
 const FIND = 'select * from gw_users where partner_id = $1 and external_id = $2'
 
-/** User records in SQL. */
+/** Creates the user store over SQL. */
 export function userStore(db: SqlClient): UserStore {
-  /** Stores the wallet of a user who has none, in one step with the check; refuses another one. */
+  /** Stores the wallet of a user without one, atomically with the check; denies a different one. */
   const withWallet = async (
     tx: SqlQueries,
     user: User,
@@ -90,7 +96,7 @@ export function userStore(db: SqlClient): UserStore {
   }
 
   return {
-    async ofWallet({ principal, walletAddress, label }, now) {
+    async findOrCreateByWallet({ principal, walletAddress, label }, now) {
       const [row] = await rows(
         db,
         `${INSERT} on conflict (principal) do update set principal = excluded.principal returning *`,
@@ -113,13 +119,13 @@ export function userStore(db: SqlClient): UserStore {
         const [found] = await rows(tx, FIND, [partnerId, externalId])
         return withWallet(tx, toUser(found as SqlRow), request)
       }),
-    existing: request =>
+    findResolved: request =>
       db.transaction(async tx => {
         const [found] = await rows(tx, FIND, [request.partnerId, request.externalId])
         if (found) return withWallet(tx, toUser(found), request)
         return deny('not_found', 'no such user: resolve it first', { field: 'userId' })
       }),
-    async payer(tx, accountId, chainId) {
+    async payingWallet(tx, accountId, chainId) {
       const [row] = await rows(tx, 'select principal from gw_users where account_id = $1', [accountId])
       if (!row || row['principal'] === null) return undefined
       const principal = toText(row['principal'])

@@ -1,0 +1,27 @@
+import type { RpcClient } from '@gatewright/signature-verifier'
+import { jsonRpc, type JsonRpc } from './json-rpc.ts'
+
+/** The JSON-RPC endpoint of a chain. */
+export interface ChainUrl {
+  readonly chainId: number
+  readonly url: string
+}
+
+const TIMEOUT_MS = 10_000
+
+/**
+ * Creates the clients that check signatures of contract wallets on each chain. Each call is one HTTP request
+ * without retries: the verifier bounds the wait and turns every failure into a fault.
+ */
+export function rpcClients(chains: readonly ChainUrl[]): Readonly<Record<number, RpcClient>> {
+  return Object.fromEntries(chains.map(({ chainId, url }) => [chainId, rpcClient(jsonRpc(chainId, url))]))
+}
+
+function rpcClient(ask: JsonRpc): RpcClient {
+  return {
+    async request(call) {
+      const [result] = await ask([call], AbortSignal.timeout(TIMEOUT_MS))
+      return result
+    },
+  }
+}

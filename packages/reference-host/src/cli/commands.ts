@@ -1,0 +1,28 @@
+import type { Command, StartCommand } from './command.ts'
+import { accountCommands } from './commands/accounts.ts'
+import { aliasCommands } from './commands/aliases.ts'
+import { auditCommands } from './commands/audit.ts'
+import { credentialCommands } from './commands/credentials.ts'
+import { dataKeyCommands } from './commands/data-keys.ts'
+import { hostCommands, startCommand } from './commands/host.ts'
+import { jobCommands } from './commands/jobs.ts'
+import { ledgerCommands } from './commands/ledger.ts'
+import { partnerKeyCommands } from './commands/partner-keys.ts'
+import { payinCommands } from './commands/payins.ts'
+import { userCommands } from './commands/users.ts'
+
+/** Every operator command, in the order of `gatewright help`. */
+export const COMMANDS: readonly (Command | StartCommand)[] = [
+  startCommand,
+  ...hostCommands,
+  ...partnerKeyCommands,
+  ...accountCommands,
+  ...credentialCommands,
+  ...userCommands,
+  ...auditCommands,
+  ...ledgerCommands,
+  ...payinCommands,
+  ...jobCommands,
+  ...dataKeyCommands,
+  ...aliasCommands,
+]

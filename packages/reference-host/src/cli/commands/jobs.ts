@@ -1,0 +1,36 @@
+import * as token from '../../composition/registrations.ts'
+import { UsageError, type Command } from '../command.ts'
+
+/** Most jobs that `jobs list` prints. */
+const MOST = 1000
+
+/** Commands on jobs: calls to providers that wait to be made. */
+export const jobCommands: readonly Command[] = [
+  {
+    name: 'jobs list',
+    takes: [],
+    summary: `List the calls to providers that wait, at most ${MOST}, those due first`,
+    example: '',
+    async run({ container }) {
+      const jobs = await container.get(token.JOBS).list(MOST)
+      const data = jobs.map(({ kind, subjectId, attempts, dueAt, createdAt }) => ({
+        ...{ kind, subjectId, attempts },
+        ...{ dueAt: new Date(dueAt).toISOString(), createdAt: new Date(createdAt).toISOString() },
+      }))
+      const rows = data.map(job => [job.kind, job.subjectId, `${job.attempts}`, job.dueAt, job.createdAt])
+      return { data, table: [['KIND', 'SUBJECT', 'ATTEMPTS', 'DUE', 'CREATED'], ...rows], empty: 'No jobs.' }
+    },
+  },
+  {
+    name: 'jobs retry',
+    takes: ['KIND', 'SUBJECT'],
+    summary: 'Make a job due at once; the next host that looks runs it',
+    example: 'kyc.submit kyc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
+    async run({ container }, { positional: [kind = '', subjectId = ''] }) {
+      if (!(await container.get(token.JOBS).retry(kind, subjectId))) {
+        throw new UsageError(`no job ${kind} ${subjectId} waits: see gatewright jobs list`)
+      }
+      return { data: { kind, subjectId, due: true }, lines: [`${kind} ${subjectId} is due.`] }
+    },
+  },
+]

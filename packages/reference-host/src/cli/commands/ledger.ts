@@ -1,0 +1,95 @@
+import * as token from '../../composition/registrations.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { isOpen } from '../../modules/subscriptions/payins/states.ts'
+import { userAccountOf } from '../accounts.ts'
+import { reportElapsed, UsageError, type Command } from '../command.ts'
+
+/** Commands on balances and the ledger. */
+export const ledgerCommands: readonly Command[] = [
+  {
+    name: 'ledger credit',
+    takes: ['ACCOUNT', 'CENTS', 'REFERENCE'],
+    summary: 'Credit a balance by hand. ACCOUNT is an account or user id; one REFERENCE credits once, ever',
+    confirm: 'No command takes credited money back.',
+    example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
+    async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
+      const amountCents = Number(cents)
+      if (!/^[1-9]\d{0,11}$/.test(cents))
+        throw new UsageError('CENTS must be an integer of 1 to 12 digits, in US cents')
+      if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
+        throw new UsageError(
+          'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
+        )
+      }
+      const accountId = await userAccountOf(backend.sql, owner)
+      const ledger = container.get(token.LEDGER)
+      const credit = ledgerAccounts.user(accountId)
+      const transfer = {
+        id: `credit:${reference}`,
+        debit: ledgerAccounts.operator,
+        credit,
+        amountCents,
+        cause: 'credit',
+      }
+      const result = await backend.sql.transaction(tx => ledger.transfer(tx, transfer, clock.now()))
+      if (result === 'conflict')
+        throw new UsageError(`${reference} was credited before, to another account or in another amount`)
+      const balanceCents = await ledger.balance(backend.sql, credit)
+      const outcome = result === 'done' ? 'Credited' : 'This reference was credited before; nothing moved'
+      return {
+        data: { accountId, amountCents, reference, credited: result === 'done', balanceCents },
+        lines: [`${outcome}. ${accountId} has ${balanceCents} US cents.`],
+      }
+    },
+  },
+  {
+    name: 'ledger balance',
+    takes: ['ACCOUNT'],
+    summary: 'Show the balance of an account or user id',
+    example: 'usr_79db7a61096340598de4661d67683883',
+    async run({ backend, container }, { positional: [owner = ''] }) {
+      const accountId = await userAccountOf(backend.sql, owner)
+      const balanceCents = await container
+        .get(token.LEDGER)
+        .balance(backend.sql, ledgerAccounts.user(accountId))
+      return { data: { accountId, balanceCents }, lines: [`${accountId} has ${balanceCents} US cents.`] }
+    },
+  },
+  {
+    name: 'ledger check',
+    takes: [],
+    summary: 'Recompute all balances and compare them',
+    example: '',
+    async run(context) {
+      context.progress('Adding up every transfer of the ledger.')
+      const check = context.container.get(token.LEDGER).check()
+      const report = await reportElapsed(context, 'Adding up the ledger', check)
+      const { transfers, sumCents, wrongAccounts } = report
+      if (sumCents !== 0 || wrongAccounts.length > 0) {
+        throw new UsageError(
+          `the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`,
+        )
+      }
+      return { data: report, lines: [`${transfers} transfers, all accounts right, sum 0.`] }
+    },
+  },
+  {
+    name: 'payins cancel',
+    takes: ['PAYIN_ID'],
+    summary: 'Cancel an open pay-in and release its hold',
+    example: 'payin_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52',
+    confirm: 'A payment that arrives later settles nothing.',
+    async run({ backend, clock, container }, { positional: [id = ''] }) {
+      const payins = container.get(token.PAYINS)
+      const status = await backend.sql.transaction(async tx => {
+        const payin = await payins.lock(tx, id)
+        if (!payin) throw new UsageError(`no pay-in ${id}`)
+        if (!isOpen(payin.status)) throw new UsageError(`${id} is ${payin.status}`)
+        if (payin.seen)
+          throw new UsageError(`${id} has a confirming payment (${payin.seen.txHash}): wait until it settles`)
+        return (await container.get(token.SETTLEMENT).close(tx, payin, 'canceled', clock.now())).status
+      })
+      return { data: { id, status }, lines: [`${id} is ${status}.`] }
+    },
+  },
+]

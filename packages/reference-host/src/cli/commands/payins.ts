@@ -1,0 +1,65 @@
+import { branchOfXpub } from '../../chain/xpub.ts'
+import * as token from '../../composition/registrations.ts'
+import { skipIndexes } from '../../modules/subscriptions/onchain/address-gap.ts'
+import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/audit-store.ts'
+import { UsageError, type Command } from '../command.ts'
+
+/** Most transfers that `payins unmatched` prints. */
+const MOST = 1000
+
+/** Commands on pay-ins and on payments that match none. */
+export const payinCommands: readonly Command[] = [
+  {
+    name: 'payins unmatched',
+    takes: [],
+    summary: 'List final transfers to addresses of the host that match no pay-in, newest first',
+    example: '',
+    async run({ backend, container }) {
+      const { payinReceivers } = container.get(token.CONFIG)
+      const data = await listUnmatched(backend.sql, MOST)
+      const assetOf = (chainId: number, address: string): string =>
+        payinReceivers.find(each => each.chainId === chainId && each.token === address)?.asset ?? address
+      const rows = data.map(({ reference, reason, chainId, token: address, units, sender, ...more }) => [
+        ...[new Date(more.minedAt).toISOString(), reason, units, assetOf(chainId, address), sender],
+        ...[more.accountId ?? '-', more.payinId ?? '-', reference],
+      ])
+      const head = ['MINED', 'REASON', 'UNITS', 'ASSET', 'FROM', 'ACCOUNT', 'PAY-IN', 'REFERENCE']
+      return { data, table: [head, ...rows], empty: 'No unmatched transfers.' }
+    },
+  },
+  {
+    name: 'payins handled',
+    takes: ['REFERENCE'],
+    summary: 'Mark an unmatched transfer as handled, after it was credited or sent back',
+    example: '8453:0x5be1…:12',
+    async run({ backend, clock }, { positional: [reference = ''] }) {
+      if (!(await markHandled(backend.sql, reference, clock.now()))) {
+        throw new UsageError(`no unmatched transfer ${reference} is open: see gatewright payins unmatched`)
+      }
+      return { data: { reference, handled: true }, lines: [`${reference} is handled.`] }
+    },
+  },
+  {
+    name: 'payins skip-addresses',
+    takes: ['COUNT'],
+    summary: 'Skip the next COUNT addresses of each xpub, after a backup was restored',
+    example: '1000',
+    confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
+    async run({ backend, container }, { positional: [count = ''] }) {
+      if (!/^[1-9]\d{0,6}$/.test(count))
+        throw new UsageError('COUNT must be an integer from 1 to 9999999, without a sign')
+      const { payinReceivers } = container.get(token.CONFIG)
+      const ids = new Set(payinReceivers.flatMap(({ xpub }) => (xpub ? branchOfXpub(xpub).id : [])))
+      if (ids.size === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
+      const data = await backend.sql.transaction(async tx => {
+        const moved = []
+        for (const id of ids) moved.push({ xpub: id, nextIndex: await skipIndexes(tx, id, Number(count)) })
+        return moved
+      })
+      return {
+        data,
+        lines: data.map(({ xpub, nextIndex }) => `xpub ${xpub}: the next index is ${nextIndex}.`),
+      }
+    },
+  },
+]

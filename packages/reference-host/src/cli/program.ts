@@ -1,0 +1,153 @@
+import { Command as Program, CommanderError } from 'commander'
+import { HOST_VERSION } from '../product/version.ts'
+import { UsageError, type Command, type CommandArguments, type StartCommand } from './command.ts'
+import { COMMANDS } from './commands.ts'
+import { OperatorHelp } from './help.ts'
+
+/** What a command line asks for: a text to print (help, version), or a command to run. */
+export type CommandLine = { readonly text: string } | RequestedCommand
+
+interface RequestedCommand {
+  readonly command: Command | StartCommand
+  readonly args: CommandArguments
+  readonly json: boolean
+  readonly yes: boolean
+}
+
+/** Columns of help where the output is not a terminal. */
+const HELP_WIDTH = 110
+
+/** Parses the arguments of `gatewright`. Throws a `UsageError` that says what is wrong, and which name is near. */
+export function parseCommandLine(argv: readonly string[], width: number = HELP_WIDTH): CommandLine {
+  const parser = new OperatorProgram('gatewright')
+  let printed = ''
+  let requested: RequestedCommand | undefined
+  const print = (text: string): void => {
+    printed += text
+  }
+  configure(parser, print, width)
+  for (const command of COMMANDS) {
+    addCommand(parser, command, (positional, leaf) => {
+      requested = requestOf(command, positional, leaf)
+    })
+  }
+  const words = argv.length === 0 ? ['help'] : argv
+  try {
+    parser.parse(words[0] === 'help' ? helpWords(parser, words.slice(1)) : words, { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+  }
+  return requested ?? { text: printed }
+}
+
+class OperatorProgram extends Program {
+  override createCommand(name?: string): Program {
+    return new OperatorProgram(name)
+  }
+
+  override createHelp(): OperatorHelp {
+    return Object.assign(new OperatorHelp(), this.configureHelp())
+  }
+}
+
+function configure(parser: Program, print: (text: string) => void, width: number): void {
+  parser
+    .description('Operates a host. The environment names the stores, as for the host.')
+    .version(HOST_VERSION, '--version', 'print the version')
+    .helpOption('-h, --help', 'explain a command')
+    .helpCommand(false)
+    .option('--json', 'print data instead of lines')
+    .option('--yes', 'do not ask before what cannot be undone')
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({
+      ...{ writeOut: print, writeErr: print, outputError: () => {} },
+      ...{ getOutHelpWidth: () => width, getErrHelpWidth: () => width },
+    })
+    .exitOverride(error => refuse(parser, error))
+}
+
+/** Adds a command under its group. `request` is called when the command line asks for it. */
+function addCommand(
+  parser: Program,
+  command: Command | StartCommand,
+  request: (positional: readonly string[], leaf: Program) => void,
+): void {
+  const { name, takes, options = {}, flags = {}, summary, example } = command
+  const words = name.split(' ')
+  const verb = words.at(-1) as string
+  const leaf = (words.length === 1 ? parser : groupOf(parser, words[0] as string))
+    .command(verb)
+    .description(summary)
+  for (const argument of takes) leaf.argument(`<${argument}>`)
+  for (const [option, meaning] of Object.entries(options)) leaf.option(`--${option} <VALUE>`, meaning)
+  for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
+  if ('confirm' in command)
+    leaf.addHelpText('after', `\nAsks first, unless --yes is given: ${command.confirm}`)
+  leaf.addHelpText('after', `\nExample:\n  $ gatewright ${`${name} ${example}`.trimEnd()}`)
+  leaf.exitOverride(error => refuse(leaf, error))
+  leaf.action(() => request(leaf.args, leaf))
+}
+
+function groupOf(parser: Program, name: string): Program {
+  const found = parser.commands.find(each => each.name() === name)
+  if (found) return found
+  const group = parser.command(name).helpCommand(false)
+  return group.exitOverride(error => refuse(group, error))
+}
+
+function requestOf(
+  command: Command | StartCommand,
+  positional: readonly string[],
+  leaf: Program,
+): RequestedCommand {
+  const values = leaf.optsWithGlobals<Readonly<Record<string, unknown>>>()
+  const valueOf = (name: string): unknown =>
+    values[leaf.options.find(option => option.name() === name)?.attributeName() ?? name]
+  const options = Object.keys(command.options ?? {}).map(name => [name, valueOf(name) as string | undefined])
+  const flags = Object.keys(command.flags ?? {}).filter(name => valueOf(name) === true)
+  return {
+    command,
+    args: { positional, options: Object.fromEntries(options), flags: new Set(flags) },
+    json: values['json'] === true,
+    yes: values['yes'] === true,
+  }
+}
+
+/** `help COMMAND` is `COMMAND --help`. The first word that names no command is left last, to be reported. */
+function helpWords(parser: Program, words: readonly string[]): readonly string[] {
+  let at = parser
+  for (const [index, word] of words.entries()) {
+    const next = at.commands.find(each => each.name() === word)
+    if (!next)
+      return at.commands.length > 0 ? words.slice(0, index + 1) : [...words.slice(0, index), '--help']
+    at = next
+  }
+  return [...words, '--help']
+}
+
+/** Reports what the parser refused in our words. Help and version are no errors, although the parser ends by them. */
+function refuse(at: Program, error: CommanderError): never {
+  if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version') throw error
+  const path = pathOf(at)
+  const reason = (): string => {
+    switch (error.code) {
+      case 'commander.help':
+        return `${path} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
+      case 'commander.missingArgument':
+      case 'commander.excessArguments':
+        return `${path} takes ${at.registeredArguments.map(each => each.name()).join(' ') || 'no arguments'}`
+      case 'commander.unknownCommand':
+        return error.message.replace(/^error: unknown command '(.*)'/, (_, word: string) => {
+          return `unknown command "${path === '' ? word : `${path} ${word}`}"`
+        })
+      default:
+        return error.message.replace(/^error: /, '')
+    }
+  }
+  throw new UsageError(`${reason()}\nSee ${['gatewright', path, '--help'].filter(Boolean).join(' ')}`)
+}
+
+function pathOf(command: Program): string {
+  const parent = command.parent
+  return parent ? `${pathOf(parent)} ${command.name()}`.trimStart() : ''
+}

@@ -1,0 +1,64 @@
+/** Rows of cells. The first row is the head. */
+export type Table = readonly (readonly string[])[]
+
+/** A column is not cut below this width while a wider one can be cut. */
+const LEAST = 4
+const GAP = '  '
+
+/**
+ * Formats rows with aligned columns. Where they are wider than `width`, the widest columns are cut, with an ellipsis in
+ * place of what is left out, so that no line wraps. Control characters become spaces: a cell may hold what a client wrote.
+ */
+export function tableLines(table: Table, width: number = Infinity): string[] {
+  const rows = table.map(row => row.map(cell => cell.replace(/\p{Cc}/gu, ' ')))
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map(row => displayWidth(row[column] ?? ''))),
+  )
+  narrow(widths, width - GAP.length * (widths.length - 1))
+  return rows.map(row => {
+    const cells = row.map((cell, column) =>
+      padded(cut(cell, widths[column] as number), widths[column] as number),
+    )
+    return cut(cells.join(GAP).trimEnd(), width)
+  })
+}
+
+function narrow(widths: number[], room: number): void {
+  let excess = widths.reduce((sum, width) => sum + width, 0) - room
+  for (; excess > 0; excess--) {
+    const widest = widths.indexOf(Math.max(...widths))
+    if ((widths[widest] as number) <= LEAST) return
+    widths[widest] = (widths[widest] as number) - 1
+  }
+}
+
+/** Characters that take two columns of a terminal: East Asian scripts and pictographs. */
+const WIDE =
+  /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}|[\u{20000}-\u{3fffd}]/u
+const NO_WIDTH = /\p{Mn}|\p{Me}|\p{Cf}/u
+
+function widthOf(character: string): number {
+  if (NO_WIDTH.test(character)) return 0
+  return WIDE.test(character) ? 2 : 1
+}
+
+function displayWidth(text: string): number {
+  let total = 0
+  for (const character of text) total += widthOf(character)
+  return total
+}
+
+function padded(text: string, width: number): string {
+  return text + ' '.repeat(width - displayWidth(text))
+}
+
+function cut(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text
+  let [kept, used] = ['', 0]
+  for (const character of text) {
+    used += widthOf(character)
+    if (used > width - 1) break
+    kept += character
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,68 @@
+import { Fault } from '@gatewright/kernel'
+import { readConfig, type Config } from '../config/config.ts'
+import { createLogger, describeError, logDecision } from '../observability/log.ts'
+import { OperatorWarning } from '../observability/warning.ts'
+import { DataDirUnusable } from '../storage/data-dir-unusable.ts'
+import { startHost, type RunningHost } from './host.ts'
+import { curlLines } from './sandbox.ts'
+
+/** A host that serves until the process gets a signal, or why it could not start. */
+export type Served =
+  | ({ readonly ok: true } & Pick<RunningHost, 'url' | 'partnerKey'>)
+  | { readonly ok: false; readonly problem: string }
+
+/** Starts a host from the environment, says its address and handles signals, which end the process. */
+export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void): Promise<Served> {
+  const config = readConfig(env)
+  if (!config.ok) return failed(config.problems)
+  const logger = createLogger(config.value.logLevel)
+  try {
+    const host = await startHost(config.value, {
+      observe: decision => logDecision(logger, decision),
+      report: error => {
+        if (error instanceof OperatorWarning) logger.warn(error.message)
+        else logger.error({ failure: describeError(error) }, 'maintenance failed')
+      },
+    })
+    closeOnSignals(host, say)
+    say(`${config.value.serviceName} listens on ${host.url}`)
+    if (config.value.environment === 'sandbox') greetSandbox(host, say)
+    say('Ready. Stop it with Ctrl-C.')
+    return { ok: true, url: host.url, partnerKey: host.partnerKey }
+  } catch (error) {
+    return failed([reasonOf(error, config.value)])
+  }
+}
+
+function closeOnSignals(host: RunningHost, say: (text: string) => void): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      say('Stopping: running requests finish first.')
+      void host.close().then(() => process.exit(0))
+    })
+  }
+}
+
+function greetSandbox({ url, partnerKey }: RunningHost, say: (text: string) => void): void {
+  say(
+    partnerKey === undefined
+      ? 'Set PARTNER_KEY to the key that the first start showed, then:'
+      : 'A sandbox partner key was made. It is shown this once; keep it:',
+  )
+  say(`\n${curlLines(url, partnerKey)}\n`)
+}
+
+/** Explains a failed start to the operator. */
+function reasonOf(error: unknown, { port }: Config): string {
+  const { code, message, stack, cause } = error as NodeJS.ErrnoException
+  if (error instanceof DataDirUnusable) return message
+  if (code === 'EADDRINUSE') return `PORT ${port} is taken: stop what holds it, or set PORT`
+  if (error instanceof Fault)
+    return `${message}: ${cause instanceof Error ? cause.message : 'no further cause'}`
+  return stack ?? message
+}
+
+function failed(problems: readonly string[]): Served {
+  const lines = problems.map(problem => `  ${problem}`)
+  return { ok: false, problem: `Gatewright cannot start:\n${lines.join('\n')}` }
+}

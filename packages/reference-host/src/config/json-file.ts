@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs'
+import type { TObject } from 'typebox/type'
+import { compileSchema } from '../schemas/check.ts'
+import type { Parser } from './parsers.ts'
+
+/** Reads a variable that is the path of a JSON file with an object of this schema. `example` is shown where the file is none. */
+export function jsonFile<T>(schema: TObject, example: string): Parser<T> {
+  const check = compileSchema(schema)
+  return path => {
+    let parsed: unknown
+    try {
+      parsed = JSON.parse(readFileSync(path, 'utf8'))
+    } catch (error) {
+      return { expected: `must be the path of a JSON file such as ${example}: ${(error as Error).message}` }
+    }
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+      return { expected: `must hold a JSON object such as ${example}` }
+    }
+    const fault = check(parsed)
+    return fault ? { expected: `is not valid: ${fault.message}` } : { value: parsed as T }
+  }
+}

@@ -1,0 +1,144 @@
+import { trustedProxies } from '@gatewright/http'
+
+/**
+ * Parses the text of a variable. `expected` says what the text must be, worded to follow the variable's name.
+ */
+export type Parser<T> = (text: string) => { readonly value: T } | { readonly expected: string }
+
+const expected = (text: string): { readonly expected: string } => ({ expected: text })
+
+/** Any text. */
+export const anyText: Parser<string> = value => ({ value })
+
+/** An IP address or a CIDR block. */
+export const proxy: Parser<string> = text => {
+  try {
+    trustedProxies([text])
+    return { value: text }
+  } catch {
+    return expected('must be an IP address or a CIDR block')
+  }
+}
+
+/** An integer in decimal digits. */
+export function wholeNumber(least: number, most: number): Parser<number> {
+  return text =>
+    /^\d{1,15}$/.test(text) && Number(text) >= least && Number(text) <= most
+      ? { value: Number(text) }
+      : expected(`must be an integer from ${least} to ${most}`)
+}
+
+/** One line of 1 to 64 characters that wallets can show. */
+export const serviceName: Parser<string> = text =>
+  // oxlint-disable-next-line no-control-regex -- control characters are what is refused
+  text.trim() === text && text.length <= 64 && !/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/.test(text)
+    ? { value: text }
+    : expected('must be one line of 1 to 64 characters without surrounding spaces')
+
+/** An origin without a path. */
+export const origin: Parser<string> = text => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && /^https?:$/.test(url.protocol) && url.pathname === '/' && !url.search && !url.hash
+    ? { value: url.origin }
+    : expected('must be an http or https origin, such as https://api.example.com')
+}
+
+/** One of the given words. */
+export function oneOf<const W extends string>(...words: readonly W[]): Parser<W> {
+  return text => {
+    const word = words.find(each => each === text)
+    return word === undefined ? expected(`must be one of ${words.join(', ')}`) : { value: word }
+  }
+}
+
+/** `on` or `off`. */
+export const onOff: Parser<boolean> = text =>
+  text === 'on' || text === 'off' ? { value: text === 'on' } : expected('must be on or off')
+
+/** A URL with one of the given schemes. */
+export function urlOf(...schemes: readonly string[]): Parser<string> {
+  return text =>
+    URL.canParse(text) && schemes.includes(new URL(text).protocol.slice(0, -1))
+      ? { value: text }
+      : expected(`must be a URL that starts with ${schemes.join(':// or ')}://`)
+}
+
+/** Entries joined by commas, each parsed by `parse`. */
+export function listOf<T>(parse: Parser<T>): Parser<readonly T[]> {
+  return text => {
+    const values: T[] = []
+    for (const entry of text.split(',')) {
+      const result = parse(entry.trim())
+      if ('expected' in result) return expected(`${result.expected}, several joined by commas`)
+      values.push(result.value)
+    }
+    return { value: values }
+  }
+}
+
+/** `chain id=URL`. */
+export const chainUrl: Parser<{ readonly chainId: number; readonly url: string }> = text => {
+  const [, chainId, url = ''] = /^([1-9]\d{0,15})=(https?:\/\/.+)$/.exec(text) ?? []
+  return chainId !== undefined && URL.canParse(url)
+    ? { value: { chainId: Number(chainId), url } }
+    : expected('must be chain id=URL pairs, such as 1=https://rpc.example.com')
+}
+
+/** A named secret. The first of a list signs; all of them verify. */
+export interface NamedSecret {
+  readonly id: string
+  readonly secret: string
+}
+
+/** `id:secret` pairs, newest first. No problem repeats the secrets. */
+export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
+  const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
+  const named = matches.flatMap(match =>
+    match ? [{ id: match[1] as string, secret: match[2] as string }] : [],
+  )
+  const distinct = new Set(named.map(({ id }) => id)).size === matches.length
+  return named.length === matches.length && distinct
+    ? { value: named }
+    : expected(
+        'must be id:secret pairs joined by commas, newest first, each id once, each secret at least 32 characters',
+      )
+}
+
+/** A named key of 32 bytes. */
+export interface NamedKey {
+  readonly id: string
+  readonly secret: Uint8Array
+}
+
+/** `id:key` pairs, newest first, each key 64 hexadecimal digits. The text is never shown again, not even in a problem. */
+export const namedKeys: Parser<readonly NamedKey[]> = text => {
+  const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/.exec(entry.trim()))
+  const keys = matches.flatMap(match =>
+    match ? [{ id: match[1] as string, secret: Buffer.from(match[2] as string, 'hex') }] : [],
+  )
+  const distinct = new Set(keys.map(({ id }) => id)).size === matches.length
+  return keys.length === matches.length && distinct
+    ? { value: keys }
+    : expected('must be id:key pairs joined by commas, newest first, each id once, each key 64 hex digits')
+}
+
+/** A provider's name and its Standard Webhooks secret: `name=whsec_...`. Two of one name are good while a secret is exchanged. */
+export interface WebhookSecret {
+  readonly provider: string
+  readonly secret: Uint8Array
+}
+
+/** `name=whsec_base64`. The text is never shown again. */
+export const webhookSecret: Parser<WebhookSecret> = text => {
+  const [, provider, encoded = ''] = /^([a-z0-9-]{1,32})=whsec_([A-Za-z0-9+/=]+)$/.exec(text) ?? []
+  const secret = Buffer.from(encoded, 'base64')
+  return provider !== undefined && secret.length >= 24 && secret.length <= 64
+    ? { value: { provider, secret } }
+    : expected('must be provider=whsec_... pairs, each secret 24 to 64 bytes in base64')
+}
+
+/** 32 bytes as hex or base64. */
+export const bytes32: Parser<Uint8Array> = text => {
+  const bytes = Buffer.from(text, /^[0-9a-f]{64}$/i.test(text) ? 'hex' : 'base64')
+  return bytes.length === 32 ? { value: bytes } : expected('must be 32 bytes, as 64 hex digits or base64')
+}

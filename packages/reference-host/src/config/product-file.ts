@@ -1,0 +1,64 @@
+import * as Type from 'typebox/type'
+import type { Product } from '../product/product.ts'
+import { idText, nameText } from '../schemas/names.ts'
+import { jsonFile } from './json-file.ts'
+import type { Parser } from './parsers.ts'
+
+const strict = { additionalProperties: false }
+const httpsUrl = Type.String({ pattern: '^https://[!-~]{1,2000}$' })
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const instant = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d{3})?Z$' })
+
+const ProductFile = Type.Object(
+  {
+    support: Type.Object(
+      {
+        email: orNull(Type.String({ pattern: '^[!-~]{1,64}@[!-~]{1,189}$' })),
+        url: orNull(httpsUrl),
+        statusUrl: orNull(httpsUrl),
+        hours: orNull(nameText(1, 120)),
+      },
+      strict,
+    ),
+    spotlight: Type.Array(
+      Type.Object(
+        {
+          ...{ id: idText(), title: nameText(1, 120), text: nameText(1, 2000), url: orNull(httpsUrl) },
+          ...{ startsAt: instant, endsAt: instant },
+        },
+        strict,
+      ),
+      { maxItems: 100 },
+    ),
+    agreements: Type.Array(
+      Type.Object(
+        {
+          id: idText(),
+          text: nameText(1, 10_000),
+          links: Type.Array(Type.Object({ label: nameText(1, 120), url: httpsUrl }, strict), {
+            maxItems: 20,
+          }),
+        },
+        strict,
+      ),
+      { maxItems: 20 },
+    ),
+  },
+  strict,
+)
+
+const EXAMPLE =
+  '{"support":{"email":null,"url":null,"statusUrl":null,"hours":null},"spotlight":[],"agreements":[{"id":"terms","text":"...","links":[]}]}'
+const read = jsonFile<Product>(ProductFile, EXAMPLE)
+
+/** The path of a JSON file with the texts of the product. */
+export const productFile: Parser<Product> = path => {
+  const result = read(path)
+  if ('expected' in result) return result
+  for (const list of ['spotlight', 'agreements'] as const) {
+    const ids = result.value[list].map(({ id }) => id)
+    const twice = ids.find((id, index) => ids.indexOf(id) !== index)
+    if (twice !== undefined) return { expected: `lists ${twice} twice in ${list}` }
+  }
+  return result
+}

@@ -1,0 +1,54 @@
+import type { Outcome } from '@gatewright/http'
+import { Router } from '@koa/router'
+import Koa, { type Middleware } from 'koa'
+import { deny } from './codes.ts'
+import { optionsAnswer } from './cors.ts'
+import type { MountServices } from './host-gate.ts'
+import { mount } from './mount.ts'
+import type { Operation } from './operation.ts'
+
+/** The Koa application and its shutdown. */
+interface App {
+  readonly koa: Koa
+  /** From now on each answer closes its connection. */
+  drain(): void
+}
+
+/**
+ * Creates the Koa application: legacy names, routes, and answers for paths and methods without an operation.
+ */
+export function createApp(table: readonly Operation[], services: MountServices): App {
+  const { koa: bind, operations, drain } = mount(table, services)
+  const router = new Router({ strict: true, sensitive: true })
+  for (const [{ method, paths }, middleware] of operations) {
+    for (const path of paths) router.register(path.replaceAll(/\{(\w+)\}/g, ':$1'), [method], middleware)
+  }
+  const app = new Koa()
+  // Koa would print errors that happen after the answer, such as a client that disconnects.
+  app.silent = true
+  app.use(async (ctx, next) => {
+    try {
+      await next()
+    } catch (error) {
+      await bind.otherwise(ctx, () => ({ kind: 'failure', error }))
+    }
+  })
+  app.use(bind.aliases)
+  app.use(router.routes() as unknown as Middleware)
+  app.use(ctx => bind.otherwise(ctx, ({ path, method }) => noSuchRoute(router, path, method)))
+  return { koa: app, drain }
+}
+
+/** The answer for a path or method without an operation: 404, or 405 with `Allow`. */
+function noSuchRoute(router: Router, path: string, method: string): Outcome {
+  const { path: layers } = router.match(path, method)
+  const methods = [...new Set(layers.flatMap(layer => layer.methods))].sort()
+  if (methods.length === 0) return { kind: 'denial', denial: deny('not_found', 'no operation has this path') }
+  const all = [...methods, 'OPTIONS']
+  if (method === 'OPTIONS') return { kind: 'answer', answer: optionsAnswer(all) }
+  const names = all.join(', ')
+  return {
+    kind: 'denial',
+    denial: { ...deny('method_not_allowed', `this path allows ${names}`), headers: [['Allow', names]] },
+  }
+}

@@ -1,0 +1,31 @@
+import { denier, type DenialOf } from '@gatewright/kernel'
+
+/** Denial codes of the host itself, with their HTTP status (contract section 2). */
+export const codes = {
+  invalid_request: 400,
+  unauthorized: 401,
+  insufficient_scope: 403,
+  policy_blocked: 403,
+  key_not_validated: 403,
+  https_required: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  invalid_state: 409,
+} as const
+
+/** Every `details.rule` with which the host itself denies as `policy_blocked`. */
+export const rules = [
+  'max_unpaid_addresses',
+  'max_unpaid_addresses_of_client',
+  'account_locked',
+  'kyc_required',
+  'agreements_required',
+  'data_key_never_leaves',
+] as const
+export type HostRule = (typeof rules)[number]
+
+/** A denial of the host. */
+export type HostDenial = DenialOf<typeof codes>
+
+/** Creates a denial of the host. */
+export const deny: ReturnType<typeof denier<typeof codes, HostRule>> = denier(codes)

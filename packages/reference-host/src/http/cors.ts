@@ -1,0 +1,35 @@
+import { exposedHeaders, type Answer, type HeaderField } from '@gatewright/http'
+
+/**
+ * Header fields that a browser may send. The partner key is left out on purpose: it must never be in a
+ * browser.
+ */
+const ACCEPTED = [
+  ...['authorization', 'content-type', 'idempotency-key', 'x-user-key', 'x-consumer-key'],
+  ...['x-open-responses', 'x-open-responses-call-id', 'traceparent'],
+].join(', ')
+
+/** Header fields of every answer: CORS without cookies, no caching, no content sniffing. */
+export const commonHeaders: readonly HeaderField[] = [
+  ['Access-Control-Allow-Origin', '*'],
+  ['Access-Control-Expose-Headers', exposedHeaders.join(', ')],
+  ['Cache-Control', 'no-store'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+]
+
+/** The answer to `OPTIONS` on a known path, for CORS preflights and for people. */
+export function optionsAnswer(methods: readonly string[]): Answer {
+  const names = methods.join(', ')
+  return {
+    status: 204,
+    headers: [
+      ['Allow', names],
+      ['Access-Control-Allow-Methods', names],
+      ['Access-Control-Allow-Headers', ACCEPTED],
+      ['Access-Control-Max-Age', '600'],
+    ],
+    body: undefined,
+  }
+}

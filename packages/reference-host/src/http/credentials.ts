@@ -1,0 +1,167 @@
+import type { CallerIds, Credential, RequestFacts } from '@gatewright/http'
+import { allow, type Surface, type Verdict, type Rule } from '@gatewright/kernel'
+import type { Access, Guard, GuardFacts } from '@gatewright/scope-guard'
+import type { ApiKey, Issuer } from '@gatewright/session-issuer'
+import { deny } from './codes.ts'
+import { keySession, type KeySession } from './key-session.ts'
+import type { EntryLimits } from './limits.ts'
+
+/** What authentication needs. */
+export interface CredentialServices {
+  readonly guard: Guard
+  /**
+   * Authorises uses of an API key that need no session: the same policies and spend counters, separate rate
+   * limits.
+   */
+  readonly keyGuard: Guard
+  readonly issuer: Issuer
+  readonly limits: EntryLimits
+  readonly directUserKey: boolean
+  /** Whether requests without HTTPS are refused. The host's own documents are exempt. */
+  readonly requireHttps: boolean
+  /** Whether this host accepts a partner key. */
+  readonly validated: (keyId: string) => Promise<boolean>
+}
+
+/** The credentials of the host, by the name that operations give. */
+export type HostCredentials = {
+  /** A session. With `DIRECT_USER_KEY`, also a user key in its place. */
+  readonly session: Credential<Access>
+  /** A session only, for operations that accept a user key as a separate credential. */
+  readonly 'session-alone': Credential<Access>
+  readonly 'user-key': Credential<ApiKey>
+  readonly 'partner-key': Credential<ApiKey>
+}
+
+export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
+
+/**
+ * Creates the credentials. Only the one that an operation names is read, and none that was sent without
+ * HTTPS.
+ */
+export function hostCredentials(services: CredentialServices): HostCredentials {
+  const { guard, requireHttps, directUserKey } = services
+  const onlyOverHttps =
+    <T>(check: Credential<T>['check']): Credential<T>['check'] =>
+    async (facts, rule) =>
+      requireHttps && !facts.secure ? httpsRequired : check(facts, rule)
+  const checkSession: Credential<Access>['check'] = async (facts, rule) =>
+    directUserKey && rule.surface === 'user'
+      ? checkSessionOrUserKey(services, facts, rule)
+      : guard.check(guardFacts(facts), rule)
+  const user = keyCredential(services, 'user')
+  const partner = keyCredential(services, 'partner')
+  const sessionParts: Pick<Credential<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
+    prepare: rule => guard.prepare(rule),
+    headersOf: ({ headers }) => headers,
+    idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
+  }
+  return {
+    session: { ...sessionParts, check: onlyOverHttps(checkSession) },
+    'session-alone': {
+      ...sessionParts,
+      check: onlyOverHttps((facts, rule) => guard.check(guardFacts(facts), rule)),
+    },
+    'user-key': { ...user, check: onlyOverHttps(user.check) },
+    'partner-key': { ...partner, check: onlyOverHttps(onlyValidated(partner.check, services)) },
+  }
+}
+
+/** An API key in the header field of its surface. */
+function keyCredential(services: CredentialServices, surface: Surface): Credential<ApiKey> {
+  const { keyGuard } = services
+  const field = `x-${surface}-key`
+  const rules = new Map<string, Rule>()
+  // Exchanging and rotating a key needs no scope (contract section 4).
+  const ruleOf = ({ operation }: Rule): Rule => {
+    const known = rules.get(operation)
+    if (known) return known
+    const rule = { operation, surface, allOf: [] }
+    rules.set(operation, rule)
+    return rule
+  }
+  return {
+    present: ({ header }) => header(field) !== undefined,
+    prepare: rule => keyGuard.prepare(ruleOf(rule)),
+    async check(facts, rule) {
+      const used = await authorizeKeyUse(services, facts, facts.header(field), {
+        surface,
+        by: keyGuard,
+        rule: ruleOf(rule),
+      })
+      return used.ok ? allow(used.value.session.key) : used
+    },
+    idsOf: ({ accountId, id }): CallerIds => ({ accountId, keyId: id, sessionId: undefined }),
+  }
+}
+
+/**
+ * Authenticates a key. A failure counts against the client's address. For an address with too many failures,
+ * unknown keys are read through a bounded queue, and only requests that do not fit into it get 429.
+ */
+async function authenticateKey(
+  { issuer, limits }: CredentialServices,
+  { address }: RequestFacts,
+  text: string | undefined,
+  surface: Surface,
+): Promise<Verdict<ApiKey>> {
+  const { admit, charge } = limits.failedKeys
+  const key = await issuer.authenticateKey(text, surface, read => admit(address, read))
+  if (!key.ok && key.code === 'unauthorized' && text !== undefined) await charge(address)
+  return key
+}
+
+/**
+ * Authenticates and authorises every use of an API key: the guard checks its whole policy chain and counts
+ * the use. Denials: those of `authenticateKey` and of `Guard.authorize`.
+ */
+async function authorizeKeyUse(
+  services: CredentialServices,
+  facts: RequestFacts,
+  text: string | undefined,
+  { surface, by, rule }: { readonly surface: Surface; readonly by: Guard; readonly rule: Rule },
+): Promise<Verdict<Access & { readonly session: KeySession }>> {
+  const key = await authenticateKey(services, facts, text, surface)
+  if (!key.ok) return key
+  const session = keySession(key.value)
+  const access = await by.authorize(session, guardFacts(facts), rule)
+  return access.ok ? allow({ ...access.value, session }) : access
+}
+
+function onlyValidated(
+  check: Credential<ApiKey>['check'],
+  { validated }: CredentialServices,
+): Credential<ApiKey>['check'] {
+  return async (facts, rule) => {
+    const key = await check(facts, rule)
+    if (!key.ok || (await validated(key.value.id))) return key
+    return deny('key_not_validated', 'this partner key is not validated for production yet: ask the operator')
+  }
+}
+
+const guardFacts = (facts: RequestFacts): GuardFacts => ({
+  authorization: facts.header('authorization'),
+  address: facts.address,
+})
+
+/**
+ * With `DIRECT_USER_KEY`, accepts a user key in `X-User-Key` or as the bearer token in place of a session,
+ * with all rights of the key. The guard decides as for a session just minted from it. Two different keys are
+ * refused.
+ */
+async function checkSessionOrUserKey(
+  services: CredentialServices,
+  facts: RequestFacts,
+  rule: Rule,
+): Promise<Verdict<Access>> {
+  const { guard } = services
+  const named = facts.header('x-user-key')
+  const bearer = /^bearer (gw_.*)$/i.exec(facts.header('authorization') ?? '')?.[1]
+  if (named === undefined && bearer === undefined) return guard.check(guardFacts(facts), rule)
+  if (named !== undefined && bearer !== undefined && named !== bearer) {
+    return deny('invalid_request', 'X-User-Key and Authorization hold different keys', {
+      field: 'x-user-key',
+    })
+  }
+  return authorizeKeyUse(services, facts, named ?? bearer, { surface: 'user', by: guard, rule })
+}

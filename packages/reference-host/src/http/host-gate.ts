@@ -1,0 +1,37 @@
+import { gate, type Observe } from '@gatewright/http'
+import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
+import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
+import type { SpendStorage } from '@gatewright/scope-guard'
+import { allScopes } from '../product/scopes.ts'
+import { hostCredentials, type CredentialServices } from './credentials.ts'
+import type { Gates } from './gates.ts'
+import type { Operation } from './operation.ts'
+import { renderer, type RenderServices } from './render.ts'
+
+/** What the host's gate needs. */
+export interface MountServices extends CredentialServices, RenderServices {
+  readonly idempotency: TransactionalIdempotency
+  /** For writes without an idempotency key. */
+  readonly db: SqlClient
+  readonly gates: Gates
+  /** Spend counters inside the transaction of a financial write. */
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+  readonly observe: Observe
+  /** CIDRs of proxies whose statements about client address and scheme are trusted. */
+  readonly trustProxy: readonly string[]
+}
+
+/** The gate of the host's operations. */
+export type HostGate = ReturnType<typeof createHostGate>
+
+/** Creates the gate. */
+export function createHostGate(table: readonly Operation[], services: MountServices) {
+  const { guard, aliases, idempotency, spendStorage, observe, trustProxy } = services
+  return gate({
+    ...{ aliases, guard, scopes: allScopes, credentials: hostCredentials(services) },
+    ...{ transactions: idempotency, spendStorage, observe, trustProxy },
+    render: renderer(table, services),
+    // The decision event carries the failure.
+    report: () => {},
+  })
+}

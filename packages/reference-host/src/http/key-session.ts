@@ -1,0 +1,24 @@
+import type { Session } from '@gatewright/kernel'
+import type { ApiKey } from '@gatewright/session-issuer'
+
+/** A session made from a presented API key for one request. It is never stored. */
+export interface KeySession extends Session {
+  readonly key: ApiKey
+}
+
+/** Ids of stored sessions contain no colon. */
+const PREFIX = 'key:'
+
+/** Makes the session of a presented key: all of its rights, under its whole policy chain. */
+export function keySession(key: ApiKey): KeySession {
+  const { id, accountId, userId, walletAddress, surface, version, policyIds, scopes } = key
+  return {
+    ...{ sessionId: PREFIX + id, accountId, userId, walletAddress, surface, policyIds, scopes },
+    ...{ keyId: id, keyVersion: version, issuedAt: 0, expiresAt: Number.MAX_SAFE_INTEGER, key },
+  }
+}
+
+/** Whether a session was made from a presented key. */
+export function isKeySession(session: Session): session is KeySession {
+  return session.sessionId.startsWith(PREFIX)
+}

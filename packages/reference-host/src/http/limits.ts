@@ -1,0 +1,94 @@
+import type { HeaderField } from '@gatewright/http'
+import { allow, type Verdict } from '@gatewright/kernel'
+import {
+  createFailureLimit,
+  createRateLimit,
+  type FailureLimit,
+  type GuardOptions,
+  type LimiterStore,
+  type LimitOptions,
+} from '@gatewright/scope-guard'
+import type { Config } from '../config/config.ts'
+
+/** Rate limits of operations without a session. Each call takes one request from a bucket. */
+export interface EntryLimits {
+  /** By client address, before the wallet's signature is checked. */
+  bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By document and client address. */
+  document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By API key, after authentication. */
+  mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
+  /** Failed API key authentications, by client address. They never use up a key's own limit. */
+  readonly failedKeys: FailureLimit
+}
+
+interface LimitedBackend {
+  readonly limiter?: LimiterStore
+}
+
+const unlimited = async (): Promise<Verdict<readonly HeaderField[]>> => allow([])
+const storeOption = ({ limiter }: LimitedBackend): { store?: LimiterStore } =>
+  limiter ? { store: limiter } : {}
+
+/** The limits of guarded requests (contract section 11), under the names that header fields show. */
+export function guardLimits(
+  { rateLimits }: Config,
+  backend: LimitedBackend,
+): Pick<GuardOptions, 'limits' | 'failedCredentials'> {
+  if (rateLimits === 'off') return { limits: [], failedCredentials: 'off' }
+  const { guardedPerKeyPerMinute, writesPerSessionPerMinute, failedCredentialsPerAddressPerMinute } =
+    rateLimits
+  const window = { windowSeconds: 60, ...storeOption(backend) }
+  return {
+    limits: [
+      { name: 'guardedPerKeyPerMinute', points: guardedPerKeyPerMinute, per: 'key', ...window },
+      {
+        ...{ name: 'writesPerSessionPerMinute', points: writesPerSessionPerMinute, per: 'session' },
+        ...{ classes: ['write'], ...window },
+      },
+    ],
+    failedCredentials: { points: failedCredentialsPerAddressPerMinute, ...storeOption(backend) },
+  }
+}
+
+/**
+ * The limit on uses of an API key that need no session, in buckets of its own: an owner whose sessions have
+ * used up `guardedPerKeyPerMinute` can still mint. While the shared store is down, each process counts for
+ * itself.
+ */
+export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): readonly LimitOptions[] {
+  if (rateLimits === 'off') return []
+  const points = rateLimits.guardedPerKeyPerMinute
+  const fallback = backend.limiter ? { localPoints: points } : {}
+  const name = 'usesPerKeyPerMinute'
+  return [{ name, points, windowSeconds: 60, per: 'key', ...storeOption(backend), ...fallback }]
+}
+
+/**
+ * Creates the limits of operations without a session. While the shared store is down, each process counts for
+ * itself.
+ */
+export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
+  if (rateLimits === 'off') {
+    const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
+    return { bootstrap: unlimited, document: unlimited, mint: unlimited, failedKeys }
+  }
+  const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
+    const points = rateLimits[name]
+    const fallback = at.limiter ? { localPoints: points } : {}
+    const { take } = createRateLimit({ name, points, windowSeconds: 60, ...storeOption(at), ...fallback })
+    return take
+  }
+  return {
+    bootstrap: limit('bootstrapPerAddressPerMinute'),
+    // Counted in the process: a document is cheaper than a store access, and readiness must work while the
+    // store is down.
+    document: limit('documentsPerAddressPerMinute', {}),
+    mint: limit('mintsPerKeyPerMinute'),
+    // The guard counts failed tokens separately.
+    failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
+      points: rateLimits.failedCredentialsPerAddressPerMinute,
+      ...storeOption(backend),
+    }),
+  }
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import type { GuardedCall, HandlerAnswer } from '@gatewright/http'
+import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
+import { allow, type Denial, type Rule } from '@gatewright/kernel'
+import { withinTransactionScope } from '@gatewright/kernel/sql'
+import type { Access } from '@gatewright/scope-guard'
+import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import type { Gates } from './gates.ts'
+import type { HostGate, MountServices } from './host-gate.ts'
+import type { LedgerOperation, WriteContext } from './operation.ts'
+
+/** What mounts a write beside its declaration. */
+interface WriteParts {
+  readonly rule: Rule<never>
+  readonly options: object
+  readonly services: MountServices
+}
+
+/** Mounts a write with an idempotency key, without one, or with either, as its declaration says. */
+export function writeMiddleware(
+  api: HostGate,
+  koa: KoaGate,
+  operation: LedgerOperation,
+  parts: WriteParts,
+): KoaMiddleware {
+  const { idempotency = 'required' } = operation
+  const keyed = koa.handle(transactionalRoute(api, operation, parts))
+  if (idempotency === 'required') return keyed
+  const route = api.guardedBy('session', parts.rule, parts.options)
+  const plain = koa.handle(route, call => writeOnce(operation, call, call.caller, parts.services))
+  if (idempotency === 'none') return plain
+  return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
+}
+
+/** Mounts a write with an idempotency key: its rows, its spend and its answer commit together. */
+function transactionalRoute(
+  api: HostGate,
+  operation: LedgerOperation,
+  { rule, options, services: { db, gates } }: WriteParts,
+) {
+  const prepare = operation.prepare?.bind(operation)
+  const passes = gateCheck(operation, gates)
+  return api.transactional(
+    rule,
+    async (call, context) => {
+      // Decided in the transaction. The refusal is not stored, so that the same key works once the account may write.
+      const passed = await passes(context.tx, call.session)
+      if (!passed.ok) return context.abandon(passed)
+      return toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext))
+    },
+    {
+      ...options,
+      ...(prepare || operation.gated
+        ? {
+            async prepare(call: GuardedCall<Access>) {
+              const passed = await passes(db, call.session)
+              return passed.ok ? allow(await prepare?.(callOf(call as never, call.access))) : passed
+            },
+          }
+        : {}),
+    },
+  )
+}
+
+function gateCheck({ gated }: LedgerOperation, gates: Gates): Gates['check'] {
+  return gated ? (db, session) => gates.check(db, session) : async () => allow(undefined)
+}
+
+/** Carries a denial out of the transaction that it rolls back. */
+class Denied extends Error {
+  readonly denial: Denial
+  constructor(denial: Denial) {
+    super('denied')
+    this.denial = denial
+  }
+}
+
+/** Runs a write without an idempotency key: its rows commit together, and a denial commits none. */
+async function writeOnce(
+  operation: LedgerOperation,
+  call: GateCall,
+  access: Access,
+  { db, gates }: MountServices,
+): Promise<HandlerAnswer> {
+  const passes = gateCheck(operation, gates)
+  const noSpend = async (): Promise<never> => {
+    throw new TypeError(`${operation.id} may not reserve: it requires no idempotency key`)
+  }
+  const passed = await passes(db, access.session)
+  if (!passed.ok) return passed
+  const prepared = (await operation.prepare?.(callOf(call, access))) as never
+  const effectId = randomUUID().replaceAll('-', '')
+  try {
+    return await db.transaction(async tx => {
+      const stillPasses = await passes(tx, access.session)
+      if (!stillPasses.ok) throw new Denied(stillPasses)
+      const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
+      const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
+      if (!verdict.ok) throw new Denied(verdict)
+      return toHandlerAnswer(verdict)
+    })
+  } catch (error) {
+    if (error instanceof Denied) return error.denial
+    throw error
+  }
+}

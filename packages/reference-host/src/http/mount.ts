@@ -1,0 +1,106 @@
+import type { AuthenticatedRequest, HandlerAnswer, HeaderField, DenialWithHeaders } from '@gatewright/http'
+import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
+import { allow, type Verdict, type Rule } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
+import { bodySchema } from './body.ts'
+import { httpsRequired, type HostCredentials } from './credentials.ts'
+import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
+import { writeMiddleware } from './mount-write.ts'
+import type { CallerByCredential, Operation, PlainOperation } from './operation.ts'
+import { targetDenial } from './request-target.ts'
+
+/** One gate, with each operation of the table as a Koa middleware. */
+interface Mounted {
+  readonly koa: KoaGate
+  readonly operations: readonly (readonly [operation: Operation, middleware: KoaMiddleware])[]
+  /** See `OpenGate.drain`. */
+  drain(): void
+}
+
+/** Creates the gate and mounts each row of the table as one of its routes. */
+export function mount(table: readonly Operation[], services: MountServices): Mounted {
+  const api = createHostGate(table, services)
+  const koa = koaGate(api, { body: 'stream' })
+  const operations = table.map(
+    operation => [operation, createMiddleware(api, koa, operation, services)] as const,
+  )
+  return { koa, operations, drain: () => api.drain() }
+}
+
+function createMiddleware(
+  api: HostGate,
+  koa: KoaGate,
+  operation: Operation,
+  services: MountServices,
+): KoaMiddleware {
+  const options = {
+    ...(operation.method === 'GET' ? {} : { body: bodySchema(operation.body) }),
+    admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
+      admit(operation, entry, services),
+  }
+  const { id, credential } = operation
+  const rule = ruleOf(operation)
+  if ('write' in operation) return writeMiddleware(api, koa, operation, { rule, options, services })
+  if (credential === 'none') {
+    const route = api.open(id, options)
+    return koa.handle(route, call => handlePlain(operation, call, undefined))
+  }
+  const route = api.guardedBy(GATE_CREDENTIALS[credential], rule, options)
+  return koa.handle(route, call => handlePlain(operation, call, call.caller))
+}
+
+/**
+ * The gate's credentials for each credential that an operation can name, in the order in which they are
+ * tried.
+ */
+const GATE_CREDENTIALS: Readonly<
+  Record<
+    Exclude<keyof CallerByCredential, 'none'>,
+    readonly [keyof HostCredentials, ...(keyof HostCredentials)[]]
+  >
+> = {
+  session: ['session'],
+  'user-key': ['user-key'],
+  'partner-key': ['partner-key'],
+  'user-key-or-session': ['user-key', 'session-alone'],
+}
+
+function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
+  return {
+    operation: id,
+    allOf: scopes as never[],
+    ...(anyOf ? { anyOf: anyOf as never[] } : {}),
+    ...(operation.cardSecrets ? { cardSecrets: true } : {}),
+    ...(surface === 'public' ? {} : { surface }),
+    ...(method === 'GET' ? {} : { limit: 'write' }),
+    ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
+  }
+}
+
+async function handlePlain(
+  operation: PlainOperation,
+  call: GateCall,
+  caller: unknown,
+): Promise<HandlerAnswer> {
+  return toHandlerAnswer(await operation.handle(callOf(call, caller)))
+}
+
+/** Applies the rate limits outside the guard, then checks path and query parameters. */
+async function admit(
+  operation: Operation,
+  { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
+  { limits, requireHttps }: MountServices,
+): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
+  const { id, limit, surface } = operation
+  if (requireHttps && !facts.secure && surface !== 'public') return httpsRequired
+  let limited: Verdict<readonly HeaderField[]> = allow([])
+  if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
+  else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
+  // By lineage, so that a rotated key does not get a fresh bucket.
+  else if (limit === 'mint' && caller)
+    limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
+  if (!limited.ok) return limited
+  const fault = targetDenial(operation, params, facts.query)
+  return fault ? { ...fault, headers: limited.value } : limited
+}

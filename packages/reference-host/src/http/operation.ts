@@ -1,0 +1,169 @@
+import type { CanonicalFacts } from '@gatewright/http'
+import type { Session, Surface, Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Access, Amount, Spend, SpendHold } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import type { Static, TObject } from 'typebox/type'
+import { isKeySession } from './key-session.ts'
+
+/** The caller's type by the credential that an operation requires. Only that credential is read. */
+export interface CallerByCredential {
+  readonly none: undefined
+  readonly 'user-key': ApiKey
+  readonly 'partner-key': ApiKey
+  /** The user key when `X-User-Key` was sent, else the session with the operation's scopes. */
+  readonly 'user-key-or-session': ApiKey | Access
+  readonly session: Access
+}
+type Credential = keyof CallerByCredential
+
+/** A request that passed authentication, authorisation and the body check. */
+export interface Call<C extends Credential, B> {
+  readonly facts: CanonicalFacts
+  readonly caller: CallerByCredential[C]
+  /** Decoded path parameters by name. */
+  readonly params: Readonly<Record<string, string>>
+  /** The body, checked against the operation's schema. Members that the schema does not name are kept. */
+  readonly body: B
+}
+
+/** A successful answer before the envelope of contract section 2. */
+export interface Success {
+  readonly data: Readonly<Record<string, unknown>>
+  readonly summary: string
+  readonly next?: string
+}
+
+/** An answer that is a document without the envelope, such as a JWKS. */
+export interface Document {
+  /** Sent as JSON; a string is sent as it is. */
+  readonly document: unknown
+  /** Default 200. */
+  readonly status?: number
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** What the handler of a write works with. */
+export interface WriteContext<A = unknown> {
+  /**
+   * The one transaction of business rows and idempotency record. The handler must use no other connection.
+   */
+  readonly tx: SqlQueries
+  /** Stable id of this write: the same on every retry with the same idempotency key; random without a key. */
+  readonly effectId: string
+  /** What `prepare` returned. */
+  readonly prepared: A
+  /**
+   * Holds an amount under every policy of the caller, in the same transaction. Pass the server's own price
+   * where there is one. Only for an operation that `spends`. Call it once, unless this effect already exists.
+   * Denial: `policy_blocked`.
+   */
+  reserve(spend: Spend): Promise<Verdict<SpendHold>>
+  /**
+   * Whether the caller's limits on one operation allow an amount. For a repeat of an effect that exists
+   * already: the existing one is answered and nothing is held again. Denial: `policy_blocked`.
+   */
+  permits(amount: Amount): Promise<Verdict<undefined>>
+}
+
+/** The example in the API description. A test checks it against the schemas of the operation. */
+export interface Example<S extends TObject = TObject, D extends TObject = TObject> {
+  /** Required when the operation takes a body. */
+  readonly body?: Static<S>
+  /** The `data` of a success, or the whole document. */
+  readonly answer: Static<D>
+}
+
+interface OperationDeclaration<C extends Credential, S extends TObject, D extends TObject> {
+  /** `tag.verb`: names the operation in policies, idempotency records, logs and the API description. */
+  readonly id: string
+  /** One line for the API description. */
+  readonly title: string
+  readonly surface: Surface | 'public'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  /** Paths with `{name}` parameters. Documentation shows the first one. */
+  readonly paths: readonly [string, ...string[]]
+  readonly credential: C
+  /**
+   * Rate limit of an operation without a session: by client address, or by API key for `mint`. A public
+   * operation must name its limit, or `none`.
+   */
+  readonly limit?: 'bootstrap' | 'document' | 'mint' | 'none'
+  /** Scopes that a session must have, all of them. Sessions only. */
+  readonly scopes?: readonly string[]
+  /** Scopes of which a session must have one, beside `scopes`. */
+  readonly anyOf?: readonly string[]
+  /** Whether its answer reveals card secrets, which policies can forbid. */
+  readonly cardSecrets?: boolean
+  /** Query parameters for the API description. The handler parses them itself. */
+  readonly query?: TObject
+  readonly body?: S
+  /** Schema of `data`, or of the whole document. */
+  readonly answer: D
+  readonly example: Example<S, D>
+  /**
+   * Statuses that the handler itself can answer with: 404 and 409. All others follow from the declaration.
+   */
+  readonly refuses?: readonly (404 | 409)[]
+  /** Whether the members of `data` are repeated at the top level, where existing clients read them. */
+  readonly topLevel?: boolean
+  /** Whether the answer is a document without the envelope. */
+  readonly document?: boolean
+  /** Media type of the document. Default: `application/json`. */
+  readonly mediaType?: string
+  /** Further statuses with which the same document is answered. */
+  readonly documentStatuses?: readonly number[]
+}
+
+/** An operation that reads, or whose service commits by itself. */
+export interface PlainOperation<
+  C extends Credential = Credential,
+  S extends TObject = TObject,
+  D extends TObject = TObject,
+> extends OperationDeclaration<C, S, D> {
+  handle(call: Call<C, Static<S>>): Promise<Verdict<Success | Document>>
+}
+
+/** A write: commits its rows in one transaction, together with its answer when an idempotency key was sent. */
+export interface LedgerOperation<S extends TObject = TObject, D extends TObject = TObject, A = unknown>
+  extends OperationDeclaration<'session', S, D> {
+  readonly credential: 'session'
+  /**
+   * Whether a request must have an idempotency key. Default: `required`, the only choice for what spends. Without a key no
+   * answer is replayed, so `write` itself must be safe to repeat.
+   */
+  readonly idempotency?: 'required' | 'optional' | 'none'
+  /** Whether the account must have passed the gates of its surface: identity check and agreements. */
+  readonly gated?: boolean
+  /** Whether it spends the caller's money, so that spend caps apply: `write` then calls `reserve`. */
+  readonly spends: boolean
+  /**
+   * Calls external services before the transaction opens, when no stored answer exists. Must not change
+   * anything.
+   */
+  prepare?(call: Call<'session', Static<S>>): Promise<A>
+  write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>
+}
+
+/** A row of the operation table. Its own types were checked at its declaration. */
+export type Operation = PlainOperation | LedgerOperation
+
+/** Declares an operation that reads, or whose service commits by itself. */
+export function operation<C extends Credential, S extends TObject, D extends TObject>(
+  rule: PlainOperation<C, S, D>,
+): Operation {
+  return rule
+}
+
+/** Declares a write. */
+export function ledgerWrite<S extends TObject, D extends TObject, A = undefined>(
+  rule: LedgerOperation<S, D, A>,
+): Operation {
+  return rule
+}
+
+/** The caller as the issuer takes it: the presented API key, or the session. */
+export function callerOf(caller: ApiKey | Access): ApiKey | Session {
+  if (!('session' in caller)) return caller
+  return isKeySession(caller.session) ? caller.session.key : caller.session
+}

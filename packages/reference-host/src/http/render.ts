@@ -1,0 +1,103 @@
+import {
+  denialAnswer,
+  failureAnswer,
+  type Answer,
+  type ErrorShape,
+  type HeaderField,
+  type Outcome,
+  type Render,
+} from '@gatewright/http'
+import type { Clock } from '@gatewright/kernel'
+import type { Aliases } from '@gatewright/legacy-alias-router'
+import { commonHeaders } from './cors.ts'
+import { openResponses, wantsOpenResponses } from './open-responses.ts'
+import type { Operation, Success } from './operation.ts'
+
+/** What rendering needs. */
+export interface RenderServices {
+  readonly aliases: Aliases
+  readonly clock: Clock
+  /** Names the service in Open Responses answers. */
+  readonly serviceName: string
+}
+
+/** The error shape of an operation: partners get an envelope around errors (contract section 2). */
+function errorShape(surface: Operation['surface']): ErrorShape {
+  return surface === 'partner' ? 'partner' : 'plain'
+}
+
+/** The error shape when no operation matched, chosen by the surface in the path. */
+function shapeOfPath(path: string): ErrorShape {
+  return path.startsWith('/partner/') || path === '/users/resolve' ? 'partner' : 'plain'
+}
+
+/**
+ * Creates the renderer of all answers: envelope, legacy fields, errors, the Open Responses form and common
+ * header fields.
+ */
+export function renderer(table: readonly Operation[], services: RenderServices): Render {
+  const { aliases, clock, serviceName } = services
+  const served = operationsById(table)
+  return (outcome, { facts, operation: id, requestId }) => {
+    const operation = id === undefined ? undefined : served(id, facts.path)
+    const surface = operation?.surface
+    const shape = surface ? errorShape(surface) : shapeOfPath(facts.path)
+    const plain =
+      operation && isSuccess(operation, outcome)
+        ? withEnvelope(operation, outcome, aliases)
+        : withoutEnvelope(outcome, shape)
+    const wrap = surface !== undefined && surface !== 'public' && wantsOpenResponses(facts)
+    const createdAt = Math.floor(clock.now() / 1000)
+    const answer = wrap
+      ? openResponses(plain, facts, { model: `${serviceName}.${surface}`, createdAt })
+      : plain
+    return { ...answer, headers: [...answer.headers, ...missingHeaders(answer), ['X-Request-Id', requestId]] }
+  }
+}
+
+/** Finds an operation by its id; of two surfaces that share it, the one of the path. */
+function operationsById(table: readonly Operation[]): (id: string, path: string) => Operation | undefined {
+  const byId = new Map<string, Operation>()
+  for (const operation of table) {
+    byId.set(operation.surface === 'partner' ? `partner ${operation.id}` : operation.id, operation)
+  }
+  return (id, path) => {
+    const partner = byId.get(`partner ${id}`)
+    return partner && (shapeOfPath(path) === 'partner' || !byId.has(id)) ? partner : byId.get(id)
+  }
+}
+
+function isSuccess({ document }: Operation, outcome: Outcome): outcome is Outcome & { kind: 'answer' } {
+  return outcome.kind === 'answer' && document !== true
+}
+
+/** Puts a success into the envelope, with top-level members and legacy fields where clients read them. */
+function withEnvelope(
+  { topLevel }: Operation,
+  { answer }: Outcome & { kind: 'answer' },
+  aliases: Aliases,
+): Answer {
+  const success = answer.body as Success
+  const data = aliases.withLegacyFields(success.data)
+  const body = {
+    ok: true,
+    data,
+    summary: success.summary,
+    errors: [],
+    ...(success.next === undefined ? {} : { next: success.next }),
+    ...(topLevel ? data : {}),
+  }
+  return { ...answer, body }
+}
+
+function withoutEnvelope(outcome: Outcome, shape: ErrorShape): Answer {
+  if (outcome.kind === 'answer') return outcome.answer
+  return outcome.kind === 'denial' ? denialAnswer(outcome.denial, shape) : failureAnswer(outcome.error, shape)
+}
+
+/** The common header fields that an answer does not set itself. */
+function missingHeaders({ headers }: Answer): readonly HeaderField[] {
+  if (headers.length === 0) return commonHeaders
+  const present = new Set(headers.map(([name]) => name.toLowerCase()))
+  return commonHeaders.filter(([name]) => !present.has(name.toLowerCase()))
+}

@@ -1,0 +1,91 @@
+import type { CanonicalFacts } from '@gatewright/http'
+import { allow, type Session, type Surface, type Verdict } from '@gatewright/kernel'
+import type { Aliases } from '@gatewright/legacy-alias-router'
+import { parsePolicy } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
+import { deny } from '../http/codes.ts'
+import { partnerScopes, userScopes } from '../product/scopes.ts'
+import { grantedScopes, ignoredScopes, instant, text } from '../schemas/fields.ts'
+import { idText } from '../schemas/names.ts'
+
+/** Lifetime of a session in seconds. Default of the issuer: 900. */
+export const ttlSeconds: Type.TInteger = Type.Integer({
+  ...{ minimum: 60, maximum: 86_400 },
+  description: 'How long the session works. Default: 900',
+})
+
+/** Scope names in a request. `parseRequestedScopes` checks them. */
+export const requestedScopes: Type.TArray<Type.TString> = Type.Array(idText(), {
+  description: 'Names of scopes. Retired ones are ignored',
+})
+
+/**
+ * Parses requested scopes. Legacy names are translated, retired ones are ignored, and an unknown one is
+ * denied as `invalid_request`. Without a request, all scopes of the surface are granted.
+ */
+export function parseRequestedScopes(
+  surface: Surface,
+  requested: readonly string[] | undefined,
+  field: string,
+  { aliases, facts }: { readonly aliases: Aliases; readonly facts: CanonicalFacts },
+): Verdict<{ scopes: string[]; ignored: string[] }> {
+  const catalogue = surface === 'user' ? userScopes : partnerScopes
+  if (requested === undefined) return allow({ scopes: [...catalogue.names], ignored: [] })
+  const read = aliases.readScopes(surface, requested)
+  facts.oldNames.push(...(read.ok ? read.value.used : read.used))
+  if (!read.ok) return { ...read, field }
+  const { scopes, ignored } = read.value
+  const unknown = scopes.find(name => !catalogue.has(name))
+  if (unknown === undefined) return allow({ scopes, ignored })
+  return deny('invalid_request', `${field} has an unknown scope: ${JSON.stringify(unknown.slice(0, 64))}`, {
+    field,
+  })
+}
+
+/** Checks a policy object before it is stored. Returns an empty object when the request has none. */
+export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
+  if (policy === undefined || policy === null) return allow({})
+  const parsed = parsePolicy(policy)
+  if (parsed.ok) return allow({ policy })
+  return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
+}
+
+/** Schema of `newKeyData`, with the legacy names of its members. */
+export const newKeyFields = {
+  userApiKey: text('The key: a secret that is shown only once'),
+  userKeyId: text('The id of the key'),
+  consumerApiKey: Type.String({ deprecated: true, description: 'The old name of `userApiKey`' }),
+  consumerKeyId: Type.String({ deprecated: true, description: 'The old name of `userKeyId`' }),
+  keyPrefix: text('The first characters of the key, to tell keys apart'),
+} as const
+
+/** Schema of `newSessionData`, with the retired scopes that the request named. */
+export const newSessionFields = {
+  sessionToken: text('The bearer token: a secret'),
+  sessionId: text('The id of the session'),
+  expiresAt: instant('When the token stops working'),
+  scopes: grantedScopes,
+  ignoredScopes,
+} as const
+
+/** The data of a new key, including its secret text. No other answer contains it. */
+export function newKeyData({ key, text }: { key: ApiKey; text: string }): Record<string, unknown> {
+  return { userApiKey: text, userKeyId: key.id, keyPrefix: key.prefix }
+}
+
+/** The data of a new session, including its token. */
+export function newSessionData({
+  token,
+  session,
+}: {
+  token: string
+  session: Session
+}): Record<string, unknown> {
+  return {
+    sessionToken: token,
+    sessionId: session.sessionId,
+    expiresAt: new Date(session.expiresAt).toISOString(),
+    scopes: session.scopes,
+  }
+}

@@ -1,0 +1,74 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, text } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import {
+  parseRequestedScopes,
+  requestedScopes,
+  newSessionData,
+  newSessionFields,
+  ttlSeconds,
+} from '../credential-fields.ts'
+import * as examples from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+import { readPartnerUser, partnerUserFields } from '../users/fields.ts'
+
+const Body = Type.Object(
+  {
+    ...partnerUserFields,
+    scopes: requestedScopes,
+    ttlSeconds: Type.Optional(ttlSeconds),
+    sessionLabel: Type.Optional(nameText(0, 120)),
+  },
+  component('CreatePartnerSessionRequest', 'For whom the session is, and what it may do'),
+)
+const Answer = Type.Object(
+  { ...newSessionFields, userId: text('The user, as the partner names them') },
+  component('NewPartnerSession', "A new session of one of the partner's users, with its token"),
+)
+
+/** `POST /partner/v1/sessions`: creates a session for one user of the partner (contract section 4). */
+export function createPartnerSession({ issuer, users, aliases }: ModuleServices): Operation {
+  return operation({
+    id: 'sessions.createForPartner',
+    title: 'Mint a session for a user of the partner',
+    surface: 'partner',
+    method: 'POST',
+    paths: ['/partner/v1/sessions'],
+    credential: 'partner-key',
+    limit: 'mint',
+    body: Body,
+    answer: Answer,
+    example: {
+      body: { userId: 'user-1', scopes: ['cards.read'] },
+      answer: { ...examples.session, scopes: ['cards.read'], userId: 'user-1' },
+    },
+    refuses: [404, 409],
+    async handle({ caller, body, facts }) {
+      const scopes = parseRequestedScopes('partner', body.scopes, 'scopes', { aliases, facts })
+      if (!scopes.ok) return scopes
+      const named = readPartnerUser(body)
+      if (!named.ok) return named
+      const user = await users.findResolved({ partnerId: caller.accountId, ...named.value })
+      if (!user.ok) return user
+      const { id, accountId, walletAddress, externalId } = user.value
+      const session = await issuer.issueSession(caller, {
+        scopes: scopes.value.scopes,
+        subject: { accountId, userId: id, walletAddress },
+        ...(body.ttlSeconds === undefined ? {} : { ttlSeconds: body.ttlSeconds }),
+        ...(body.sessionLabel === undefined ? {} : { label: body.sessionLabel }),
+      })
+      if (!session.ok) return session
+      const { ignored } = scopes.value
+      return allow({
+        data: {
+          ...newSessionData(session.value),
+          userId: externalId,
+          ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}),
+        },
+        summary: 'The session is created.',
+      })
+    },
+  })
+}

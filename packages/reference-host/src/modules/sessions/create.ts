@@ -1,0 +1,57 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { callerOf, operation, type Operation } from '../../http/operation.ts'
+import { component, Policy } from '../../schemas/fields.ts'
+import { checkPolicy, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import { newSessionData, newSessionFields, ttlSeconds } from '../credential-fields.ts'
+import * as examples from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+
+const Body = Type.Object(
+  {
+    scopes: Type.Optional(requestedScopes),
+    policy: Type.Optional(Policy),
+    ttlSeconds: Type.Optional(ttlSeconds),
+  },
+  component('CreateSessionRequest', 'What the session may do. Default: what its parent may do'),
+)
+const NewSession = Type.Object(newSessionFields, component('NewSession', 'A new session with its token'))
+
+/**
+ * `POST /user/v1/sessions`: exchanges a user key or a session for a session with at most the same rights
+ * (contract section 4).
+ */
+export function createUserSession({ issuer, aliases }: ModuleServices): Operation {
+  return operation({
+    id: 'sessions.create',
+    title: 'Mint a session from a user key, or from a session',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/sessions'],
+    credential: 'user-key-or-session',
+    scopes: ['sessions.write'],
+    limit: 'mint',
+    topLevel: true,
+    body: Body,
+    answer: NewSession,
+    example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, answer: examples.session },
+    async handle({ caller: authenticated, body, facts }) {
+      const caller = callerOf(authenticated)
+      const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
+      if (!scopes.ok) return scopes
+      const policy = checkPolicy(body.policy, 'policy')
+      if (!policy.ok) return policy
+      const session = await issuer.issueSession(caller, {
+        scopes: scopes.value.scopes,
+        ...(body.ttlSeconds === undefined ? {} : { ttlSeconds: body.ttlSeconds }),
+        ...policy.value,
+      })
+      if (!session.ok) return session
+      const { ignored } = scopes.value
+      return allow({
+        data: { ...newSessionData(session.value), ...(ignored.length > 0 ? { ignoredScopes: ignored } : {}) },
+        summary: 'The session is created.',
+      })
+    },
+  })
+}

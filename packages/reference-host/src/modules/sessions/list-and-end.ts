@@ -1,0 +1,118 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { callerOf, operation, type Operation } from '../../http/operation.ts'
+import { grantedScopes, instant, component, text, textOrNull } from '../../schemas/fields.ts'
+import * as examples from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+
+const SessionSchema = Type.Object(
+  {
+    sessionId: text('The id of the session'),
+    keyId: text('The key that it was minted from'),
+    scopes: grantedScopes,
+    label: textOrNull('The label that its creator gave it'),
+    createdAt: instant('When it was minted'),
+    expiresAt: instant('When its token stops working'),
+    current: Type.Boolean({ description: 'Whether it is the calling one' }),
+  },
+  component('Session', 'A live session, without its token'),
+)
+const SessionList = Type.Object(
+  { sessions: Type.Array(SessionSchema) },
+  component('SessionList', 'Live sessions'),
+)
+const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
+const EndedSessions = Type.Object(
+  {
+    ended: count('How many sessions have ended'),
+    revokedKeys: Type.Optional(count('How many keys were revoked because of `keys=revoke`')),
+  },
+  component('EndedSessions', 'How many sessions and keys have ended'),
+)
+const common = { surface: 'user', credential: 'session', topLevel: true, scopes: ['sessions.write'] } as const
+
+/**
+ * `GET` and `DELETE /user/v1/sessions`: lists the caller's live sessions, and ends one (contract section 4).
+ */
+export function sessionOperations(services: ModuleServices): Operation[] {
+  return [listSessions(services), endSession(services)]
+}
+
+function listSessions({ issuer }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'sessions.list',
+    title: 'List the live sessions of the keys that the caller may see',
+    method: 'GET',
+    paths: ['/user/v1/sessions'],
+    answer: SessionList,
+    example: {
+      answer: {
+        sessions: [
+          {
+            ...{ sessionId: examples.session.sessionId, keyId: examples.key.userKeyId },
+            ...{ scopes: examples.session.scopes, label: null },
+            ...{ createdAt: examples.AT, expiresAt: examples.LATER, current: true },
+          },
+        ],
+      },
+    },
+    async handle({ caller }) {
+      const found = await issuer.listSessions(callerOf(caller))
+      if (!found.ok) return found
+      const sessions = found.value.map(({ sessionId, keyId, scopes, label, issuedAt, expiresAt }) => ({
+        ...{ sessionId, keyId, scopes, label },
+        createdAt: new Date(issuedAt).toISOString(),
+        expiresAt: new Date(expiresAt).toISOString(),
+        current: sessionId === caller.session.sessionId,
+      }))
+      return allow({ data: { sessions }, summary: `${sessions.length} live sessions.` })
+    },
+  })
+}
+
+function endSession({ issuer }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'sessions.end',
+    title:
+      'End a session and those minted from it; "current" is the calling one; keys=revoke ends the keys they made',
+    method: 'DELETE',
+    paths: ['/user/v1/sessions/{sessionId}'],
+    query: Type.Object({
+      keys: Type.Optional(
+        Type.Literal('revoke', { description: 'Also revokes the keys that the ended sessions created' }),
+      ),
+    }),
+    answer: EndedSessions,
+    example: { answer: { ended: 1, revokedKeys: 2 } },
+    refuses: [404],
+    async handle({ caller: authenticated, params, facts }) {
+      const [caller, sessionId] = [callerOf(authenticated), params['sessionId'] as string]
+      const withKeys = revokesKeys(facts.query)
+      if (!withKeys.ok) return withKeys
+      if (!withKeys.value) {
+        const ended = await issuer.endSession(caller, sessionId)
+        if (!ended.ok) return ended
+        return allow({ data: { ended: ended.value }, summary: 'The session has ended.' })
+      }
+      const ended = await issuer.endSessionWithKeys(caller, sessionId)
+      if (!ended.ok) return ended
+      const { sessions, keys } = ended.value
+      const summary = 'The session has ended, and the keys that it made are revoked.'
+      return allow({ data: { ended: sessions, revokedKeys: keys }, summary })
+    },
+  })
+}
+
+/**
+ * Whether the keys made by the session are revoked too. Denies any `keys` parameter except a single
+ * `keys=revoke`.
+ */
+function revokesKeys(query: URLSearchParams): Verdict<boolean> {
+  const given = query.getAll('keys')
+  if (given.length === 0) return allow(false)
+  if (given.length === 1 && given[0] === 'revoke') return allow(true)
+  return deny('invalid_request', 'keys must be "revoke", once, or absent', { field: 'keys' })
+}

@@ -1,0 +1,46 @@
+import * as Type from 'typebox/type'
+import { ledgerWrite, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
+import type { ModuleServices } from '../../services.ts'
+import * as examples from './examples.ts'
+import { PayinAnswer } from './fields.ts'
+import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
+
+const Body = Type.Object(
+  { payinId: PayinId },
+  component('PayFromBalanceRequest', 'Which pay-in to pay from the balance'),
+)
+
+/** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */
+export function confirmBalance({ clock, payins, settlement }: ModuleServices): Operation {
+  return ledgerWrite({
+    id: 'subscriptions.confirmBalance',
+    title: 'Pay a pay-in from the balance',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/subscriptions/payin/confirm-balance'],
+    credential: 'session',
+    scopes: ['subscriptions.write'],
+    body: Body,
+    answer: PayinAnswer,
+    example: {
+      body: { payinId: examples.subscriptionPayin.id },
+      answer: { payin: { ...examples.subscriptionPayin, status: 'settled', method: 'balance' } },
+    },
+    refuses: [404],
+    spends: true,
+    async write({ caller, body }, { tx, reserve }) {
+      const now = clock.now()
+      const payin = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
+      if (!payin.ok) return payin
+      const { status, planId, expiresAt, amountCents, currency, operation } = payin.value
+      if (status === 'settled') return payinSuccess(payin.value)
+      if (planId === null) return denyPayin('fills the balance: it cannot be paid from it')
+      if (status === 'confirming') return denyPayin('has a payment under way')
+      if (now >= expiresAt) return denyPayin('has expired: ask for a new one')
+      const spend = { amountCents, currency, countsAs: [operation] }
+      const paid = await settlement.payFromBalance(tx, payin.value, () => reserve(spend), now)
+      return paid.ok ? payinSuccess(paid.value) : paid
+    },
+  })
+}

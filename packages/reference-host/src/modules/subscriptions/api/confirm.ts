@@ -1,0 +1,84 @@
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
+import { ledgerWrite, type Call, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
+import type { ModuleServices } from '../../services.ts'
+import { applyTransfers, type ChainView } from '../onchain/apply-transfers.ts'
+import { isOpen } from '../payins/states.ts'
+import * as examples from './examples.ts'
+import { PayinAnswer } from './fields.ts'
+import { denyPayin, lockPayin, PayinId, payinSuccess } from './lock-payin.ts'
+
+const Body = Type.Object(
+  {
+    payinId: PayinId,
+    txHash: Type.String({ pattern: '^0x[0-9a-fA-F]{64}$', description: 'The hash of the transaction' }),
+  },
+  component('ConfirmPayinRequest', 'Which transaction pays which pay-in'),
+)
+
+/** Moves after which no further transaction is accepted, so that histories stay short. */
+const MAX_MOVES = 30
+
+/**
+ * `POST /user/v1/subscriptions/payin/confirm`: submits the transaction that pays a pay-in (contract section
+ * 9).
+ */
+export function confirmPayin(services: ModuleServices): Operation {
+  const { clock, payins } = services
+  return ledgerWrite({
+    id: 'subscriptions.confirm',
+    title: 'Submit the transaction that pays a pay-in',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/subscriptions/payin/confirm'],
+    credential: 'session',
+    scopes: ['subscriptions.write'],
+    body: Body,
+    answer: PayinAnswer,
+    example: {
+      body: { payinId: examples.onchainPayin.id, txHash: examples.TX_HASH },
+      answer: { payin: { ...examples.onchainPayin, status: 'confirming', txHash: examples.TX_HASH } },
+    },
+    refuses: [404],
+    // No money leaves an account: the payment comes from outside.
+    spends: false,
+    prepare: call => askChain(services, call),
+    async write({ caller, body }, { tx, prepared }) {
+      const now = clock.now()
+      const locked = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
+      if (!locked.ok) return locked
+      const payin = locked.value
+      if (payin.status === 'settled') return payinSuccess(payin)
+      if (!payin.payTo) return denyPayin('has no address to pay to: pay it from the balance')
+      const submittedTx = body.txHash.toLowerCase()
+      if (payin.submittedTx !== submittedTx && payin.moves >= MAX_MOVES) {
+        return denyPayin('was given too many transactions: wait for its deadline')
+      }
+      const submitted =
+        payin.submittedTx === submittedTx
+          ? payin
+          : await payins.move(tx, payin, 'submitted', { submittedTx, detail: submittedTx }, now)
+      return payinSuccess(prepared ? await applyTransfers(services, tx, submitted, prepared, now) : submitted)
+    },
+  })
+}
+
+/**
+ * Reads the transaction from its chain. Undefined when the chain cannot be read: the pay-in then becomes
+ * `confirming` and the watcher settles it. A closed pay-in, as in a replay of a stored answer, causes no call
+ * to the node.
+ */
+async function askChain(
+  { db, payins, receivers, lookups }: ModuleServices,
+  { caller, body }: Call<'session', Static<typeof Body>>,
+): Promise<ChainView | undefined> {
+  const { accountId } = caller.session
+  const payin = await payins.find(db, accountId, body.payinId)
+  if (!payin?.payTo || !isOpen(payin.status)) return undefined
+  const { chainId, token } = payin.payTo
+  const receiver = receivers.find(each => each.chainId === chainId && each.token === token)
+  if (!receiver) return undefined
+  const view = await lookups.find(accountId, chainId, body.txHash.toLowerCase())
+  return view && { ...view, confirmations: receiver.confirmations }
+}

@@ -1,0 +1,145 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
+import { deny, type HostDenial } from '../../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
+import { idText } from '../../../schemas/names.ts'
+import type { ModuleServices } from '../../services.ts'
+import * as examples from './examples.ts'
+import { PayinAnswer, PayinSchema, SubscriptionSchema, payinData, subscriptionData } from './fields.ts'
+import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
+
+const Plan = idText(120, 'A plan, by its id')
+const PayinBody = Type.Object(
+  {
+    subscriptionId: Type.Optional(idText(120, 'A subscription of the account')),
+    plan: Type.Optional(Plan),
+    amountCents: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 100_000_000,
+        description: 'US cents, where no plan has the price',
+      }),
+    ),
+    ...payinTerms,
+  },
+  component(
+    'PayinRequest',
+    'What to pay for (a subscription, a plan or an amount into the balance), and how',
+  ),
+)
+const CheckoutBody = Type.Object(
+  { plan: Plan, ...payinTerms },
+  component('CheckoutRequest', 'Which plan to subscribe to, and how to pay the first period'),
+)
+const CheckoutAnswer = Type.Object(
+  { subscription: SubscriptionSchema, payin: PayinSchema },
+  component('CheckoutAnswer', 'The new subscription and the pay-in of its first period'),
+)
+
+/** `POST /user/v1/subscriptions/payin`: requests a payment (contract section 9). */
+export function createPayin(services: ModuleServices): Operation {
+  return ledgerWrite({
+    id: 'subscriptions.payin',
+    title: 'Ask for a payment: for a subscription, a plan, or into the balance',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/subscriptions/payin'],
+    credential: 'session',
+    scopes: ['subscriptions.write'],
+    body: PayinBody,
+    answer: PayinAnswer,
+    example: {
+      body: { amountCents: 2500, metadata: { order: '0001' } },
+      answer: { payin: examples.onchainPayin },
+    },
+    refuses: [404],
+    spends: true,
+    async write(call, context) {
+      const purchase = await readPurchase(services, context.tx, call.caller.session.accountId, call.body)
+      if (!purchase.ok) return purchase
+      const payin = await requestPayin(services, call, context, purchase.value)
+      if (!payin.ok) return payin
+      return allow({ data: { payin: payinData(payin.value) }, summary: 'The pay-in awaits its payment.' })
+    },
+  })
+}
+
+/**
+ * `POST /user/v1/subscriptions/checkout`: creates a subscription to a plan, and the pay-in for its first
+ * period.
+ */
+export function checkout(services: ModuleServices): Operation {
+  const { clock, plans, subscriptions } = services
+  return ledgerWrite({
+    id: 'subscriptions.checkout',
+    title: 'Subscribe to a plan: makes the subscription and its first pay-in',
+    surface: 'user',
+    method: 'POST',
+    paths: ['/user/v1/subscriptions/checkout'],
+    credential: 'session',
+    scopes: ['subscriptions.write'],
+    body: CheckoutBody,
+    answer: CheckoutAnswer,
+    example: {
+      body: { plan: 'basic' },
+      answer: { subscription: examples.subscription, payin: examples.subscriptionPayin },
+    },
+    spends: true,
+    async write(call, context) {
+      const plan = plans.find(({ id }) => id === call.body.plan)
+      if (!plan) return noSuchPlan(plans)
+      const { tx, effectId } = context
+      const now = clock.now()
+      const { accountId } = call.caller.session
+      const subscription = await subscriptions.insert(tx, effectId, accountId, plan, now)
+      const { id, planId, amountCents } = subscription
+      const payin = await requestPayin(services, call, context, { amountCents, planId, subscriptionId: id })
+      if (!payin.ok) return payin
+      return allow({
+        data: { subscription: subscriptionData(subscription, now), payin: payinData(payin.value) },
+        summary: 'The subscription starts when its pay-in is settled.',
+      })
+    },
+  })
+}
+
+/**
+ * Reads what a pay-in pays for, and its price: that of the subscription or plan, else the requested amount.
+ */
+async function readPurchase(
+  { plans, subscriptions }: ModuleServices,
+  tx: SqlQueries,
+  accountId: string,
+  { subscriptionId, plan: planName, amountCents, method }: Static<typeof PayinBody>,
+): Promise<Verdict<Purchase, HostDenial>> {
+  if (subscriptionId !== undefined) {
+    const found = await subscriptions.find(tx, accountId, subscriptionId)
+    if (!found) return deny('not_found', 'no such subscription', { field: 'subscriptionId' })
+    return allow({ amountCents: found.amountCents, planId: found.planId, subscriptionId })
+  }
+  if (planName !== undefined) {
+    const plan = plans.find(({ id }) => id === planName)
+    if (!plan) return noSuchPlan(plans)
+    return allow({ amountCents: plan.amountCents, planId: plan.id, subscriptionId: null })
+  }
+  if (amountCents === undefined) {
+    const message = 'subscriptionId, plan or amountCents is required'
+    return deny('invalid_request', message, { field: 'amountCents' })
+  }
+  if (method === 'balance') {
+    const message =
+      'method must be onchain for a pay-in that fills the balance: name a plan or a subscription'
+    return deny('invalid_request', message, { field: 'method' })
+  }
+  return allow({ amountCents, planId: null, subscriptionId: null })
+}
+
+function noSuchPlan(plans: ModuleServices['plans']): HostDenial {
+  const names = plans.map(({ id }) => id).join(', ')
+  return deny('invalid_request', `plan must be one of the configured plans: ${names || 'there are none'}`, {
+    field: 'plan',
+  })
+}

@@ -1,0 +1,158 @@
+import * as Type from 'typebox/type'
+import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../../product/plans.ts'
+import { Currency, instant, instantOrNull, component, text, textOrNull } from '../../../schemas/fields.ts'
+import type { Payin, PayinMove } from '../payins/payin.ts'
+import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'
+import { subscriptionStatus, type Subscription } from '../subscription-store.ts'
+
+const Interval = Type.Enum(
+  Object.keys(INTERVAL_MONTHS) as PlanInterval[],
+  component('PlanInterval', 'The length of a period, in calendar months (UTC)'),
+)
+const Status = Type.Enum([...PAYIN_STATUSES], component('PayinStatus', 'The status of a pay-in'))
+const Cause = Type.Enum(
+  ['created', ...(Object.keys(PAYIN_MOVES) as PayinCause[])],
+  component('PayinCause', 'The cause of a move between statuses'),
+)
+
+const PayToSchema = Type.Object(
+  {
+    address: text('Where to send to'),
+    chainId: Type.Integer({ description: 'The chain, by its EIP-155 number' }),
+    token: text('The contract of the ERC-20 token'),
+    asset: text('The name of the token, such as USDC'),
+    units: text("The amount in the token's smallest unit; JSON numbers could not hold it"),
+    from: textOrNull('The wallet that must send; null: anybody may'),
+  },
+  component('PayTo', 'What to send on a chain, and where'),
+)
+
+const payinFields = {
+  id: text('The id of the pay-in'),
+  status: Status,
+  subscriptionId: textOrNull('The subscription that it pays for'),
+  plan: textOrNull('The plan that it pays for'),
+  amountCents: Type.Integer({ description: 'The price in cents' }),
+  currency: Currency,
+  method: Type.Enum(['onchain', 'balance'], { description: 'How it is paid' }),
+  payTo: Type.Optional(PayToSchema),
+  txHash: textOrNull('The transaction that pays it, once it is known'),
+  expiresAt: instant('Until when it can be paid'),
+  createdAt: instant('When it was created'),
+}
+
+/** Schema of a pay-in. */
+export const PayinSchema = Type.Object(
+  payinFields,
+  component('Payin', 'A requested payment: for a subscription, a plan, or into the balance'),
+)
+
+/** Schema of an answer with one pay-in. */
+export const PayinAnswer = Type.Object({ payin: PayinSchema }, component('PayinAnswer', 'One pay-in'))
+
+const PayinMoveSchema = Type.Object(
+  {
+    from: Type.Union([Status, Type.Null()], { description: 'Null for its creation' }),
+    to: Status,
+    cause: Cause,
+    detail: textOrNull('A transaction or a reason, depending on the cause'),
+    at: instant('When it moved'),
+  },
+  component('PayinMove', 'One step in the history of a pay-in'),
+)
+
+/** Schema of a pay-in with its history and the unused members of its request. */
+export const PayinDetailSchema = Type.Object(
+  {
+    ...payinFields,
+    properties: Type.Object(
+      {},
+      { description: 'Members of the request that the host does not use, as they came' },
+    ),
+    history: Type.Array(PayinMoveSchema, { description: 'All its steps, oldest first' }),
+  },
+  component('PayinDetail', 'A pay-in with its history'),
+)
+
+/** Schema of a subscription. */
+export const SubscriptionSchema = Type.Object(
+  {
+    id: text('The id of the subscription'),
+    plan: text('The plan, by its id'),
+    status: Type.Enum(['incomplete', 'active', 'past_due'], {
+      description: 'incomplete: never paid; past_due: the paid time is over',
+    }),
+    amountCents: Type.Integer({ description: 'The price of one period in cents' }),
+    currency: Currency,
+    interval: Interval,
+    paidThrough: instantOrNull('The end of the paid time; null: never paid'),
+    createdAt: instant('When it was created'),
+  },
+  component('Subscription', 'A subscription of the account to a plan'),
+)
+
+/** Schema of a plan. */
+export const PlanSchema = Type.Object(
+  {
+    id: text('The id of the plan'),
+    title: text('One line for people'),
+    amountCents: Type.Integer({ description: 'The price of one period in cents' }),
+    currency: Currency,
+    interval: Interval,
+  },
+  component('Plan', 'A plan to subscribe to'),
+)
+
+/** The data of a pay-in. */
+export function payinData(payin: Payin): Record<string, unknown> {
+  const { id, status, subscriptionId, planId, amountCents, currency, method, payTo, seen } = payin
+  return {
+    ...{ id, status, subscriptionId, plan: planId, amountCents, currency, method },
+    // A pay-in paid from the balance shows no address, since nothing must be sent there.
+    ...(payTo && method === 'onchain'
+      ? {
+          payTo: {
+            ...{ address: payTo.address, chainId: payTo.chainId, token: payTo.token, asset: payTo.asset },
+            ...{ units: payTo.units.toString(), from: payTo.payer },
+          },
+        }
+      : {}),
+    txHash: seen?.txHash ?? payin.submittedTx,
+    ...{ expiresAt: isoTime(payin.expiresAt), createdAt: isoTime(payin.createdAt) },
+  }
+}
+
+/** The data of a pay-in with its history. */
+export function payinDetailData(payin: Payin, history: readonly PayinMove[]): Record<string, unknown> {
+  return {
+    ...payinData(payin),
+    properties: payin.properties,
+    history: history.map(({ at, ...move }) => ({ ...move, at: isoTime(at) })),
+  }
+}
+
+/** The data of a subscription at `now`. */
+export function subscriptionData(subscription: Subscription, now: number): Record<string, unknown> {
+  const { id, planId, amountCents, interval, term, createdAt } = subscription
+  return {
+    ...{
+      id,
+      plan: planId,
+      status: subscriptionStatus(subscription, now),
+      amountCents,
+      currency: 'USD',
+      interval,
+    },
+    paidThrough: term ? isoTime(termEnd(term)) : null,
+    createdAt: isoTime(createdAt),
+  }
+}
+
+/** The data of a plan. */
+export function planData({ id, title, amountCents, interval }: Plan): Record<string, unknown> {
+  return { id, title, amountCents, currency: 'USD', interval }
+}
+
+function isoTime(at: number): string {
+  return new Date(at).toISOString()
+}

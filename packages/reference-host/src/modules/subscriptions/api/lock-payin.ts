@@ -1,0 +1,42 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../../http/codes.ts'
+import type { Success } from '../../../http/operation.ts'
+import { idText } from '../../../schemas/names.ts'
+import type { ModuleServices } from '../../services.ts'
+import type { Payin } from '../payins/payin.ts'
+import { isOpen } from '../payins/states.ts'
+import { payinData } from './fields.ts'
+
+/** Schema of the pay-in id in a request. */
+export const PayinId: Type.TString = idText(120, 'The pay-in, by its id')
+
+/**
+ * Locks the caller's pay-in if it is settled or can still be paid. Denials: `not_found`, `invalid_request`.
+ */
+export async function lockPayin(
+  payins: ModuleServices['payins'],
+  tx: SqlQueries,
+  accountId: string,
+  id: string,
+): Promise<Verdict<Payin, HostDenial>> {
+  const payin = await payins.lock(tx, id, accountId)
+  // Other accounts' pay-ins are denied like unknown ids.
+  if (!payin) return deny('not_found', 'no such pay-in', { field: 'payinId' })
+  const { status } = payin
+  if (status === 'settled' || isOpen(status)) return allow(payin)
+  return denyPayin(`is ${status}: ask for a new one`)
+}
+
+/** Denies a payment of a pay-in in its current state. */
+export function denyPayin(why: string): HostDenial {
+  return deny('invalid_request', `this pay-in ${why}`, { field: 'payinId' })
+}
+
+/** Answers with the current state of a pay-in. */
+export function payinSuccess(payin: Payin): Verdict<Success> {
+  const summary =
+    payin.status === 'settled' ? 'The pay-in is settled.' : 'The pay-in settles once its chain confirms it.'
+  return allow({ data: { payin: payinData(payin) }, summary })
+}

@@ -1,0 +1,156 @@
+import { allow, Fault, type Verdict } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import type { Static } from 'typebox/type'
+import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
+import { deny, type HostDenial } from '../../../http/codes.ts'
+import type { Call, WriteContext } from '../../../http/operation.ts'
+import { Currency } from '../../../schemas/fields.ts'
+import { idText } from '../../../schemas/names.ts'
+import type { ModuleServices } from '../../services.ts'
+import type { AddressRequest } from '../onchain/allocate-address.ts'
+import type { Payin, PayTo } from '../payins/payin.ts'
+
+/** Request members that say how a pay-in is paid. */
+export const payinTerms = {
+  currency: Type.Optional(Currency),
+  method: Type.Optional(
+    Type.Enum(['onchain', 'balance'], { description: 'How to pay it. Default: onchain' }),
+  ),
+  asset: Type.Optional(idText(40, 'The token to pay with. Default: the first of the chain')),
+  chainId: Type.Optional(
+    Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
+      description: 'The chain to pay on. Default: the first that is configured',
+    }),
+  ),
+  payFrom: Type.Optional(
+    Type.Enum(['wallet', 'anywhere'], {
+      description: '`anywhere` requests a deposit address, to which anybody may send. Default: wallet',
+    }),
+  ),
+  metadata: Type.Optional(Type.Object({}, { description: 'Kept with the pay-in as it is' })),
+}
+const Terms = Type.Object(payinTerms)
+type Terms = Static<typeof Terms>
+
+/** What a pay-in pays for. */
+export interface Purchase {
+  /** The server's own price, or the requested amount of a pay-in that fills the balance. */
+  readonly amountCents: number
+  readonly planId: string | null
+  readonly subscriptionId: string | null
+}
+
+/** Request members that the pay-in stores in fields of their own. */
+const KNOWN_PROPERTIES = new Set([
+  ...['subscriptionId', 'plan', 'amountCents', 'currency', 'method', 'asset', 'chainId', 'payFrom'],
+])
+
+/**
+ * Reserves the price under the caller's caps and creates the pay-in. A repeat of the same request gets the
+ * existing pay-in in its current state. Denials: `invalid_request` (no such receiver, or nothing would tie
+ * the payment to this account), `policy_blocked`.
+ */
+export async function requestPayin(
+  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'addressAllocator'>,
+  { facts, caller, body }: Call<'session', Terms>,
+  { tx, effectId, reserve, permits }: WriteContext,
+  purchase: Purchase,
+): Promise<Verdict<Payin>> {
+  const { accountId, userId } = caller.session
+  const { currency = 'USD', method = 'onchain' } = body
+  const { amountCents } = purchase
+  const now = services.clock.now()
+  // Checked before a hold is reserved: a hold without a new pay-in would never be released.
+  const existing = await services.payins.findByEffect(tx, effectId)
+  if (existing) {
+    const permitted = await permits(existing)
+    return permitted.ok ? allow(existing) : permitted
+  }
+  const receiver = chooseReceiver(services.receivers, body)
+  if (!receiver.ok) return receiver
+  const hold = await reserve({ amountCents, currency })
+  if (!hold.ok) return hold
+  // The address comes after the hold. Other requests wait for whoever allocates an address, so an allocation
+  // must not wait for a cap in turn.
+  const request = { accountId, clientBucket: addressBucket(facts.address), now }
+  const payment = { amountCents, payFrom: body.payFrom, request }
+  const payTo =
+    method === 'onchain' && receiver.value !== null
+      ? await choosePayTo(services, tx, payment, receiver.value)
+      : allow(null)
+  if (!payTo.ok) return payTo
+  const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !KNOWN_PROPERTIES.has(name)))
+  const { operation } = caller.rule
+  const payin = {
+    accountId,
+    userId,
+    operation,
+    ...purchase,
+    currency,
+    method,
+    properties,
+    payTo: payTo.value,
+  }
+  return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, now))
+}
+
+/**
+ * Chooses the receiver by the requested chain and asset, else the first one. Null when none is configured.
+ */
+function chooseReceiver(
+  receivers: readonly PayinReceiver[],
+  { chainId, asset, method }: Terms,
+): Verdict<PayinReceiver | null, HostDenial> {
+  const [first] = receivers
+  if (!first || method === 'balance') return allow(null)
+  const onChain =
+    chainId === undefined ? receivers : receivers.filter(each => each.chainId === Number(chainId))
+  if (onChain.length === 0) {
+    const chains = [...new Set(receivers.map(each => each.chainId))]
+    return deny('invalid_request', `chainId must be one of ${chains.join(', ')}`, { field: 'chainId' })
+  }
+  const found = asset === undefined ? onChain[0] : onChain.find(each => each.asset === asset)
+  if (found) return allow(found)
+  const assets = onChain.map(each => each.asset).join(', ')
+  return deny('invalid_request', `asset must be one of ${assets}`, { field: 'asset' })
+}
+
+interface Payment {
+  readonly amountCents: number
+  readonly payFrom: Terms['payFrom']
+  readonly request: AddressRequest
+}
+
+/**
+ * Chooses the address to pay to: the shared receiver when the sender identifies the account, else a deposit
+ * address.
+ */
+async function choosePayTo(
+  { payins, users, addressAllocator }: Pick<ModuleServices, 'payins' | 'users' | 'addressAllocator'>,
+  tx: SqlQueries,
+  { amountCents, payFrom = 'wallet', request }: Payment,
+  receiver: PayinReceiver,
+): Promise<Verdict<PayTo, HostDenial>> {
+  const { chainId, asset, token, decimals } = receiver
+  // Transfers from before the first reading of a chain would never be found.
+  if (!(await payins.isChainRead(tx, chainId))) {
+    throw new Fault('ERR_STORE_UNAVAILABLE', `chain ${chainId} was not read yet`)
+  }
+  const terms = { chainId, asset, token, units: unitsOf(amountCents, decimals) }
+  const payer = payFrom === 'wallet' ? await users.payingWallet(tx, request.accountId, chainId) : undefined
+  if (payer !== undefined) return allow({ ...terms, address: receiver.receiver, payer, ownReceiver: false })
+  const own = await addressAllocator.allocate(tx, receiver, request)
+  if (!own.ok) return own
+  if (own.value !== undefined) return allow({ ...terms, address: own.value, payer: null, ownReceiver: true })
+  return payFrom === 'anywhere'
+    ? deny('invalid_request', 'no deposit address is free: pay from the wallet', { field: 'payFrom' })
+    : deny(
+        'invalid_request',
+        `this account has no wallet on chain ${chainId} that would identify its payment`,
+        {
+          field: 'chainId',
+        },
+      )
+}

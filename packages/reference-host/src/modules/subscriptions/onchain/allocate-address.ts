@@ -1,0 +1,151 @@
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
+import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
+import { deny, type HostDenial, type HostRule } from '../../../http/codes.ts'
+
+/** Who requests a deposit address. */
+export interface AddressRequest {
+  readonly accountId: string
+  /** `addressBucket` of the client's address, so that many accounts of one client share a budget. */
+  readonly clientBucket: string
+  readonly now: EpochMs
+}
+
+/** Allocates deposit addresses, each of which serves one pay-in. */
+export interface AddressAllocator {
+  /**
+   * Allocates an address in the caller's transaction: the next one of the receiver's xpub, or a free one of
+   * its list; undefined when the list has none left. A rollback returns the address. Simultaneous calls for
+   * one source run one after another, so that no two get the same index and the budgets hold. Denial:
+   * `policy_blocked`, when the account or the client has too many unpaid addresses.
+   */
+  allocate(
+    tx: SqlQueries,
+    receiver: PayinReceiver,
+    request: AddressRequest,
+  ): Promise<Verdict<string | undefined, HostDenial>>
+}
+
+const DAY_MS = 86_400_000
+/**
+ * Most unpaid addresses of one account: ever for a list, whose addresses are used up; within a day for an
+ * xpub.
+ */
+const MOST_OF_ACCOUNT = 10
+/** Most unpaid addresses of one xpub that one client gets in a day. Each is watched for ever. */
+const MOST_OF_CLIENT = 200
+/** One client gets at most this part of a list in 30 days, and at least 10 addresses. */
+const CLIENT_PART = 1 / 4
+const CLIENT_LEAST = 10
+/** How long the client of an address is stored, in ms (30 days). */
+export const CLIENT_RETENTION_MS = 30 * DAY_MS
+/**
+ * Most indexes in a row that may be used for something else, such as those of a list that the xpub replaces.
+ */
+const MOST_SKIPPED = 1000
+
+/** Takes the next index of a source. Its row lock makes simultaneous calls wait for each other. */
+const NEXT = `insert into gw_deposit_sources as s (id, next_index) values ($1, 1)
+  on conflict (id) do update set next_index = s.next_index + 1 returning next_index`
+
+/** Creates the allocator for the configured receivers. Throws a `TypeError` for an invalid xpub. */
+export function addressAllocator(receivers: readonly PayinReceiver[], dialect: SqlDialect): AddressAllocator {
+  const branches = new Map(receivers.flatMap(({ xpub }) => (xpub ? [[xpub, branchOfXpub(xpub)]] : [])))
+  const inUse = new Set(receivers.flatMap(({ receiver, token }) => [receiver, token]))
+  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
+
+  /** A free address of the receiver's list. */
+  async function listed(
+    tx: SqlQueries,
+    { chainId, token }: PayinReceiver,
+    { clientBucket, now }: AddressRequest,
+  ): Promise<string | undefined> {
+    const text = `update gw_deposit_addresses set client_class = $1, given_at = $2 where chain_id = $3 and address = (
+        select address from gw_deposit_addresses
+        where chain_id = $3 and token = $4 and payin_id is null and xpub is null
+        order by address limit 1${skipLocked})
+      returning address`
+    const [row] = await rows(tx, text, [clientBucket, now, chainId, token])
+    return row && toText(row['address'])
+  }
+
+  /** The address at the first index, starting at `first`, that was never used for anything. */
+  async function derived(
+    tx: SqlQueries,
+    branch: AddressBranch,
+    first: number,
+    { chainId, token }: PayinReceiver,
+    { clientBucket, now }: AddressRequest,
+  ): Promise<string> {
+    const text = `insert into gw_deposit_addresses (chain_id, address, token, xpub, xpub_index, client_class, given_at)
+      select cast($1 as bigint), $2, $3, $4, cast($5 as bigint), $6, cast($7 as bigint)
+      where not exists (select 1 from gw_deposit_addresses where address = $2)
+      on conflict do nothing returning address`
+    for (let index = first, skipped = 0; skipped < MOST_SKIPPED; skipped += 1) {
+      const address = branch.addressAt(index)
+      const values = [chainId, address, token, branch.id, index, clientBucket, now]
+      if (!inUse.has(address) && (await rows(tx, text, values)).length > 0) return address
+      index = await nextIndex(tx, branch.id)
+    }
+    throw new Error(
+      `${MOST_SKIPPED} addresses of an xpub in a row are in use: is the wallet used for something else?`,
+    )
+  }
+
+  return {
+    async allocate(tx, receiver, request) {
+      const { xpub, chainId, token } = receiver
+      const branch = xpub === undefined ? undefined : branches.get(xpub)
+      // Taken first: until this transaction ends, nothing that the budgets count can change.
+      const index = await nextIndex(tx, branch?.id ?? `${chainId} ${token}`)
+      const refused = await overBudget(tx, receiver, request)
+      if (refused) return refused
+      return allow(
+        branch ? await derived(tx, branch, index, receiver, request) : await listed(tx, receiver, request),
+      )
+    },
+  }
+}
+
+async function nextIndex(tx: SqlQueries, source: string): Promise<number> {
+  const [row] = await rows(tx, NEXT, [source])
+  return toInteger(row?.['next_index']) - 1
+}
+
+/** Denies when the account or the client has used up its budget of unpaid addresses. */
+async function overBudget(
+  tx: SqlQueries,
+  { chainId, token, xpub, depositAddresses }: PayinReceiver,
+  { accountId, clientBucket, now }: AddressRequest,
+): Promise<HostDenial | undefined> {
+  const ofAccount = `select count(*) as given from (select 1 from gw_payins
+    where account_id = $1 and own_receiver = 1 and status <> 'settled' and created_at > $2 limit $3) as some_payins`
+  const since = xpub === undefined ? 0 : now - DAY_MS
+  if ((await count(tx, ofAccount, [accountId, since, MOST_OF_ACCOUNT])) >= MOST_OF_ACCOUNT) {
+    return blocked('this account', 'max_unpaid_addresses')
+  }
+  const ofClient = `select count(*) as given from (select 1 from gw_deposit_addresses d
+    join gw_payins p on p.id = d.payin_id
+    where d.client_class = $1 and d.chain_id = $2 and d.token = $3 and d.given_at > $4 and p.status <> 'settled'
+    limit $5) as some_addresses`
+  const most =
+    xpub === undefined
+      ? Math.max(CLIENT_LEAST, Math.floor(depositAddresses.length * CLIENT_PART))
+      : MOST_OF_CLIENT
+  const from = now - (xpub === undefined ? CLIENT_RETENTION_MS : DAY_MS)
+  if ((await count(tx, ofClient, [clientBucket, chainId, token, from, most])) >= most) {
+    return blocked("this client's address", 'max_unpaid_addresses_of_client')
+  }
+  return undefined
+}
+
+async function count(tx: SqlQueries, text: string, values: (string | number)[]): Promise<number> {
+  const [row] = await rows(tx, text, values)
+  return toInteger(row?.['given'])
+}
+
+function blocked(whose: string, rule: HostRule): HostDenial {
+  const message = `too many deposit addresses of ${whose} were never paid to: pay from the wallet`
+  return deny('policy_blocked', message, { details: { rule } })
+}

@@ -1,0 +1,74 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { TokenTransfer } from '../../../chain/reader.ts'
+import type { PayinStore } from '../payins/payin-store.ts'
+import type { Payin, SeenTransfer } from '../payins/payin.ts'
+import type { PayinSettlement } from '../payins/settlement.ts'
+import { confirmationsOf, mismatch } from './match-transfer.ts'
+
+/** The stores that applying transfers needs. */
+export interface ApplyServices {
+  readonly payins: PayinStore
+  readonly settlement: PayinSettlement
+}
+
+/** Transfers of a chain and how deep they are. */
+export interface ChainView {
+  readonly transfers: readonly TokenTransfer[]
+  /** The newest block up to which the transfers were read. */
+  readonly head: number
+  /** How many blocks must hold a transfer before it settles. */
+  readonly confirmations: number
+}
+
+/**
+ * Applies transfers to an open pay-in that the caller has locked in `tx`: settles it with the first matching
+ * transfer that has enough confirmations, else records a matching transfer as seen. Transfers already
+ * assigned to another pay-in are ignored. Faults: `ERR_STORE_*`, also when two pay-ins take one transfer at
+ * once: one succeeds, the other must retry.
+ */
+export async function applyTransfers(
+  { payins, settlement }: ApplyServices,
+  tx: SqlQueries,
+  payin: Payin,
+  { transfers, head, confirmations }: ChainView,
+  now: EpochMs,
+): Promise<Payin> {
+  const { payTo, createdAt, seen } = payin
+  if (!payTo) return payin
+  const payable = { ...payTo, payTo: payTo.address, createdAt }
+  for (const transfer of transfers) {
+    if (mismatch(payable, transfer) !== undefined || (await isAssignedElsewhere(tx, payin.id, transfer)))
+      continue
+    if (confirmationsOf(transfer, head) >= confirmations) {
+      return settlement.settleOnChain(tx, payin, transfer, now)
+    }
+    if (seen && isSameEvent(seen, transfer)) return payin
+    return payins.move(tx, payin, 'seen', { seen: transfer, detail: transfer.txHash }, now)
+  }
+  return payin
+}
+
+/**
+ * Whether the transfer is assigned to another pay-in; a unique index decides races. A transaction that has
+ * settled a pay-in and is then found in another block was reorganised after its confirmations: the same
+ * money, perhaps at another log index, must not settle a second pay-in.
+ */
+async function isAssignedElsewhere(
+  tx: SqlQueries,
+  id: string,
+  { chainId, txHash, logIndex, blockHash }: TokenTransfer,
+): Promise<boolean> {
+  const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2 and id <> $3
+    and (transfer_log = $4 or (status = 'settled' and transfer_block_hash <> $5))`
+  return (await rows(tx, text, [chainId, txHash, id, logIndex, blockHash])).length > 0
+}
+
+/** Whether a transfer is the seen one, in the same block. */
+export function isSameEvent(seen: SeenTransfer, transfer: SeenTransfer): boolean {
+  return (
+    seen.txHash === transfer.txHash &&
+    seen.logIndex === transfer.logIndex &&
+    seen.blockHash === transfer.blockHash
+  )
+}

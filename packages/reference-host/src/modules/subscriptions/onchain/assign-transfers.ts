@@ -1,0 +1,131 @@
+import type { Clock } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { ChainReader, TokenTransfer } from '../../../chain/reader.ts'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
+import { isOpen } from '../payins/states.ts'
+import { applyTransfers, isSameEvent, type ApplyServices } from './apply-transfers.ts'
+import { confirmationsOf } from './match-transfer.ts'
+import { payinsOnChain, type AssignedTransfer } from './payins-on-chain.ts'
+
+/** The stores, and the chain that transfers are read from. */
+export interface AssignmentServices extends ApplyServices {
+  readonly db: SqlClient
+  readonly clock: Clock
+  readonly reader: ChainReader
+  /** The configured receivers of the reader's chain; at least one. */
+  readonly receivers: readonly PayinReceiver[]
+  /** Called with failures that do not fail the whole round. */
+  readonly report: (error: unknown) => void
+}
+
+/** Assigns the transfers of a chain to pay-ins. */
+export interface TransferAssignment {
+  /**
+   * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in it is assigned to, else to
+   * one that submitted its transaction, else to the oldest that it matches. Tries all of them, then rejects
+   * when one failed.
+   */
+  apply(transfers: readonly TokenTransfer[], head: number, fromBlock: number): Promise<void>
+  /**
+   * Applies transfers to one pay-in, which is read again under its lock. True when one of them is now
+   * assigned to it.
+   */
+  applyTo(id: string, transfers: readonly TokenTransfer[], head: number): Promise<boolean>
+  /**
+   * Looks up seen transfers that the last reading did not show: they may have moved to another block, or be
+   * gone. A transfer counts as gone after two calls in a row, so that a single reply of a lagging node does
+   * no harm. A failure is reported and the next transfer is looked up.
+   */
+  recheckMissing(shown: readonly TokenTransfer[], head: number, signal: AbortSignal): Promise<void>
+}
+
+/** Open pay-ins tried for one transfer at a time. */
+const CANDIDATES = 5
+
+const eventKey = ({ txHash, logIndex, blockHash }: AssignedTransfer['seen']): string =>
+  `${txHash} ${logIndex} ${blockHash}`
+
+/** Creates the assignment over the host's stores. */
+export function transferAssignment(services: AssignmentServices): TransferAssignment {
+  const { db, clock, reader, receivers, payins, report } = services
+  const { chainId } = reader
+  const pending = payinsOnChain(db)
+  const deepest = Math.max(...receivers.map(each => each.confirmations))
+  const depthOf = (token: string): number =>
+    receivers.find(each => each.token === token)?.confirmations ?? deepest
+  const isDeep = (transfer: TokenTransfer, head: number): boolean =>
+    confirmationsOf(transfer, head) >= depthOf(transfer.token)
+  let missing = new Set<string>()
+
+  const applyTo: TransferAssignment['applyTo'] = (id, transfers, head) =>
+    db.transaction(async tx => {
+      const payin = await payins.lock(tx, id)
+      if (!payin || !isOpen(payin.status)) return false
+      const view = { transfers, head, confirmations: depthOf(payin.payTo?.token ?? '') }
+      const { seen, status } = await applyTransfers(services, tx, payin, view, clock.now())
+      const found = seen === null ? undefined : transfers.find(transfer => isSameEvent(seen, transfer))
+      // A transfer that is deep enough and did not settle this pay-in is assigned to another one.
+      return found !== undefined && (status === 'settled' || !isDeep(found, head))
+    })
+
+  /** Assigns a transfer to the first pay-in that it matches. */
+  async function assign(transfer: TokenTransfer, head: number): Promise<void> {
+    for (const id of await pending.submittedWith(chainId, transfer.txHash, CANDIDATES)) {
+      if (await applyTo(id, [transfer], head)) return
+    }
+    for (let position = 0; ; ) {
+      const candidates = await pending.payableBy(transfer, position, CANDIDATES)
+      for (const candidate of candidates) {
+        if (await applyTo(candidate.id, [transfer], head)) return
+        position = candidate.position
+      }
+      if (candidates.length < CANDIDATES) return
+    }
+  }
+
+  /** The transfer is gone, so the pay-in waits for a payment again. */
+  const recordReorganisation = ({ id, seen }: AssignedTransfer): Promise<void> =>
+    db.transaction(async tx => {
+      const payin = await payins.lock(tx, id)
+      if (payin?.status !== 'confirming' || !payin.seen || !isSameEvent(payin.seen, seen)) return
+      await payins.move(tx, payin, 'reorganised', { seen: null, detail: seen.txHash }, clock.now())
+    })
+
+  return {
+    applyTo,
+    async apply(transfers, head, fromBlock) {
+      if (transfers.length === 0) return
+      const assigned = new Map(
+        (await pending.assignedTransfers(chainId, fromBlock)).map(each => [eventKey(each.seen), each]),
+      )
+      const failures: unknown[] = []
+      for (const transfer of transfers) {
+        const owner = assigned.get(eventKey(transfer))
+        // Nothing changes for a transfer that settled its pay-in, or that is known and not deep enough.
+        if (owner && !(owner.confirming && isDeep(transfer, head))) continue
+        const applied = owner ? applyTo(owner.id, [transfer], head) : assign(transfer, head)
+        await applied.catch((error: unknown) => failures.push(error))
+      }
+      if (failures.length > 0) throw new AggregateError(failures, `chain ${chainId} was not applied in full`)
+    },
+    async recheckMissing(shown, head, signal) {
+      const there = new Set(shown.filter(transfer => !isDeep(transfer, head)).map(eventKey))
+      const before = missing
+      missing = new Set()
+      const lost = (await pending.confirmingTransfers(chainId)).filter(
+        ({ seen }) => !there.has(eventKey(seen)) && seen.blockNumber <= head,
+      )
+      for (const each of lost) {
+        if (signal.aborted) return
+        try {
+          const found = (await reader.ofTransaction(each.seen.txHash)) ?? []
+          if (await applyTo(each.id, found, head)) continue
+          if (before.has(each.id)) await recordReorganisation(each)
+          else missing.add(each.id)
+        } catch (error) {
+          report(error)
+        }
+      }
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import type { TokenTransfer } from '../../../chain/reader.ts'
+import type { Recipient, UnmatchedReason } from './unmatched-reason.ts'
+
+/** A final transfer to one of the host's addresses that matches no pay-in. */
+interface UnmatchedTransfer {
+  /** `chain:transaction:log`: identifies the event, also as the REFERENCE of `ledger credit`. */
+  readonly reference: string
+  readonly reason: UnmatchedReason
+  readonly chainId: number
+  readonly token: string
+  readonly sender: string
+  readonly receiver: string
+  /** In the token's smallest unit. */
+  readonly units: string
+  readonly minedAt: EpochMs
+  readonly accountId: string | null
+  readonly payinId: string | null
+}
+
+/** Storage of a chain's audit. */
+export interface AuditStore {
+  /**
+   * Starts an audit round unless another host started one after `notBefore`, and returns the blocks to read.
+   */
+  claim(
+    chainId: number,
+    now: EpochMs,
+    notBefore: EpochMs,
+  ): Promise<{ readonly fromBlock: number; readonly toBlock: number } | undefined>
+  /** The next addresses that the host ever used on a chain, in order. */
+  addresses(chainId: number, after: string, limit: number): Promise<readonly string[]>
+  /** Whether the event is assigned to a pay-in, or its transaction settled one from another block. */
+  isUsed(transfer: TokenTransfer): Promise<boolean>
+  /** The deposit address that a transfer was sent to, with its pay-in; undefined for a shared address. */
+  recipient(chainId: number, address: string): Promise<Recipient | undefined>
+  /** Records a transfer; false when it was recorded before. */
+  add(
+    transfer: TokenTransfer,
+    found: {
+      readonly reason: UnmatchedReason
+      readonly accountId: string | null
+      readonly payinId: string | null
+    },
+    now: EpochMs,
+  ): Promise<boolean>
+  /** Records that all blocks before `nextBlock` were audited. Never moves back. */
+  advance(chainId: number, nextBlock: number): Promise<void>
+}
+
+/** Creates the audit store over SQL. */
+export function auditStore(db: SqlClient): AuditStore {
+  return {
+    async claim(chainId, now, notBefore) {
+      const claim = `update gw_chain_audits set claimed_at = $1
+        where chain_id = $2 and (claimed_at <= $3 or claimed_at > $1) returning next_block`
+      const [row] = await rows(db, claim, [now, chainId, notBefore])
+      if (!row) return undefined
+      const [cursor] = await rows(db, 'select next_block from gw_chain_cursors where chain_id = $1', [
+        chainId,
+      ])
+      return { fromBlock: toInteger(row['next_block']), toBlock: toInteger(cursor?.['next_block']) - 1 }
+    },
+    async addresses(chainId, after, limit) {
+      const text = `select address from gw_deposit_addresses where chain_id = $1 and address > $2
+        order by address limit $3`
+      return (await rows(db, text, [chainId, after, limit])).map(row => toText(row['address']))
+    },
+    async isUsed({ chainId, txHash, logIndex, blockHash }) {
+      const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2
+        and (transfer_log = $3 or (status = 'settled' and transfer_block_hash <> $4))`
+      return (await rows(db, text, [chainId, txHash, logIndex, blockHash])).length > 0
+    },
+    async recipient(chainId, address) {
+      const text = `select d.token as listed_for, p.id, p.account_id, p.status, p.token, p.units, p.created_at, p.expires_at
+        from gw_deposit_addresses d left join gw_payins p on p.id = d.payin_id
+        where d.chain_id = $1 and d.address = $2`
+      const [row] = await rows(db, text, [chainId, address])
+      return row && toRecipient(row)
+    },
+    async add(transfer, { reason, accountId, payinId }, now) {
+      const text = `insert into gw_unmatched_transfers (chain_id, tx_hash, log_index, block_number, token, sender,
+          receiver, units, mined_at, reason, account_id, payin_id, found_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+        on conflict (chain_id, tx_hash, log_index) do nothing returning 1 as added`
+      const { chainId, txHash, logIndex, blockNumber, token, from, to, units, minedAt } = transfer
+      const event = [chainId, txHash, logIndex, blockNumber, token, from, to, units.toString(), minedAt]
+      return (await rows(db, text, [...event, reason, accountId, payinId, now])).length > 0
+    },
+    async advance(chainId, nextBlock) {
+      const text = 'update gw_chain_audits set next_block = $1 where chain_id = $2 and next_block < $1'
+      await rows(db, text, [nextBlock, chainId])
+    },
+  }
+}
+
+function toRecipient(row: SqlRow): Recipient {
+  if (row['id'] === null) return { payin: undefined }
+  return {
+    payin: {
+      id: toText(row['id']),
+      accountId: toText(row['account_id']),
+      status: toText(row['status']),
+      token: toText(row['token']),
+      units: BigInt(toText(row['units'])),
+      createdAt: toInteger(row['created_at']),
+      expiresAt: toInteger(row['expires_at']),
+    },
+  }
+}
+
+/**
+ * The newest unmatched transfers that are not handled. Transfers that settled a pay-in since are left out.
+ */
+export async function listUnmatched(db: SqlQueries, limit: number): Promise<readonly UnmatchedTransfer[]> {
+  const text = `select * from gw_unmatched_transfers u where handled_at is null and not exists (
+      select 1 from gw_payins p where p.chain_id = u.chain_id and p.transfer_tx = u.tx_hash
+        and p.transfer_log = u.log_index and p.status = 'settled')
+    order by position desc limit $1`
+  return (await rows(db, text, [limit])).map(row => ({
+    reference: `${toInteger(row['chain_id'])}:${toText(row['tx_hash'])}:${toInteger(row['log_index'])}`,
+    reason: toText(row['reason']) as UnmatchedReason,
+    chainId: toInteger(row['chain_id']),
+    token: toText(row['token']),
+    sender: toText(row['sender']),
+    receiver: toText(row['receiver']),
+    units: toText(row['units']),
+    minedAt: toInteger(row['mined_at']),
+    accountId: row['account_id'] === null ? null : toText(row['account_id']),
+    payinId: row['payin_id'] === null ? null : toText(row['payin_id']),
+  }))
+}
+
+/** Marks an unmatched transfer as handled; false when the reference is unknown or was handled before. */
+export async function markHandled(db: SqlQueries, reference: string, now: EpochMs): Promise<boolean> {
+  const [, chainId, txHash, logIndex] = /^(\d{1,15}):(0x[0-9a-f]{64}):(\d{1,9})$/.exec(reference) ?? []
+  if (chainId === undefined || txHash === undefined) return false
+  const text = `update gw_unmatched_transfers set handled_at = $1
+    where chain_id = $2 and tx_hash = $3 and log_index = $4 and handled_at is null returning 1 as handled`
+  return (await rows(db, text, [now, Number(chainId), txHash, Number(logIndex)])).length > 0
+}

@@ -1,0 +1,39 @@
+import type { AssignmentServices, TransferAssignment } from './assign-transfers.ts'
+import { confirmationsOf } from './match-transfer.ts'
+import { payinsOnChain, type SubmittedTransaction } from './payins-on-chain.ts'
+
+/** Submitted transactions that one round looks up at most. */
+const LOOK_UPS = 20
+/** Most failed look-ups in one round, since each can take as long as the timeout of a call. */
+const MOST_FAILED = 3
+
+/**
+ * Creates the function that looks up submitted transactions and applies their transfers, a few per round in
+ * turn: a node that lagged behind may have missed their events. A failed look-up is reported.
+ */
+export function submittedLookups(
+  { db, reader, report }: Pick<AssignmentServices, 'db' | 'reader' | 'report'>,
+  transfers: Pick<TransferAssignment, 'applyTo'>,
+): (head: number, signal: AbortSignal) => Promise<void> {
+  const pending = payinsOnChain(db)
+  let last: SubmittedTransaction | undefined
+  return async (head, signal) => {
+    const found = await pending.nextSubmitted(reader.chainId, last, LOOK_UPS)
+    let failed = 0
+    for (const each of found) {
+      if (signal.aborted || failed === MOST_FAILED) return
+      // Set before the look-up, so that the next transaction has its turn even if this one always fails.
+      last = each
+      try {
+        const made = (await reader.ofTransaction(each.txHash)) ?? []
+        if (made.some(transfer => confirmationsOf(transfer, head) > 0)) {
+          await transfers.applyTo(each.id, made, head)
+        }
+      } catch (error) {
+        failed += 1
+        report(error)
+      }
+    }
+    if (found.length < LOOK_UPS) last = undefined
+  }
+}

@@ -1,0 +1,103 @@
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import { deny, type HostDenial } from '../../../http/codes.ts'
+import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import type { Debit, Ledger } from '../../../ledger/ledger.ts'
+import type { SubscriptionStore } from '../subscription-store.ts'
+import type { PayinStore } from './payin-store.ts'
+import type { Payin, PayTo, SeenTransfer } from './payin.ts'
+
+/** The stores and services that settlement needs. */
+interface SettlementServices {
+  readonly payins: PayinStore
+  readonly subscriptions: SubscriptionStore
+  readonly ledger: Ledger
+  readonly guard: Guard
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+}
+
+/**
+ * Settles and closes pay-ins. Each function takes a pay-in locked in `tx`, and changes money, caps and status
+ * together. Locks are always taken in the order pay-in, caps, ledger. Faults: `ERR_STORE_*`.
+ */
+export interface PayinSettlement {
+  /**
+   * Pays from the account's balance. The caller who pays is the spender: the hold of whoever requested the
+   * pay-in is released, and `reserve` holds the amount under the payer's policies on the day of payment.
+   * Denials, after which the caller must roll back `tx`: those of `reserve`, and `invalid_request` when the
+   * balance is too small.
+   */
+  payFromBalance(
+    tx: SqlQueries,
+    payin: Payin,
+    reserve: () => Promise<Verdict<SpendHold>>,
+    now: EpochMs,
+  ): Promise<Verdict<Payin>>
+  /** Settles with a matching transfer that has its confirmations. */
+  settleOnChain(tx: SqlQueries, payin: Payin, transfer: SeenTransfer, now: EpochMs): Promise<Payin>
+  /** Closes an unpaid pay-in and releases its hold. */
+  close(
+    tx: SqlQueries,
+    payin: Payin,
+    cause: 'deadline_passed' | 'payment_invalid' | 'canceled',
+    now: EpochMs,
+  ): Promise<Payin>
+}
+
+const insufficientBalance: HostDenial = deny(
+  'invalid_request',
+  'this pay-in costs more than the balance holds: fund the balance first',
+  { field: 'payinId' },
+)
+
+/** Creates the settlement over the host's stores. */
+export function payinSettlement(services: SettlementServices): PayinSettlement {
+  const { payins, subscriptions, ledger, guard, spendStorage } = services
+
+  /** Moves the money; false when the balance is too small. */
+  const moveMoney = async (
+    tx: SqlQueries,
+    { id, planId, subscriptionId, accountId, amountCents }: Payin,
+    from: Debit,
+    now: EpochMs,
+  ): Promise<boolean> => {
+    // A pay-in without a plan fills the balance; others buy something.
+    const credit = planId === null ? ledgerAccounts.user(accountId) : ledgerAccounts.revenue
+    const result = await ledger.transfer(
+      tx,
+      { ...from, id: `payin:${id}`, credit, amountCents, cause: 'payin' },
+      now,
+    )
+    if (result === 'insufficient') return false
+    if (result !== 'done') throw new Error(`pay-in ${id} was open, but the ledger already has it: ${result}`)
+    if (subscriptionId !== null) await subscriptions.extend(tx, subscriptionId, now)
+    return true
+  }
+
+  return {
+    async payFromBalance(tx, payin, reserve, now) {
+      if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
+      const hold = await reserve()
+      if (!hold.ok) return hold
+      const { value: cover } = hold
+      if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
+      const debit = ledgerAccounts.user(payin.accountId)
+      if (!(await moveMoney(tx, payin, { debit, cover }, now))) return insufficientBalance
+      return allow(await payins.move(tx, payin, 'paid_from_balance', { method: 'balance' }, now))
+    },
+    async settleOnChain(tx, payin, seen, now) {
+      const { chainId, token } = payin.payTo as PayTo
+      // Counts the hold as spent. An operator may have ended the hold before; the counters then stay
+      // unchanged.
+      if (payin.hold.held) await guard.settle(payin.hold, undefined, spendStorage(tx))
+      // A chain's account is an outside account, which may go below zero.
+      await moveMoney(tx, payin, { debit: ledgerAccounts.chain(chainId, token) }, now)
+      return payins.move(tx, payin, 'paid_on_chain', { seen, detail: seen.txHash }, now)
+    },
+    async close(tx, payin, cause, now) {
+      if (payin.hold.held) await guard.release(payin.hold, spendStorage(tx))
+      return payins.move(tx, payin, cause, {}, now)
+    },
+  }
+}

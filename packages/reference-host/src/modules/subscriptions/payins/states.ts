@@ -1,0 +1,50 @@
+/** The status of a pay-in (contract section 9). The last four are final. */
+export const PAYIN_STATUSES = [
+  'awaiting_payment',
+  'confirming',
+  'settled',
+  'expired',
+  'failed',
+  'canceled',
+] as const
+export type PayinStatus = (typeof PAYIN_STATUSES)[number]
+
+interface Move {
+  readonly from: readonly PayinStatus[]
+  readonly to: PayinStatus
+}
+
+const OPEN: readonly PayinStatus[] = ['awaiting_payment', 'confirming']
+
+/** The moves between statuses, by cause. Nothing else changes a status, and each move is recorded. */
+export const PAYIN_MOVES = {
+  /** The client submitted a transaction. */
+  submitted: { from: OPEN, to: 'confirming' },
+  /** A matching transfer was seen without enough confirmations. */
+  seen: { from: OPEN, to: 'confirming' },
+  /** The seen transfer is no longer in the chain. */
+  reorganised: { from: ['confirming'], to: 'confirming' },
+  /** A matching transfer has its confirmations. */
+  paid_on_chain: { from: OPEN, to: 'settled' },
+  /** Paid from the balance. Not while a payment on a chain is confirming, since that would pay twice. */
+  paid_from_balance: { from: ['awaiting_payment'], to: 'settled' },
+  /** No payment arrived in time. */
+  deadline_passed: { from: OPEN, to: 'expired' },
+  /** A transaction was submitted, and none had paid by the deadline. */
+  payment_invalid: { from: ['confirming'], to: 'failed' },
+  /** Closed by an operator. */
+  canceled: { from: OPEN, to: 'canceled' },
+} as const satisfies Readonly<Record<string, Move>>
+
+export type PayinCause = keyof typeof PAYIN_MOVES
+
+/** Whether a pay-in can still be paid. */
+export function isOpen(status: PayinStatus): boolean {
+  return OPEN.includes(status)
+}
+
+/** The status after `cause`; undefined when the cause cannot happen in this status. */
+export function nextStatus(status: PayinStatus, cause: PayinCause): PayinStatus | undefined {
+  const { from, to }: Move = PAYIN_MOVES[cause]
+  return from.includes(status) ? to : undefined
+}

@@ -1,0 +1,40 @@
+import { rows, toInteger, toText, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import { userMoney } from '../../ledger/user-money.ts'
+
+/** What keeps a user from being erased. */
+export interface EraseObstacles {
+  readonly moneyCents: number
+  readonly openCards: number
+}
+
+/** Whether a user was erased, and if not, why not. */
+export type EraseResult =
+  | { readonly erased: true; readonly accountId: string }
+  | { readonly erased: false; readonly obstacles: EraseObstacles | undefined }
+
+/** Counts what keeps a user from being erased. */
+export async function eraseObstacles(db: SqlQueries, accountId: string): Promise<EraseObstacles> {
+  const text = "select count(*) as n from gw_cards where account_id = $1 and status <> 'canceled'"
+  const [row] = await rows(db, text, [accountId])
+  return { moneyCents: await userMoney(db, accountId), openCards: toInteger(row?.['n']) }
+}
+
+/**
+ * Blanks what a user told about itself: profile, KYC fields, and the data key, without which no text that the account
+ * has encrypted opens again. Refused while money or an open card is left, and for an unknown user (no obstacles).
+ * The account stays, with what happened on it. Repeating it changes nothing.
+ */
+export async function eraseUser(tx: SqlQueries, dialect: SqlDialect, userId: string): Promise<EraseResult> {
+  const forUpdate = dialect === 'postgres' ? ' for update' : ''
+  const [user] = await rows(tx, `select account_id from gw_users where id = $1${forUpdate}`, [userId])
+  if (!user) return { erased: false, obstacles: undefined }
+  const accountId = toText(user['account_id'])
+  const obstacles = await eraseObstacles(tx, accountId)
+  if (obstacles.moneyCents !== 0 || obstacles.openCards > 0) return { erased: false, obstacles }
+  await rows(tx, 'update gw_users set profile = null, data_key = null where account_id = $1', [accountId])
+  // The digest is of the fields, and the links open the person's pages at the provider.
+  const blank = `update gw_kyc_applications
+    set fields = null, digest = '', completion_link = null, verification_link = null where account_id = $1`
+  await rows(tx, blank, [accountId])
+  return { erased: true, accountId }
+}

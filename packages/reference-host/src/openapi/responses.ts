@@ -1,0 +1,124 @@
+import type { TObject } from 'typebox/type'
+import type { Operation } from '../http/operation.ts'
+import type { NamedOperation } from './operation-names.ts'
+import { headersOf } from './common-components.ts'
+import type { Components, Json } from './components.ts'
+import { ErrorSchema, OpenResponseSchema, PartnerErrorSchema, SuccessSchema } from './schemas.ts'
+
+/** Component name and meaning of each status. */
+const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>> = {
+  400: ['InvalidRequest', 'Invalid payload or parameters'],
+  401: ['Unauthorized', 'Missing or invalid credential, or expired session'],
+  403: ['Forbidden', 'Scope missing, or blocked by policy'],
+  404: ['NotFound', 'Not found for the current user or session'],
+  409: ['Conflict', 'The state of the resource does not allow it'],
+  413: ['BodyTooLarge', 'The body is too large'],
+  415: ['UnsupportedMediaType', 'The body is not JSON'],
+  429: ['RateLimited', 'Rate limit of the key, session or address, or the same write still running'],
+  500: ['InternalError', 'Unexpected error'],
+  503: ['Unavailable', 'A dependency is down, or the outcome of an earlier run is unknown'],
+}
+
+/** Describes every answer of an operation, by status. Statuses of denials follow from its declaration. */
+export function responsesOf(operation: NamedOperation, components: Components): Json {
+  const success = components.shared('responses', operation.name, () =>
+    successResponse(operation, 'Success', components),
+  )
+  const others = (operation.documentStatuses ?? []).map(status => [
+    status,
+    status === 304
+      ? {
+          description: 'The client has this document (`If-None-Match`)',
+          headers: headersOf(components, 'RequestId'),
+        }
+      : successResponse(operation, DENIALS[status]?.[1] ?? '', components),
+  ])
+  const denials = denialStatuses(operation).map(status => [
+    status,
+    denialResponse(operation, status, components),
+  ])
+  return { 200: success, ...Object.fromEntries([...others, ...denials]) }
+}
+
+/** The statuses with which an operation can deny or fail. */
+function denialStatuses(operation: Operation): readonly number[] {
+  const { surface, method, credential, limit, paths } = operation
+  const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.refuses ?? [])])
+  const add = (when: boolean, ...statuses: number[]): void => {
+    if (when) for (const status of statuses) found.add(status)
+  }
+  // The body of every method but GET is read and must be valid, even when the operation does not use it.
+  add(method !== 'GET', 400, 413, 415)
+  add(surface !== 'public', 400)
+  add(paths[0].includes('{'), 404)
+  add(credential !== 'none', 401, 403, 429)
+  add(limit === 'document', 429)
+  // Bootstrap checks a wallet's signature instead of a credential.
+  add(surface !== 'public' && credential === 'none', 401, 403, 429)
+  const documented = new Set(operation.documentStatuses)
+  return [...found].filter(status => !documented.has(status)).sort((a, b) => a - b)
+}
+
+/** Describes a denial, shared by all operations with the same error shape. */
+function denialResponse({ surface }: Operation, status: number, components: Components): Json {
+  const [name, description] = DENIALS[status] as readonly [string, string]
+  const prefix = { public: 'Document', user: '', partner: 'Partner' }[surface]
+  const headers = headersOf(
+    components,
+    'RequestId',
+    ...(status === 401 ? (['Challenge'] as const) : []),
+    ...(status === 429 || status === 503 ? (['RetryAfter'] as const) : []),
+  )
+  const plain = components.schema(surface === 'partner' ? PartnerErrorSchema : ErrorSchema)
+  const schema = surface === 'public' ? plain : orOpenResponse(plain, components)
+  return components.shared('responses', prefix + name, () => ({
+    ...{ description, headers, content: { 'application/json': { schema } } },
+  }))
+}
+
+function successResponse(operation: Operation, description: string, components: Components): Json {
+  const { mediaType = 'application/json', document } = operation
+  const idempotent = 'write' in operation ? (['IdempotencyExpires', 'IdempotencyReplayed'] as const) : []
+  const headers = headersOf(components, 'RequestId', ...idempotent)
+  const content = /[/+]json$/.test(mediaType)
+    ? {
+        schema: document
+          ? components.schema(operation.answer)
+          : orOpenResponse(envelope(operation, components), components),
+        example: exampleOf(operation),
+      }
+    : { schema: { type: 'string' } }
+  return { description, headers, content: { [mediaType]: content } }
+}
+
+/** Every operation of a surface answers in both forms, as the request asks. */
+function orOpenResponse(plain: Json, components: Components): Json {
+  return { oneOf: [plain, components.schema(OpenResponseSchema)] }
+}
+
+/** The example of a success, in its envelope unless it is a document. */
+function exampleOf({ example: { answer }, document, topLevel }: Operation): unknown {
+  if (document) return answer
+  return {
+    ok: true,
+    data: answer,
+    summary: 'What happened, in a sentence.',
+    errors: [],
+    ...(topLevel ? answer : {}),
+  }
+}
+
+/** The success envelope around `data`, with its members repeated at the top level where clients read them. */
+function envelope(
+  { answer, topLevel }: { answer: TObject; topLevel?: boolean },
+  components: Components,
+): Json {
+  const data = components.schema(answer)
+  return {
+    allOf: [
+      components.schema(SuccessSchema),
+      { type: 'object', properties: { data } },
+      ...(topLevel ? [data] : []),
+    ],
+  }
+}

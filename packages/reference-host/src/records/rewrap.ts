@@ -1,0 +1,82 @@
+import { Fault } from '@gatewright/kernel'
+import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import type { SealedColumn } from './sealed-columns.ts'
+import type { Sealer } from './sealed.ts'
+
+/** What came of one column. */
+export interface RewrappedColumn {
+  /** `users.profile`, say. */
+  readonly column: string
+  /** Texts that are now under the first key of the ring. */
+  readonly resealed: number
+  /** Texts that were already. */
+  readonly current: number
+  /** Texts that no key of the ring opens, by the reason, with some of their accounts. */
+  readonly unreadable: readonly Unreadable[]
+}
+
+interface Unreadable {
+  readonly reason: string
+  readonly count: number
+  readonly accounts: readonly string[]
+}
+
+const BATCH = 500
+const MOST_NAMED = 10
+
+/**
+ * Reseals a column under the first key of the ring, in batches by account. Each row is written on its own, and only
+ * where it still holds what was read: no lock is kept, and neither a change nor an erasure by a running host is
+ * undone. It can be repeated. `note` is called after each batch with the number of rows read so far.
+ */
+export async function rewrapColumn(
+  db: SqlQueries,
+  sealer: Sealer,
+  { table, column, purpose }: SealedColumn,
+  note: (read: number) => void,
+): Promise<RewrappedColumn> {
+  const select = `select account_id, ${column} as sealed from ${table}
+    where ${column} is not null and account_id > $1 order by account_id limit ${BATCH}`
+  const update = `update ${table} set ${column} = $1 where account_id = $2 and ${column} = $3 returning account_id`
+  const unreadable = new Map<string, { count: number; accounts: string[] }>()
+  let [resealed, current, read, last] = [0, 0, 0, '']
+
+  const rewrap = async (row: SqlRow): Promise<void> => {
+    const accountId = toText(row['account_id'])
+    const sealed = toText(row['sealed'])
+    if (sealer.isCurrent(sealed)) {
+      current++
+      return
+    }
+    const opened = openOrReason(() => sealer.open(purpose, accountId, sealed))
+    if ('reason' in opened) {
+      const entry = unreadable.get(opened.reason) ?? { count: 0, accounts: [] }
+      entry.count++
+      if (entry.accounts.length < MOST_NAMED) entry.accounts.push(accountId)
+      unreadable.set(opened.reason, entry)
+      return
+    }
+    const text = sealer.seal(purpose, accountId, opened.text)
+    resealed += (await rows(db, update, [text, accountId, sealed])).length
+  }
+
+  for (;;) {
+    const batch = await rows(db, select, [last])
+    for (const row of batch) await rewrap(row)
+    read += batch.length
+    if (batch.length > 0) note(read)
+    if (batch.length < BATCH) break
+    last = toText(batch.at(-1)?.['account_id'])
+  }
+  const failures = [...unreadable].map(([reason, entry]) => ({ reason, ...entry }))
+  return { column: `${table.replace(/^gw_/, '')}.${column}`, resealed, current, unreadable: failures }
+}
+
+function openOrReason(open: () => string): { readonly text: string } | { readonly reason: string } {
+  try {
+    return { text: open() }
+  } catch (error) {
+    if (error instanceof Fault) return { reason: error.message }
+    throw error
+  }
+}

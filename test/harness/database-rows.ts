@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
+import Database from 'libsql'
+import pg from 'pg'
+
+/** Opens the database that a host's environment names, past the host: to arrange rows and to look at them. */
+export function openDatabaseOf(env: Readonly<Record<string, string>>): {
+  readonly db: SqlClient
+  close(): Promise<void>
+} {
+  const { DATABASE_URL: url, DATA_DIR: dataDir = '.' } = env
+  if (url !== undefined) {
+    const pool = new pg.Pool({ connectionString: url, max: 2 })
+    return { db: fromPgPool(pool), close: () => pool.end() }
+  }
+  const database = new Database(join(dataDir, 'host.sqlite'))
+  return { db: fromSqlite(database), close: async () => void database.close() }
+}

@@ -1,0 +1,86 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { bearer, bootstrapUser, request, spawnHost } from '../../harness/host.ts'
+
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-accounts-'))
+t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const env = { DATA_DIR: dataDir, PORT: '0' }
+const gatewright = (...args: string[]): Promise<Ran> => runGatewright(args, env)
+const json = async (...args: string[]): Promise<unknown> =>
+  JSON.parse((await gatewright(...args, '--json')).output)
+
+// `gatewright start` runs the host whose rows the other commands show.
+const host = await spawnHost(dataDir, {}, ['packages/reference-host/dist/cli/main.js', 'start'])
+const send = (path: string, options = {}) => request(host.url, path, options)
+const user = await bootstrapUser(send)
+const policy = { maxAuthAmountCents: 100 }
+const narrow = await send('/user/v1/keys', {
+  headers: bearer(user.token),
+  body: { scopes: ['cards.read'], policy },
+})
+const narrowId = narrow.body['userKeyId'] as string
+const stopped = await host.stop('SIGTERM')
+const greeting = host.output()
+
+t.test('starts a host that a signal stops', async t => {
+  t.match(greeting, /listens on http[^]*Ready\./)
+  t.equal(stopped, 0)
+  const problem = await runGatewright(['start'], { ...env, PORT: 'x' })
+  t.match(problem, { code: 1, output: /^Gatewright cannot start:\n {2}PORT must/ })
+})
+
+t.test('lists and shows the keys of an account without what proves them', async t => {
+  const listed = (await json('keys', 'list', user.userId)) as Record<string, unknown>[]
+  t.match(listed, [
+    { id: narrowId, state: 'live', scopes: ['cards.read'] },
+    { state: 'live', parentId: null },
+  ])
+  const root = listed[1] as { id: string; accountId: string }
+  const shown = (await json('keys', 'show', narrowId)) as { policies: { document: unknown }[] }
+  t.match(shown, {
+    id: narrowId,
+    parentId: root.id,
+    accountId: root.accountId,
+    createdBy: { keyId: root.id },
+  })
+  t.ok(shown.policies.some(({ document }) => JSON.stringify(document) === JSON.stringify(policy)))
+  t.match(await gatewright('keys', 'show', narrowId), { output: /^scopes +cards\.read$/m })
+
+  await gatewright('keys', 'revoke', narrowId, '--yes')
+  t.match(await gatewright('keys', 'list', root.accountId), {
+    output: new RegExp(`^${narrowId} .* revoked `, 'm'),
+  })
+  t.match(await gatewright('keys', 'show', 'nope'), { code: 1, output: /no key nope/ })
+  t.match(await gatewright('keys', 'list', 'nope'), { code: 1, output: /no user or account nope/ })
+  for (const args of [
+    ['keys', 'list', user.userId],
+    ['keys', 'show', root.id],
+    ['sessions', 'list', user.userId],
+  ]) {
+    const { output } = await gatewright(...args, '--json')
+    for (const secret of [user.key.slice(-36), user.token.split('.')[2] as string, 'digest', 'pepper'])
+      t.notMatch(output, secret)
+  }
+})
+
+t.test('lists the live sessions of an account', async t => {
+  const [session, ...others] = (await json('sessions', 'list', user.userId)) as { sessionId: string }[]
+  t.match(session, { surface: 'user', mintedFrom: null, expiresAt: /Z$/ })
+  t.same(others, [])
+  await gatewright('sessions', 'revoke', session?.sessionId as string, '--yes')
+  t.match(await gatewright('sessions', 'list', user.userId), { code: 0, output: /^No live sessions\.$/m })
+})
+
+t.test('shows a user account and a partner account', async t => {
+  await gatewright('ledger', 'credit', user.userId, '70', 'gift', '--yes')
+  t.match(await json('accounts', 'show', user.userId), {
+    ...{ kind: 'user', userId: user.userId, partnerId: null, balanceCents: 70, moneyCents: 70 },
+    ...{ cards: 0, subscriptions: 0, liveKeys: 1, liveSessions: 0 },
+  })
+  const { partnerId } = (await json('partner-keys', 'create', 'Acme')) as { partnerId: string }
+  t.match(await json('accounts', 'show', partnerId), { kind: 'partner', name: 'Acme', users: 0, liveKeys: 1 })
+  t.match(await json('keys', 'list', partnerId), [{ surface: 'partner' }])
+})

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig, startHost, type Decision } from '@gatewright/reference-host'
+import t from 'tap'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  request,
+  signedBootstrap,
+  startTestHost,
+  type RequestOptions,
+} from '../../harness/host.ts'
+import { startRedis } from '../../harness/services.ts'
+
+t.test('emits one decision event per request, with ids and causes and without credentials', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-observed-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const config = readConfig({ PORT: '0', DATA_DIR: dataDir })
+  if (!config.ok) throw new Error(config.problems.join())
+  const decisions: Decision[] = []
+  const host = await startHost(config.value, { observe: each => decisions.push(each), report: () => {} })
+  t.teardown(() => host.close())
+  const send = (path: string, options?: RequestOptions) => request(host.url, path, options)
+  const user = await bootstrapUser(send)
+  const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
+  const trace = '0af7651916cd43dd8448eb211c80319c'
+  await send('/user/v1/subscriptions/payin', {
+    body: { amountCents: 1 },
+    headers: { ...headers, traceparent: `00-${trace}-b7ad6b7169203331-01` },
+  })
+  const again = await send('/consumer/v1/subscriptions/payin', { body: { amountCents: 1 }, headers })
+  await send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': `${user.key}x` } })
+  await send('/nope')
+
+  t.match(decisions, [
+    { operation: 'auth.bootstrap', status: 200, code: undefined },
+    { operation: 'subscriptions.payin', status: 200, traceId: trace, accountId: /^acc_/, replayed: false },
+    { operation: 'subscriptions.payin', aliases: ['/consumer/v1'], replayed: true, sessionId: String },
+    { operation: 'sessions.create', status: 401, code: 'unauthorized', reason: String },
+    { operation: undefined, status: 404, code: 'not_found' },
+  ])
+  t.equal(decisions[2]?.requestId, again.headers.get('x-request-id'))
+  const text = JSON.stringify(decisions)
+  for (const secret of [user.key, user.token, user.key.slice(-36)]) t.notOk(text.includes(secret))
+})
+
+t.test('counts requests by operation, status and code for Prometheus', async t => {
+  const host = await startTestHost()
+  t.teardown(() => host.close())
+  await bootstrapUser(host.send)
+  await host.send('/user/v1/keys')
+  const answer = await fetch(`${host.url}/metrics`)
+  t.match(answer.headers.get('content-type'), /^text\/plain/)
+  const text = await answer.text()
+  t.match(text, 'gatewright_requests_total{operation="auth.bootstrap",status="200",code=""} 1')
+  t.match(text, 'gatewright_requests_total{operation="keys.list",status="401",code="unauthorized"} 1')
+  t.match(text, 'gatewright_request_duration_seconds_bucket{le="+Inf",operation="auth.bootstrap"} 1')
+})
+
+t.test('is ready while its dependencies work, and names each', async t => {
+  const host = await startTestHost()
+  t.teardown(() => host.close())
+  t.match(await host.send('/readyz'), {
+    status: 200,
+    body: { status: 'ready', dependencies: { database: 'ok' } },
+  })
+})
+
+t.test('is not ready while Redis is down, and refuses requests that need it', async t => {
+  const redis = await startRedis([])
+  const host = await startTestHost({ REDIS_URL: redis.url })
+  t.teardown(() => host.close())
+  const user = await bootstrapUser(host.send)
+  await redis.stop()
+  const states = { database: 'ok', redis: 'down' }
+  t.match(await host.send('/readyz'), { status: 503, body: { status: 'not_ready', dependencies: states } })
+  const proof = await host.send('/user/v1/bootstrap', { body: await signedBootstrap(newWallet()) })
+  t.match(proof, { status: 503, body: { error: 'service_unavailable' } })
+  const pay = await host.send('/user/v1/subscriptions/payin', {
+    body: { amountCents: 1 },
+    headers: { ...bearer(user.token), 'idempotency-key': randomUUID() },
+  })
+  t.match(pay, { status: 503, body: { error: 'service_unavailable' } }, 'no money moves without its limits')
+})
+
+t.test('answers OPTIONS and HEAD, and lets browsers read its header fields', async t => {
+  const host = await startTestHost()
+  t.teardown(() => host.close())
+  const preflight = await fetch(`${host.url}/user/v1/keys`, { method: 'OPTIONS' })
+  t.equal(preflight.status, 204)
+  t.equal(preflight.headers.get('allow'), 'GET, HEAD, POST, OPTIONS')
+  t.match(preflight.headers.get('access-control-allow-headers'), /idempotency-key/)
+  t.notMatch(preflight.headers.get('access-control-allow-headers'), /partner-key/)
+  const head = await fetch(`${host.url}/healthz`, { method: 'HEAD' })
+  t.equal(head.status, 200)
+  t.equal(await head.text(), '')
+  t.match(head.headers.get('access-control-expose-headers'), /RateLimit-Policy/)
+  t.equal(head.headers.get('x-content-type-options'), 'nosniff')
+  t.equal((await fetch(`${host.url}/nope`, { method: 'OPTIONS' })).status, 404)
+})

@@ -1,0 +1,226 @@
+import { manualClock } from '@gatewright/kernel/testing'
+import t, { type Test } from 'tap'
+import { mistyped } from '../../../harness/addresses.ts'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  signedBootstrap,
+  startTestHost,
+  statementOf,
+  templateA,
+  type Answer,
+} from '../../../harness/host.ts'
+
+const PATH = '/user/v1/bootstrap'
+const clock = manualClock(Date.now())
+const host = await startTestHost({}, clock)
+t.teardown(() => host.close())
+const bootstrap = (body: unknown): Promise<Answer> => host.send(PATH, { body })
+const isRefused = (test: Test, answer: Answer, status: number, error: string, field?: string): void => {
+  test.match({ status: answer.status, ...answer.body }, { status, error, ...(field ? { field } : {}) })
+  test.type(answer.body['message'], 'string')
+}
+
+t.test('creates a key and a session from a signature over template A', async t => {
+  const wallet = newWallet()
+  const { status, body } = await bootstrap(await signedBootstrap(wallet, {}, clock.now()))
+  t.equal(status, 200)
+  const data = body.data
+  for (const [name, value] of Object.entries(data))
+    t.same(body[name], value, `${name} is repeated at top level`)
+  t.match(data, {
+    userApiKey: /^gw_sandbox_user_[0-9A-Za-z]{16}_[0-9A-Za-z]{36}$/,
+    sessionId: String,
+    walletAddress: wallet.address.toLowerCase(),
+    userId: String,
+    expiresAt: new Date(Math.floor(clock.now() / 1000) * 1000 + 900_000).toISOString(),
+  })
+  t.equal(data['consumerApiKey'], data['userApiKey'])
+  t.equal(data['consumerKeyId'], data['userKeyId'])
+  t.equal((data['scopes'] as string[]).length, 40)
+  t.match(body, { ok: true, errors: [], summary: String })
+})
+
+t.test('accepts template B, and template A with connector, chainId and walletLabel', async t => {
+  const extra = { connector: 'injected', chainId: '1', walletLabel: 'Main' }
+  const wallet = newWallet()
+  const statement = statementOf(wallet.address, clock.now())
+  const lines = templateA(statement).replace(' Bootstrap', ' Consumer Agent Bootstrap')
+  const signature = await wallet.signMessage({
+    message: `${lines}\nConnector: injected\nChain ID: 1\nWallet Label: Main`,
+  })
+  t.equal((await bootstrap({ ...statement, ...extra, signature })).status, 200)
+  t.equal((await bootstrap(await signedBootstrap(newWallet(), extra, clock.now()))).status, 200)
+})
+
+t.test('accepts a lower-case address, and gives the same wallet the same user and a new key', async t => {
+  const wallet = newWallet()
+  const first = await bootstrap(await signedBootstrap(wallet, {}, clock.now()))
+  const statement = { ...statementOf(wallet.address, clock.now()), address: wallet.address.toLowerCase() }
+  const signature = await wallet.signMessage({ message: templateA(statement) })
+  const second = await bootstrap({ ...statement, signature })
+  t.equal(second.status, 200)
+  t.equal(second.body['userId'], first.body['userId'])
+  t.not(second.body['userApiKey'], first.body['userApiKey'])
+})
+
+t.test('accepts one of 20 simultaneous uses of a statement and no later use', async t => {
+  const body = await signedBootstrap(newWallet(), {}, clock.now())
+  const answers = await Promise.all(Array.from({ length: 20 }, () => bootstrap(body)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  for (const answer of answers.filter(({ status }) => status !== 200)) {
+    isRefused(t, answer, 401, 'invalid_signature')
+  }
+  isRefused(t, await bootstrap(body), 401, 'invalid_signature')
+})
+
+t.test('refuses anything that the wallet did not sign, with the same body for every cause', async t => {
+  const other = newWallet()
+  const good = await signedBootstrap(newWallet(), {}, clock.now())
+  const signed = async (now: number): Promise<Record<string, unknown>> =>
+    signedBootstrap(newWallet(), {}, now)
+  const refused = await Promise.all([
+    bootstrap({ ...good, address: other.address }),
+    bootstrap({ ...good, nonce: 'another-nonce' }),
+    bootstrap({ ...good, expiresAt: new Date(clock.now() + 299_000).toISOString() }),
+    bootstrap(await signed(clock.now() - 300_000)),
+    bootstrap(await signed(clock.now() + 61_000)),
+  ])
+  for (const answer of refused) {
+    isRefused(t, answer, 401, 'invalid_signature')
+    t.same(answer.body, refused[0]?.body)
+    t.match(answer.headers.get('www-authenticate'), /^Bearer/)
+  }
+  t.equal((await bootstrap(good)).status, 200, 'the denials claimed no nonce')
+})
+
+t.test(
+  'refuses a window longer than 10 minutes, and fields that are missing or malformed, naming the field',
+  async t => {
+    const wallet = newWallet()
+    const long = {
+      ...statementOf(wallet.address, clock.now()),
+      expiresAt: new Date(clock.now() + 600_001).toISOString(),
+    }
+    const signature = await wallet.signMessage({ message: templateA(long) })
+    isRefused(t, await bootstrap({ ...long, signature }), 400, 'invalid_request', 'expiresAt')
+
+    const good = await signedBootstrap(wallet, {}, clock.now())
+    for (const field of ['address', 'signature', 'nonce', 'issuedAt', 'expiresAt']) {
+      const { [field]: _, ...missing } = good
+      isRefused(t, await bootstrap(missing), 400, 'invalid_request', field)
+      isRefused(t, await bootstrap({ ...good, [field]: 7 }), 400, 'invalid_request', field)
+    }
+    const wrong = await bootstrap({ ...good, address: mistyped(wallet.address) })
+    isRefused(t, wrong, 400, 'invalid_request', 'address')
+    isRefused(
+      t,
+      await bootstrap({ ...good, sessionTtlSeconds: 59 }),
+      400,
+      'invalid_request',
+      'sessionTtlSeconds',
+    )
+    t.equal((await bootstrap(good)).status, 200, 'the denials claimed no nonce')
+  },
+)
+
+t.test('refuses unknown scopes and scopes beyond the key, and ignores retired ones', async t => {
+  const good = await signedBootstrap(newWallet(), {}, clock.now())
+  const unknown = await bootstrap({ ...good, scopes: ['users.read', 'users.fly'] })
+  isRefused(t, unknown, 400, 'invalid_request', 'scopes')
+  t.match(unknown.body['message'], /users\.fly/)
+
+  const beyond = await bootstrap({
+    ...good,
+    scopes: ['users.read'],
+    sessionScopes: ['users.read', 'cards.read'],
+  })
+  isRefused(t, beyond, 403, 'insufficient_scope')
+  t.equal(beyond.body['scope'], 'cards.read')
+
+  const scopes = ['users.read', 'cards.read', 'deposits-swapped.read']
+  const { status, body } = await bootstrap({
+    ...good,
+    scopes,
+    sessionScopes: ['users.read'],
+    sessionTtlSeconds: 60,
+  })
+  t.equal(status, 200, 'the denials claimed no nonce')
+  t.same(body['scopes'], ['users.read'])
+  t.same(body['ignoredScopes'], ['deposits-swapped.read'])
+  t.equal(body['expiresAt'], new Date(Math.floor(clock.now() / 1000) * 1000 + 60_000).toISOString())
+})
+
+t.test('refuses an unknown policy field at write time, naming it', async t => {
+  const good = await signedBootstrap(newWallet(), {}, clock.now())
+  for (const name of ['policy', 'sessionPolicy']) {
+    isRefused(
+      t,
+      await bootstrap({ ...good, [name]: { maxAuthAmountCent: 1 } }),
+      400,
+      'invalid_request',
+      `${name}.maxAuthAmountCent`,
+    )
+    isRefused(
+      t,
+      await bootstrap({ ...good, [name]: { maxAuthAmountCents: -1 } }),
+      400,
+      'invalid_request',
+      `${name}.maxAuthAmountCents`,
+    )
+    isRefused(t, await bootstrap({ ...good, [name]: [] }), 400, 'invalid_request', name)
+  }
+  t.equal((await bootstrap({ ...good, policy: { maxAuthAmountCents: 1 } })).status, 200)
+})
+
+t.test(
+  'mints sessions within the scopes of the new key, under the current and the legacy header name',
+  async t => {
+    const { key } = await bootstrapUser(host.send, { scopes: ['users.read', 'cards.read'] }, clock.now())
+    for (const header of ['x-user-key', 'x-consumer-key']) {
+      const { status, body } = await host.send('/user/v1/sessions', {
+        body: { scopes: ['cards.read'] },
+        headers: { [header]: key },
+      })
+      t.equal(status, 200)
+      t.same(body['scopes'], ['cards.read'])
+      t.equal(body['sessionToken'], body.data['sessionToken'])
+    }
+    const all = await host.send('/user/v1/sessions', { method: 'POST', headers: { 'x-user-key': key } })
+    t.same(all.body['scopes'], ['users.read', 'cards.read'], 'without a body: all scopes of the key')
+    const mint = (body: unknown, headers = { 'x-user-key': key }): Promise<Answer> =>
+      host.send('/user/v1/sessions', { body, headers })
+    isRefused(t, await mint({ scopes: ['keys.read'] }), 403, 'insufficient_scope')
+    isRefused(t, await mint({ ttlSeconds: 86_401 }), 400, 'invalid_request', 'ttlSeconds')
+    isRefused(
+      t,
+      await mint({}, { 'x-user-key': key.slice(0, -1) + (key.endsWith('0') ? '1' : '0') }),
+      401,
+      'unauthorized',
+    )
+    isRefused(t, await mint({}, { 'x-user-key': host.partnerKey }), 401, 'unauthorized')
+    const bare = await host.send('/user/v1/sessions', { body: {} })
+    isRefused(t, bare, 401, 'unauthorized')
+    t.match(bare.headers.get('www-authenticate'), /^Bearer/)
+    t.notMatch(bare.headers.get('www-authenticate'), /error=/, 'no credential was sent')
+  },
+)
+
+t.test('refuses two different keys under the two header names', async t => {
+  const { key } = await bootstrapUser(host.send, {}, clock.now())
+  const answer = await host.send('/user/v1/sessions', {
+    body: {},
+    headers: { 'x-user-key': key, 'x-consumer-key': `${key}x` },
+  })
+  isRefused(t, answer, 400, 'invalid_request', 'x-user-key')
+})
+
+t.test('ends a session at its expiry with session_expired', async t => {
+  const { token } = await bootstrapUser(host.send, {}, clock.now())
+  clock.advance(900_000)
+  const answer = await host.send('/user/v1/subscriptions/payin', { body: {}, headers: bearer(token) })
+  isRefused(t, answer, 401, 'session_expired')
+  t.match(answer.headers.get('www-authenticate'), /error="invalid_token"/)
+  t.same(host.failures, [])
+})

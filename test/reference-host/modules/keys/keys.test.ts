@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import t from 'tap'
+import {
+  bearer,
+  bootstrapUser,
+  startTestHost,
+  type Answer,
+  type RequestOptions,
+} from '../../../harness/host.ts'
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+
+type Key = { readonly id: string; readonly text: string }
+const call = (token: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
+  host.send(path, { ...options, headers: { ...bearer(token), ...options.headers } })
+const created = async (token: string, body: object, path = '/user/v1/keys'): Promise<Key> => {
+  const answer = await call(token, path, { body })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+  return { id: answer.body['userKeyId'] as string, text: answer.body['userApiKey'] as string }
+}
+const minted = async (key: string, body: object = {}): Promise<string> => {
+  const answer = await host.send('/user/v1/sessions', { body, headers: { 'x-user-key': key } })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+  return answer.body['sessionToken'] as string
+}
+const listed = async (token: string): Promise<Record<string, unknown>[]> =>
+  (await call(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
+
+/**
+ * Sends requests until the token is denied, and returns after how many ms that was. Sessions end within a
+ * second.
+ */
+async function endsWithin(token: string, path = '/user/v1/keys'): Promise<number> {
+  const started = performance.now()
+  while (performance.now() - started < 5000) {
+    const { status } = await call(token, path)
+    if (status === 401) return performance.now() - started
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  return Infinity
+}
+
+t.test(
+  'creates a child of the calling key, shown once, under both prefixes and their legacy names',
+  async t => {
+    const { token, key } = await bootstrapUser(host.send)
+    for (const path of [
+      '/user/v1/keys',
+      '/consumer/v1/keys',
+      '/identity/user-api-keys',
+      '/identity/consumer-api-keys',
+    ]) {
+      const { status, body } = await call(token, path, { body: { scopes: ['keys.read'] } })
+      t.equal(status, 200)
+      t.match(body, {
+        userApiKey: /^gw_sandbox_user_/,
+        userKeyId: String,
+        keyPrefix: String,
+        scopes: ['keys.read'],
+      })
+      t.equal(body['consumerApiKey'], body['userApiKey'])
+      t.equal(body.data['consumerKeyId'], body['userKeyId'])
+    }
+    const keys = await listed(token)
+    t.equal(keys.length, 5)
+    t.notMatch(JSON.stringify(keys), key.slice(-36), 'no list shows a secret')
+    t.match(keys[0], {
+      id: String,
+      keyPrefix: /^gw_sandbox_user_/,
+      scopes: Array,
+      createdAt: String,
+      revokedAt: null,
+    })
+  },
+)
+
+t.test('refuses a new key with more rights than its creator', async t => {
+  const { token } = await bootstrapUser(host.send, { scopes: ['keys.read', 'keys.write'] })
+  const more = await call(token, '/user/v1/keys', { body: { scopes: ['cards.read'] } })
+  t.match(more, { status: 403, body: { error: 'insufficient_scope' } })
+  t.match(await call(token, '/user/v1/keys', { body: { scopes: ['x.y'] } }), {
+    status: 400,
+    body: { field: 'scopes' },
+  })
+  const reader = await bootstrapUser(host.send, { sessionScopes: ['keys.read'] })
+  t.match(await call(reader.token, '/user/v1/keys', { body: {} }), {
+    status: 403,
+    body: { scope: 'keys.write' },
+  })
+})
+
+t.test('applies the policies of key and session to the new key', async t => {
+  const capped = await bootstrapUser(host.send, { policy: { maxAuthAmountCents: 100 } })
+  const child = await created(capped.token, { policy: { maxAuthAmountCents: 1000 } })
+  const pay = async (amountCents: number): Promise<Answer> =>
+    call(await minted(child.text), '/user/v1/subscriptions/payin', {
+      body: { amountCents },
+      headers: { 'idempotency-key': randomUUID() },
+    })
+  t.equal((await pay(100)).status, 200)
+  t.match(await pay(101), { status: 403, body: { error: 'policy_blocked', rule: 'maxAuthAmountCents' } })
+})
+
+t.test('ends the sessions of a changed or revoked key within a second', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const child = await created(token, { scopes: ['keys.read', 'cards.read'] })
+  const session = await minted(child.text)
+  const patched = await call(token, `/user/v1/keys/${child.id}`, {
+    method: 'PATCH',
+    body: { scopes: ['keys.read'] },
+  })
+  t.match(patched, { status: 200, body: { id: child.id, scopes: ['keys.read'], revokedAt: null } })
+  t.ok((await endsWithin(session)) < 1100)
+
+  const next = await minted(child.text)
+  t.match(await call(token, `/user/v1/keys/${child.id}`, { method: 'DELETE' }), {
+    status: 200,
+    body: { id: child.id, revokedAt: String },
+  })
+  t.ok((await endsWithin(next)) < 1100)
+  const refused = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': child.text } })
+  t.match(refused, { status: 401, body: { error: 'unauthorized' } })
+})
+
+t.test('revokes by PATCH too, and refuses a change of nothing', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const { id } = await created(token, {})
+  const path = `/user/v1/keys/${id}`
+  t.match(await call(token, path, { method: 'PATCH', body: {} }), { status: 400, body: { field: 'scopes' } })
+  t.match(await call(token, path, { method: 'PATCH', body: { policy: { x: 1 } } }), {
+    status: 400,
+    body: { field: 'policy.x' },
+  })
+  t.match(await call(token, path, { method: 'PATCH', body: { revoke: true } }), {
+    body: { revokedAt: String },
+  })
+})
+
+t.test("answers 404 for another user's key", async t => {
+  const [ann, bob] = await Promise.all([bootstrapUser(host.send), bootstrapUser(host.send)])
+  const { id } = await created(ann.token, {})
+  for (const [method, tail, body] of [
+    ['PATCH', '', { scopes: [] }],
+    ['DELETE', '', undefined],
+    ['POST', '/rotate', {}],
+  ] as const) {
+    const answer = await call(bob.token, `/user/v1/keys/${id}${tail}`, { method, body })
+    t.match(answer, { status: 404, body: { error: 'not_found' } })
+  }
+  t.notOk((await listed(bob.token)).some(key => key['id'] === id))
+})
+
+t.test('rotates a key with the key itself, and both work during the overlap', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const child = await created(token, { scopes: ['keys.read'] })
+  const rotate = (key: string, body: object): Promise<Answer> =>
+    host.send(`/user/v1/keys/${child.id}/rotate`, { body, headers: { 'x-user-key': key } })
+  t.match(await rotate(child.text, { overlapSeconds: 604_801 }), {
+    status: 400,
+    body: { field: 'overlapSeconds' },
+  })
+  const successor = await rotate(child.text, { overlapSeconds: 60 })
+  t.match(successor, { status: 200, body: { userApiKey: String, scopes: ['keys.read'] } })
+  t.ok(await minted(child.text))
+  t.ok(await minted(successor.body['userApiKey'] as string))
+})
+
+t.test('lists and ends sessions', async t => {
+  const { token, key } = await bootstrapUser(host.send)
+  const other = await minted(key, { ttlSeconds: 60 })
+  const { body } = await call(token, '/user/v1/sessions')
+  const sessions = body['sessions'] as { sessionId: string; current: boolean }[]
+  t.equal(sessions.length, 2)
+  t.equal(sessions.filter(({ current }) => current).length, 1)
+  const { sessionId } = sessions.find(({ current }) => !current) as { sessionId: string }
+  t.match(await call(token, `/user/v1/sessions/${sessionId}`, { method: 'DELETE' }), { body: { ended: 1 } })
+  t.ok((await endsWithin(other)) < 1100)
+  t.match(await call(token, '/user/v1/sessions/current', { method: 'DELETE' }), { status: 200 })
+  t.ok((await endsWithin(token)) < 1100)
+})
+
+t.test('mints a session from a session, which never outlives its parent', async t => {
+  const { token, key } = await bootstrapUser(host.send)
+  const parent = await minted(key, { ttlSeconds: 60 })
+  const from = (body: object): Promise<Answer> => call(parent, '/user/v1/sessions', { body })
+  const child = await from({ ttlSeconds: 86_400, scopes: ['keys.read'] })
+  t.equal(child.status, 200)
+  t.ok(Date.parse(child.body['expiresAt'] as string) <= Date.now() + 60_000)
+  const narrow = await minted(key, { scopes: ['keys.read'] })
+  t.match(await call(narrow, '/user/v1/sessions', { body: {} }), {
+    status: 403,
+    body: { scope: 'sessions.write' },
+  })
+  t.ok(token)
+})
+
+t.test('accepts a user key in place of a session only with DIRECT_USER_KEY', async t => {
+  const direct = await startTestHost({ DIRECT_USER_KEY: 'on' })
+  t.teardown(() => direct.close())
+  const { key } = await bootstrapUser(direct.send, { scopes: ['keys.read'] })
+  for (const headers of [{ 'x-user-key': key }, { 'x-consumer-key': key }, bearer(key)]) {
+    t.equal((await direct.send('/user/v1/keys', { headers })).status, 200)
+  }
+  const write = await direct.send('/user/v1/keys', { body: {}, headers: { 'x-user-key': key } })
+  t.match(write, { status: 403, body: { error: 'insufficient_scope' } })
+  const differ = await direct.send('/user/v1/keys', { headers: { 'x-user-key': key, ...bearer(`${key}x`) } })
+  t.match(differ, { status: 400, body: { field: 'x-user-key' } })
+
+  // Operations that mint with a key read it only from its own field; their limit counts by lineage.
+  for (const path of ['/user/v1/sessions', `/user/v1/keys/${key.split('_')[3]?.slice(0, 16)}/rotate`]) {
+    t.equal((await direct.send(path, { body: {}, headers: bearer(key) })).status, 401, path)
+  }
+
+  const user = await bootstrapUser(host.send)
+  for (const headers of [{ 'x-user-key': user.key }, bearer(user.key)]) {
+    t.equal((await host.send('/user/v1/keys', { headers })).status, 401)
+  }
+})
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

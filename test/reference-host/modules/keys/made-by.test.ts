@@ -1,0 +1,121 @@
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import {
+  bearer,
+  bootstrapUser,
+  newWallet,
+  signedBootstrap,
+  startTestHost,
+  type Answer,
+  type RequestOptions,
+} from '../../../harness/host.ts'
+
+const clock = manualClock(Date.now())
+const host = await startTestHost({}, clock)
+t.teardown(() => host.close())
+
+const call = (token: string, path: string, options: RequestOptions = {}): Promise<Answer> =>
+  host.send(path, { ...options, headers: { ...bearer(token), ...options.headers } })
+const mint = async (key: string): Promise<{ token: string; id: string }> => {
+  const { body } = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+  return { token: body['sessionToken'] as string, id: body['sessionId'] as string }
+}
+const make = async (token: string): Promise<{ key: string; id: string }> => {
+  const { body } = await call(token, '/user/v1/keys', { body: {} })
+  return { key: body['userApiKey'] as string, id: body['userKeyId'] as string }
+}
+const idOf = (key: string): string => key.split('_')[3] as string
+const listed = async (token: string): Promise<Record<string, unknown>[]> =>
+  (await call(token, '/user/v1/keys')).body['keys'] as Record<string, unknown>[]
+const works = async (key: string): Promise<boolean> =>
+  (await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })).status === 200
+
+t.test('lists which key and session created a key, and null for a key created by a wallet', async t => {
+  const user = await bootstrapUser(host.send, {}, clock.now())
+  const session = await mint(user.key)
+  const made = await make(session.token)
+  await call(session.token, `/user/v1/keys/${made.id}/rotate`, { body: {} })
+  const keys = await listed(user.token)
+  const by = { keyId: idOf(user.key), sessionId: session.id }
+  t.match(
+    keys.find(({ id }) => id === idOf(user.key)),
+    { createdBy: null, rotatedBy: null },
+  )
+  t.match(
+    keys.find(({ id }) => id === made.id),
+    { createdBy: by, rotatedBy: null },
+  )
+  const successor = keys.find(({ id }) => id !== made.id && id !== idOf(user.key))
+  t.match(successor, { createdBy: by, rotatedBy: by })
+})
+
+t.test(
+  'revokes the keys that a session created with keys=revoke, also after the session expired',
+  async t => {
+    for (const ms of [0, 16 * 60_000]) {
+      const user = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
+      const session = await mint(user.key)
+      const made = await make(session.token)
+      const below = await make((await mint(made.key)).token)
+      const kept = await make((await mint(user.key)).token)
+      clock.advance(ms)
+      const path = `/user/v1/sessions/${session.id}?keys=revoke`
+      const sibling = await mint(kept.key)
+      t.match(await call(sibling.token, path, { method: 'DELETE' }), { status: 404 })
+      const answer = await call(user.token, path, { method: 'DELETE' })
+      t.match(answer, { status: 200, body: { ended: ms === 0 ? 1 : 0, revokedKeys: 2 } })
+      t.same(await Promise.all([made, below, kept].map(({ key }) => works(key))), [false, false, true])
+      t.match(await call(user.token, path, { method: 'DELETE' }), { status: 200, body: { revokedKeys: 0 } })
+    }
+  },
+)
+
+t.test('keeps the keys of an ended session without keys=revoke, and refuses any other spelling', async t => {
+  const user = await bootstrapUser(host.send, {}, clock.now())
+  const session = await mint(user.key)
+  const made = await make(session.token)
+  for (const query of ['keys=', 'keys=all', 'keys=revoke&keys=revoke']) {
+    const answer = await call(user.token, `/user/v1/sessions/${session.id}?${query}`, { method: 'DELETE' })
+    t.match(answer, { status: 400, body: { error: 'invalid_request', field: 'keys' } })
+  }
+  const plain = await call(user.token, `/user/v1/sessions/${session.id}`, { method: 'DELETE' })
+  t.match(plain, { status: 200, body: { ended: 1 } })
+  t.equal(plain.body['revokedKeys'], undefined)
+  t.equal(await works(made.key), true)
+})
+
+t.test('an agent with the documented agent policy cannot create, change or rotate keys', async t => {
+  const policy = { denyOperations: ['keys.create', 'keys.rotate', 'keys.change', 'keys.revoke'] }
+  const user = await bootstrapUser(host.send, {}, clock.now())
+  const { body } = await call(user.token, '/user/v1/keys', { body: { policy } })
+  const agent = { key: body['userApiKey'] as string, id: body['userKeyId'] as string }
+  const { token } = await mint(agent.key)
+  const blocked = { status: 403, body: { error: 'policy_blocked', rule: 'denyOperations' } }
+  t.match(await call(token, '/user/v1/keys', { body: {} }), blocked)
+  t.match(await call(token, `/user/v1/keys/${agent.id}`, { method: 'PATCH', body: { scopes: [] } }), blocked)
+  t.match(await call(token, `/user/v1/keys/${idOf(user.key)}`, { method: 'DELETE' }), blocked)
+  const rotate = { body: {}, headers: { 'x-user-key': agent.key } }
+  t.match(await host.send(`/user/v1/keys/${agent.id}/rotate`, rotate), blocked)
+  t.equal((await call(token, '/user/v1/subscriptions')).status, 200)
+})
+
+t.test('a delegate that fills its key quota does not lock the wallet out', async t => {
+  const wallet = newWallet()
+  const bootstrap = async (): Promise<Answer> =>
+    host.send('/user/v1/bootstrap', { body: await signedBootstrap(wallet, {}, clock.now()) })
+  const first = await bootstrap()
+  const delegate = await make(first.body['sessionToken'] as string)
+  const { token } = await mint(delegate.key)
+  for (let n = 0; n < 19; n++) t.equal((await call(token, '/user/v1/keys', { body: {} })).status, 200)
+  const refused = await call(token, '/user/v1/keys', { body: {} })
+  const quota = { error: 'policy_blocked', rule: 'max_live_keys', limit: 20, limitOf: 'subtree' }
+  t.match(refused, { status: 403, body: quota })
+  // 30 more proofs than the account has room for besides the delegate's keys, which were just created and
+  // used.
+  for (let n = 0; n < 49; n++) t.equal((await bootstrap()).status, 200, `proof ${n + 2}`)
+  t.match(await bootstrap(), { status: 403, body: { rule: 'max_live_keys', limit: 50, limitOf: 'account' } })
+  t.equal(await works(delegate.key), false)
+  t.equal(await works(first.body['userApiKey'] as string), true)
+})
+
+t.test('reports no failure for any of these requests', async t => t.same(host.failures, []))

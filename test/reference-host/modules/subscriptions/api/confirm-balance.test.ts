@@ -1,0 +1,303 @@
+import { randomUUID } from 'node:crypto'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { bootstrapUser, startTestHost, type WalletUser } from '../../../../harness/host.ts'
+import { moneyUser, payinOf, type MoneyUser } from '../../../../harness/money.ts'
+
+const DAY_MS = 86_400_000
+const clock = manualClock(Date.UTC(2026, 0, 31, 12))
+const host = await startTestHost({}, clock)
+t.teardown(() => host.close())
+
+const newUser = async (extra: Record<string, unknown> = {}): Promise<MoneyUser & WalletUser> => {
+  const user = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400, ...extra }, clock.now())
+  return { ...user, ...moneyUser(host.send, user) }
+}
+const CONFIRM = '/subscriptions/payin/confirm-balance'
+const checkout = async (user: MoneyUser, plan = 'basic'): Promise<string> =>
+  payinOf(await user.write('/subscriptions/checkout', { plan })).id
+
+t.test('a checkout creates a subscription and the pay-in of its first period', async t => {
+  const user = await newUser()
+  const { status, body } = await user.write('/subscriptions/checkout', {
+    plan: 'pro',
+    amountCents: 1,
+    note: 'n',
+  })
+  t.equal(status, 200)
+  const { subscription, payin } = body.data as Record<string, Record<string, unknown>>
+  t.match(subscription, {
+    id: /^sub_/,
+    plan: 'pro',
+    status: 'incomplete',
+    amountCents: 2500,
+    paidThrough: null,
+  })
+  t.match(payin, {
+    status: 'awaiting_payment',
+    plan: 'pro',
+    amountCents: 2500,
+    subscriptionId: subscription?.['id'],
+  })
+  const listed = await user.read('/subscriptions')
+  t.same(listed.body.data['subscriptions'], [subscription])
+})
+
+t.test('a settled pay-in moves its price from the balance once, and starts the subscription', async t => {
+  const user = await newUser()
+  await user.fund(1200)
+  const payinId = await checkout(user)
+  const paid = await user.write(CONFIRM, { payinId })
+  t.match(payinOf(paid), { status: 'settled', method: 'balance' })
+  t.equal(await user.balance(), 700)
+  t.match((await user.read('/subscriptions')).body.data['subscriptions'], [
+    { status: 'active', paidThrough: '2026-02-28T12:00:00.000Z' },
+  ])
+  const again = await user.write(CONFIRM, { payinId })
+  t.match(payinOf(again), { status: 'settled' }, 'another key finds it settled')
+  t.equal(await user.balance(), 700, 'and moves nothing')
+  t.match((await user.payin(payinId)).history, [
+    { from: null, to: 'awaiting_payment', cause: 'created' },
+    { from: 'awaiting_payment', to: 'settled', cause: 'paid_from_balance' },
+  ])
+})
+
+t.test('a balance that is too small pays nothing, and the same key pays once it is funded', async t => {
+  const user = await newUser()
+  await user.fund(499)
+  const payinId = await checkout(user)
+  const key = randomUUID()
+  const refused = await user.write(CONFIRM, { payinId }, key)
+  t.match(refused, {
+    status: 400,
+    body: { error: 'invalid_request', field: 'payinId', message: /fund the balance/ },
+  })
+  t.match(await user.payin(payinId), { status: 'awaiting_payment' })
+  await user.fund(1)
+  t.match(payinOf(await user.write(CONFIRM, { payinId }, key)), { status: 'settled' })
+  t.equal(await user.balance(), 0)
+})
+
+t.test('accepts as many of 10 simultaneous payments as the balance covers', async t => {
+  const user = await newUser()
+  await user.fund(1500)
+  const ids: string[] = []
+  for (let n = 0; n < 5; n += 1) ids.push(await checkout(user))
+  const answers = await Promise.all([...ids, ...ids].map(payinId => user.write(CONFIRM, { payinId })))
+  const settled = await Promise.all(ids.map(id => user.payin(id)))
+  t.equal(settled.filter(({ status }) => status === 'settled').length, 3)
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200, 400]))
+  t.equal(await user.balance(), 0)
+})
+
+t.test('a second payment extends the term from its end, and starts a new term after a gap', async t => {
+  const user = await newUser()
+  await user.fund(5000)
+  await user.write(CONFIRM, { payinId: await checkout(user) })
+  const [{ id }] = (await user.read('/subscriptions')).body.data['subscriptions'] as [{ id: string }]
+  const renew = async (): Promise<unknown> => {
+    const made = payinOf(await user.write('/subscriptions/payin', { subscriptionId: id, amountCents: 1 }))
+    t.equal(made.amountCents, 500, "the price is the server's")
+    await user.write(CONFIRM, { payinId: made.id })
+    return (await user.read('/subscriptions')).body.data['subscriptions']
+  }
+  t.match(await renew(), [{ status: 'active', paidThrough: '2026-03-31T12:00:00.000Z' }])
+})
+
+t.test('a pay-in that fills the balance cannot be paid from it', async t => {
+  const user = await newUser()
+  t.match(await user.write('/subscriptions/payin', { amountCents: 500, method: 'balance' }), {
+    status: 400,
+    body: { field: 'method' },
+  })
+  const { id } = payinOf(await user.write('/subscriptions/payin', { amountCents: 500 }))
+  t.match(await user.write(CONFIRM, { payinId: id }), { status: 400, body: { field: 'payinId' } })
+  const named = { payinId: id, txHash: `0x${'ab'.repeat(32)}` }
+  const refused = await user.write('/subscriptions/payin/confirm', named)
+  t.match(
+    refused,
+    { status: 400, body: { field: 'payinId', message: /no address/ } },
+    'no receiver is configured',
+  )
+})
+
+t.test('answers 404 for unknown ids and for other accounts’ records', async t => {
+  const [user, other] = [await newUser(), await newUser()]
+  const payinId = await checkout(user)
+  const [{ id }] = (await user.read('/subscriptions')).body.data['subscriptions'] as [{ id: string }]
+  for (const answer of [
+    await other.write('/subscriptions/payin', { subscriptionId: id }),
+    await other.write(CONFIRM, { payinId }),
+    await other.write('/subscriptions/payin/confirm', { payinId, txHash: `0x${'ab'.repeat(32)}` }),
+    await other.read(`/subscriptions/payins/${payinId}`),
+    await user.write(CONFIRM, { payinId: 'payin_none' }),
+  ]) {
+    t.match(answer, { status: 404, body: { error: 'not_found' } })
+  }
+  t.same((await other.read('/subscriptions')).body.data, { subscriptions: [], nextCursor: null })
+  for (const [path, field] of [
+    ['/subscriptions/checkout', 'plan'],
+    ['/subscriptions/payin', 'plan'],
+  ] as const) {
+    t.match(await user.write(path, { plan: 'gold' }), { status: 400, body: { field, message: /basic, pro/ } })
+  }
+})
+
+t.test('a pay-in holds its price under the caps until it closes', async t => {
+  const user = await newUser({ policy: { dailySpendCapCents: 1000 } })
+  await user.fund(5000)
+  const first = await checkout(user)
+  await checkout(user)
+  const blocked = await user.write('/subscriptions/checkout', { plan: 'basic' })
+  t.match(blocked, {
+    status: 403,
+    body: { error: 'policy_blocked', rule: 'dailySpendCapCents', remaining: 0 },
+  })
+  t.match(
+    (await user.read('/subscriptions')).body.data['subscriptions'],
+    { length: 2 },
+    'no part of it is stored',
+  )
+  await user.write(CONFIRM, { payinId: first })
+  t.match(await user.write('/subscriptions/checkout', { plan: 'basic' }), { status: 403 }, 'spend counts too')
+})
+
+t.test('an unpaid pay-in cannot be paid from its deadline on, and its closing releases its hold', async t => {
+  const user = await newUser({
+    policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 500, window: 'total' }] },
+  })
+  await user.fund(5000)
+  const payinId = await checkout(user)
+  const { expiresAt } = await user.payin(payinId)
+  clock.set(Date.parse(expiresAt) - 1)
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const renewed = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  await host.chore('expire pay-ins')
+  t.match(await renewed.payin(payinId), { status: 'awaiting_payment' })
+  clock.set(Date.parse(expiresAt))
+  t.match(await renewed.write(CONFIRM, { payinId }), { status: 400, body: { message: /expired/ } })
+  await Promise.all([host.chore('expire pay-ins'), host.chore('expire pay-ins')])
+  t.match(await renewed.payin(payinId), {
+    status: 'expired',
+    history: [{}, { from: 'awaiting_payment', to: 'expired', cause: 'deadline_passed' }],
+  })
+  t.match(await renewed.write(CONFIRM, { payinId }), { status: 400, body: { message: /is expired/ } })
+  t.equal(await renewed.balance(), 5000)
+  t.ok(await checkout(renewed), 'the hold is released')
+})
+
+t.test('simultaneous expiry rounds close each pay-in once', async t => {
+  const cap = { limits: [{ operations: ['subscriptions.*'], maxCents: 40, window: 'total' }] }
+  const user = await newUser({ policy: cap })
+  const made: string[] = []
+  for (let n = 0; n < 40; n += 1) {
+    made.push(payinOf(await user.write('/subscriptions/payin', { amountCents: 1 })).id)
+  }
+  t.equal((await user.write('/subscriptions/payin', { amountCents: 1 })).status, 403)
+  clock.set(Date.parse((await user.payin(made.at(-1) as string)).expiresAt))
+  await Promise.all(Array.from({ length: 6 }, () => host.chore('expire pay-ins')))
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const histories = await Promise.all(made.map(async id => (await later.payin(id)).history))
+  t.same(new Set(histories.map(history => history?.length)), new Set([2]), 'each closed once')
+  t.same(new Set(histories.map(history => history?.at(-1)?.to)), new Set(['expired']))
+  t.equal(
+    (await later.write('/subscriptions/payin', { amountCents: 40 })).status,
+    200,
+    'all holds are released',
+  )
+  t.equal(
+    (await later.write('/subscriptions/payin', { amountCents: 1 })).status,
+    403,
+    'and no more than once',
+  )
+})
+
+t.test('a subscription is past due once its term has ended, and renews from then', async t => {
+  const user = await newUser()
+  await user.fund(5000)
+  await user.write(CONFIRM, { payinId: await checkout(user) })
+  clock.set(clock.now() + 40 * DAY_MS)
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const [subscription] = (await later.read('/subscriptions')).body.data['subscriptions'] as [
+    { id: string; status: string },
+  ]
+  t.equal(subscription.status, 'past_due')
+  const made = payinOf(await later.write('/subscriptions/payin', { subscriptionId: subscription.id }))
+  await later.write(CONFIRM, { payinId: made.id })
+  const end = new Date(clock.now())
+  end.setUTCMonth(end.getUTCMonth() + 1)
+  t.match((await later.read('/subscriptions')).body.data['subscriptions'], [
+    { status: 'active', paidThrough: end.toISOString() },
+  ])
+})
+
+t.test('lists pay-ins newest first, page by page, with a cursor for the next page', async t => {
+  const user = await newUser()
+  const made: string[] = []
+  for (let n = 1; n <= 5; n += 1) {
+    made.push(payinOf(await user.write('/subscriptions/payin', { amountCents: n })).id)
+  }
+  const seen: string[] = []
+  let cursor: string | null = ''
+  const pages: number[] = []
+  while (cursor !== null) {
+    const query: string = cursor === '' ? '?limit=2' : `?limit=2&cursor=${cursor}`
+    const { data } = (await user.read(`/subscriptions/payins${query}`)).body
+    const page = data['payins'] as { id: string }[]
+    seen.push(...page.map(({ id }) => id))
+    pages.push(page.length)
+    cursor = data['nextCursor'] as string | null
+  }
+  t.same(seen, made.toReversed())
+  t.same(pages, [2, 2, 1])
+  t.match((await user.read('/subscriptions/plans?limit=1')).body.data, {
+    plans: [{ id: 'basic' }],
+    nextCursor: String,
+  })
+  t.match(await user.read('/subscriptions/payins?limit=0'), { status: 400, body: { field: 'limit' } })
+})
+
+t.test('keeps unknown members of the request', async t => {
+  const user = await newUser()
+  const body = { amountCents: 5, metadata: { order: '7' }, campaign: ['spring'] }
+  const { id } = payinOf(await user.write('/subscriptions/payin', body))
+  t.match(await user.payin(id), { properties: { metadata: { order: '7' }, campaign: ['spring'] } })
+})
+
+t.test('a request repeated after its record expired returns its pay-in and holds nothing more', async t => {
+  const user = await newUser({
+    policy: { limits: [{ operations: ['subscriptions.*'], maxCents: 1000, window: 'total' }] },
+  })
+  await user.fund(5000)
+  const key = randomUUID()
+  const first = payinOf(await user.write('/subscriptions/checkout', { plan: 'basic' }, key))
+  await user.write(CONFIRM, { payinId: first.id })
+  clock.set(clock.now() + 2 * DAY_MS)
+  await host.chore('collect garbage')
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = moneyUser(host.send, { token: minted.body['sessionToken'] as string })
+  const again = payinOf(await later.write('/subscriptions/checkout', { plan: 'basic' }, key))
+  t.match(again, { id: first.id, status: 'settled' })
+  t.match((await later.read('/subscriptions')).body.data['subscriptions'], { length: 1 })
+  t.equal(
+    (await later.write('/subscriptions/checkout', { plan: 'basic' })).status,
+    200,
+    '500 of 1000 were spent',
+  )
+  t.equal((await later.write('/subscriptions/checkout', { plan: 'basic' })).status, 403)
+})
+
+t.test('refuses ids with invalid bytes without a store fault', async t => {
+  const user = await newUser()
+  const nul = 'payin_\u0000'
+  t.match(await user.write('/subscriptions/payin', { subscriptionId: nul }), { status: 400 })
+  t.match(await user.write('/subscriptions/payin', { plan: nul }), { status: 400 })
+  t.match(await user.write(CONFIRM, { payinId: nul }), { status: 400, body: { field: 'payinId' } })
+  t.equal((await user.read('/subscriptions/payins/%00')).status, 404)
+  t.match(await user.write('/subscriptions/payin', { amountCents: 5, note: nul }), {
+    status: 400,
+    body: { field: 'note' },
+  })
+})

@@ -1,0 +1,137 @@
+// A host process that kills itself at one statement of its requests and chores. Statements of its background
+// work are not counted. It takes orders from its parent, and answers each with the statements counted since
+// the last one.
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Server } from 'node:http'
+import { manualClock } from '@gatewright/kernel/testing'
+import { readConfig, startHost } from '@gatewright/reference-host'
+import Database from 'libsql'
+import pg from 'pg'
+
+/** `during`: the statement was handed to the driver, and its reply has not arrived. */
+export type Moment = 'before' | 'during' | 'after'
+
+/** An order of the parent. */
+export interface Order {
+  /** The time that the host's clock shows from now on. */
+  readonly now: number
+  /** Kill the process at the `at`-th statement from now on. Absent: keep running. */
+  readonly kill?: { readonly moment: Moment; readonly at: number } | undefined
+  /** Run this chore of the host now. */
+  readonly chore?: string
+}
+
+/** Messages of the process: first its address, then one answer per order. */
+export type Message =
+  | { readonly url: string }
+  | { readonly statements: readonly string[]; readonly failed?: string }
+
+const served = new AsyncLocalStorage<true>()
+let kill: Order['kill']
+let statements: string[] = []
+
+function at(moment: Moment, text: string): void {
+  if (!served.getStore()) return
+  if (moment === 'before') statements.push(text)
+  if (kill?.moment === moment && kill.at === statements.length) process.kill(process.pid, 'SIGKILL')
+}
+
+const emit = Server.prototype.emit
+Server.prototype.emit = function (this: Server, event: string, ...args: unknown[]): boolean {
+  const go = (): boolean => Reflect.apply(emit, this, [event, ...args])
+  return event === 'request' ? served.run(true, go) : go()
+} as typeof emit
+
+/**
+ * What the client runs: a statement, or one that is sent together with the begin or commit of its
+ * transaction.
+ */
+interface Batch {
+  readonly text: string
+  readonly ends: { readonly begin: boolean; readonly commit: boolean }
+  callback(error: unknown, answer?: unknown): void
+}
+type Query = (this: pg.Client, statement: string | { text: string } | Batch, ...rest: unknown[]) => unknown
+
+function textOf(statement: Parameters<Query>[0]): string {
+  if (typeof statement === 'string') return statement
+  if (!('ends' in statement)) return statement.text
+  const { ends, text } = statement
+  return `${ends.begin ? 'begin; ' : ''}${text}${ends.commit ? '; commit' : ''}`
+}
+
+const query = pg.Client.prototype.query as unknown as Query
+pg.Client.prototype.query = function (statement, ...rest) {
+  const text = textOf(statement)
+  at('before', text)
+  if (typeof statement === 'object' && 'ends' in statement) {
+    const { callback } = statement
+    statement.callback = AsyncLocalStorage.bind((error: unknown, answer?: unknown) => {
+      at('after', text)
+      callback(error, answer)
+    })
+  }
+  const last = rest.at(-1)
+  if (typeof last === 'function') {
+    const reply = (...answer: unknown[]): void => {
+      at('after', text)
+      Reflect.apply(last, undefined, answer)
+    }
+    rest.splice(-1, 1, AsyncLocalStorage.bind(reply))
+  }
+  const result = Reflect.apply(query, this, [statement, ...rest])
+  at('during', text)
+  return result instanceof Promise
+    ? result.then(answer => {
+        at('after', text)
+        return answer as unknown
+      })
+    : result
+} satisfies Query as unknown as typeof pg.Client.prototype.query
+
+const around = (target: object, name: string, textOf: (self: object, first: unknown) => string): void => {
+  const real = Reflect.get(target, name) as (...args: unknown[]) => unknown
+  Reflect.set(target, name, function (this: object, ...args: unknown[]) {
+    const text = textOf(this, args[0])
+    at('before', text)
+    const result = Reflect.apply(real, this, args)
+    at('after', text)
+    return result
+  })
+}
+const texts = new WeakMap<object, string>()
+const prepare = Database.prototype.prepare
+Reflect.set(Database.prototype, 'prepare', function (this: Database.Database, text: string) {
+  const statement = Reflect.apply(prepare, this, [text])
+  texts.set(statement, text)
+  return statement
+})
+const Statement = Object.getPrototypeOf(new Database(':memory:').prepare('select 1')) as object
+for (const name of ['all', 'run']) around(Statement, name, self => texts.get(self) ?? '')
+around(Database.prototype, 'exec', (_, text) => String(text))
+
+const say = (said: Message): boolean => process.send?.(said) ?? false
+const clock = manualClock(Number(process.env['NOW']))
+const config = readConfig(process.env)
+if (!config.ok) throw new Error(config.problems.join('; '))
+const host = await startHost(config.value, {
+  observe: ({ failure }) => failure && console.error(failure),
+  report: error => console.error(error),
+  clock,
+})
+process.on('message', (order: Order) => {
+  const counted = statements
+  statements = []
+  clock.set(order.now)
+  kill = order.kill
+  const chore = host.chores.find(({ name }) => name === order.chore)
+  if (!chore) return say({ statements: counted })
+  served
+    .run(true, () => chore.run(new AbortController().signal))
+    .then(
+      () => say({ statements: counted }),
+      (error: unknown) => say({ statements: counted, failed: String(error) }),
+    )
+})
+process.on('disconnect', () => process.exit())
+say({ url: host.url })

@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { ManualClock } from '@gatewright/kernel/testing'
+import { request, type TestHost } from '../../../harness/host.ts'
+import { plainNode } from '../../../harness/node.ts'
+import type { Moment, Order, Message } from './killable-host.child.ts'
+
+const CHILD = fileURLToPath(new URL('killable-host.child.js', import.meta.url))
+
+/** When a host kills itself: at the `at`-th statement. */
+export interface Kill {
+  readonly moment: Moment
+  readonly at: number
+}
+
+/** A host process that can be told to kill itself at a statement. */
+interface KillableProcess {
+  readonly url: string
+  /** Rejects when the process is killed by the order. */
+  order(order: Order): Promise<readonly string[]>
+  readonly ended: Promise<unknown>
+  kill(): void
+}
+
+async function startProcess(env: Readonly<Record<string, string>>, now: number): Promise<KillableProcess> {
+  const child = plainNode([CHILD], {
+    env: { PATH: process.env['PATH'], ...env, NOW: String(now) },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  const ended = once(child, 'exit')
+  const said = async (): Promise<Message> => {
+    const dead = ended.then(([code, signal]) => {
+      throw new Error(`the host died: ${code ?? signal}`)
+    })
+    const [message] = (await Promise.race([once(child, 'message'), dead])) as [Message]
+    return message
+  }
+  const first = (await said()) as { url: string }
+  return {
+    url: first.url,
+    ended,
+    kill: () => child.kill('SIGKILL'),
+    async order(order) {
+      child.send(order)
+      const answer = (await said()) as Extract<Message, { statements: unknown }>
+      if (answer.failed) throw new Error(answer.failed)
+      return answer.statements
+    },
+  }
+}
+
+/** A sequence of hosts on the same stores: after one was killed the next is started. */
+export interface KillableHost {
+  /** Sends to the running host, at the time that the clock shows. */
+  send: TestHost['send']
+  chore(name: string): Promise<void>
+  /**
+   * Runs something while the host is to be killed at a statement. `died`: the host was killed and none has
+   * been started since. `statements`: what it ran if it was not killed.
+   */
+  killing(
+    kill: Kill,
+    act: () => Promise<unknown>,
+  ): Promise<{ readonly died: boolean; readonly statements: readonly string[] }>
+  restart(): Promise<void>
+  /** Kills the running host. */
+  kill(): Promise<void>
+}
+
+/** Starts the first host. */
+export async function startKillableHost(
+  env: Readonly<Record<string, string>>,
+  clock: ManualClock,
+): Promise<KillableHost> {
+  let host = await startProcess(env, clock.now())
+  let kill: Kill | undefined
+  const order = (more: Partial<Order> = {}): Promise<readonly string[]> =>
+    host.order({ now: clock.now(), kill, ...more })
+  return {
+    async send(path, options) {
+      // While it waits to be killed the order stays in force: another order would restart the count.
+      if (!kill) await order()
+      return request(host.url, path, options)
+    },
+    async chore(name) {
+      await order({ chore: name })
+    },
+    async killing(wanted, act) {
+      kill = wanted
+      try {
+        await order()
+        const failure = await act().then(
+          () => undefined,
+          (error: unknown) => ({ error }),
+        )
+        kill = undefined
+        if (!failure) return { died: false, statements: await order() }
+        const alive = delay(5000, failure, { ref: false })
+        if ((await Promise.race([host.ended, alive])) === failure) throw failure.error
+        return { died: true, statements: [] }
+      } finally {
+        kill = undefined
+      }
+    },
+    async restart() {
+      host = await startProcess(env, clock.now())
+    },
+    async kill() {
+      host.kill()
+      await host.ended
+    },
+  }
+}

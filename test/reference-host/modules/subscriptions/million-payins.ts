@@ -1,0 +1,80 @@
+import pg from 'pg'
+
+/** The values of the generated rows. */
+export interface GeneratedRows {
+  /** Has 50 000 pay-ins, 5000 subscriptions, and transfers that are not folded into its balance. */
+  readonly accountId: string
+  readonly chainId: number
+  readonly token: string
+  readonly receiver: string
+}
+
+/**
+ * Fills a migrated schema with a million pay-ins, moves and transfers of 5000 accounts: 10 000 pay-ins are open on a chain,
+ * most of them for the same price at the same address, as a popular plan makes them.
+ */
+export async function fillMillion(url: string, million: GeneratedRows): Promise<void> {
+  const { accountId, chainId, token, receiver } = million
+  const now = Date.now()
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  const id = "'payin_' || lpad(n::text, 32, '0')"
+  const account = `case when n % 20 = 0 then '${accountId}' else 'acc_' || n % 5000 end`
+  const series = 'from generate_series(1, 1000000) n'
+  // The last 12 000: 10 000 wait for the chain, 1000 for the balance, and 1000 of those are due.
+  const open = 'n > 988000'
+  const onChain = 'n between 988001 and 998000'
+  const statements = [
+    // The tables' own checks are not under test, and a million rows would take minutes with them.
+    'set session_replication_role = replica',
+    `insert into gw_subscriptions (id, account_id, effect_id, plan_id, amount_cents, plan_interval, created_at)
+      select 'sub_' || n, ${account}, 'sub-effect-' || n, 'basic', 500, 'month', n from generate_series(1, 100000) n`,
+    `insert into gw_payins (id, account_id, effect_id, subscription_id, plan_id, amount_cents, currency, method,
+        status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer, submitted_tx,
+        transfer_tx, transfer_log, transfer_block, transfer_block_hash, created_at, expires_at, due_at)
+      select ${id}, ${account}, 'effect-' || n, 'sub_' || n % 100000 + 1, 'basic', 500, 'USD',
+        case when n % 2 = 0 then 'balance' else 'onchain' end,
+        case when n between 988001 and 988550 then 'confirming' when ${open} then 'awaiting_payment'
+          when n % 3 = 0 then 'expired' else 'settled' end, 1, '{}',
+        '{"id":"x","accountId":"x","amountCents":500,"requested":{"amountCents":500,"currency":"USD"},"held":false}',
+        case when ${onChain} or (n % 2 = 1 and not ${open}) then ${chainId} end, case when ${onChain} or (n % 2 = 1 and not ${open}) then 'USDC' end,
+        case when ${onChain} or (n % 2 = 1 and not ${open}) then '${token}' end,
+        case when n between 997001 and 998000 then '0xd' || lpad(to_hex(n), 39, '0')
+          when ${onChain} or (n % 2 = 1 and not ${open}) then '${receiver}' end,
+        case when n between 997001 and 998000 then 1 else 0 end,
+        case when ${onChain} or (n % 2 = 1 and not ${open}) then '5000000' end,
+        case when n between 997001 and 998000 then null else '0xa' || lpad(to_hex(n % 5000), 39, '0') end,
+        case when n between 988051 and 988550 then '0xb' || lpad(to_hex(n), 63, '0') end,
+        case when n between 988001 and 988050 or (not ${open} and n % 2 = 1 and n % 3 <> 0)
+          then '0xc' || lpad(to_hex(n), 63, '0') end,
+        case when n between 988001 and 988050 or (not ${open} and n % 2 = 1 and n % 3 <> 0) then 0 end,
+        case when n between 988001 and 988050 then n when not ${open} and n % 2 = 1 and n % 3 <> 0 then 0 end,
+        case when n between 988001 and 988050 or (not ${open} and n % 2 = 1 and n % 3 <> 0) then '0x' || n end,
+        ${now} - 1000000 + n, due.at, due.at ${series},
+        lateral (select case when n > 999000 then ${now} - 1 + n % 2 else ${now} + 86400000 + n end as at) due`,
+    `insert into gw_payin_moves (payin_id, number, to_status, cause, at)
+      select ${id}, 1, 'awaiting_payment', 'created', n ${series}`,
+    `insert into gw_ledger_accounts (id, may_overdraw) select 'user:acc_' || n, 0 from generate_series(0, 4999) n
+      union all select 'user:${accountId}', 0 union all select 'house:revenue', 0
+      union all select 'outside:sandbox', 1 union all select 'outside:chain:${chainId}:${token}', 1`,
+    `insert into gw_ledger_transfers (id, debit_account, credit_account, amount_cents, cause, created_at)
+      select case when n % 3 = 0 then 'deposit:' || n else 'payin:' || ${id} end,
+        case when n % 3 = 0 then 'outside:sandbox' else 'outside:chain:${chainId}:${token}' end,
+        case when n % 3 = 0 then 'user:' || ${account} else 'house:revenue' end, 500, 'payin', n ${series}`,
+    `insert into gw_ledger_tail (account_id, transfer_id, amount_cents) select credit_account, id, amount_cents
+      from gw_ledger_transfers where credit_account = 'user:${accountId}' or created_at > 900000`,
+    `update gw_ledger_accounts a set balance_cents = m.moved from (select account, sum(amount) as moved from (
+        select credit_account as account, amount_cents as amount from gw_ledger_transfers
+        union all select debit_account, -amount_cents from gw_ledger_transfers
+        union all select account_id, -amount_cents from gw_ledger_tail) l group by account) m
+      where m.account = a.id`,
+    `insert into gw_deposit_addresses (chain_id, address, token, payin_id)
+      select ${chainId}, '0xd' || lpad(to_hex(n), 39, '0'), '${token}', ${id} from generate_series(978001, 998000) n`,
+    'vacuum analyze',
+  ]
+  try {
+    for (const statement of statements) await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,178 @@
+import { openApiDocument, type Operation } from '@gatewright/reference-host'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost } from '../../harness/host.ts'
+import { inlined, resolved } from '../../harness/openapi.ts'
+import { isName } from '../../harness/texts.ts'
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+interface Described {
+  readonly operationId: string
+  readonly deprecated?: boolean
+  readonly security: readonly object[]
+  readonly responses: Record<string, { content?: Content; headers: object }>
+  readonly requestBody?: { readonly content: Content }
+  readonly parameters: readonly { readonly name: string; readonly description?: string }[]
+}
+type Content = Record<string, { schema: Schema; example?: unknown }>
+interface Schema {
+  readonly title?: unknown
+  readonly properties?: Readonly<Record<string, object>>
+  readonly oneOf?: readonly Schema[]
+}
+const { body } = await host.send('/openapi.json')
+const components = body['components'] as Record<string, Record<string, Schema & { description?: string }>>
+const paths = inlined(body, body['paths']) as Record<string, Record<string, Described>>
+const all = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, described]) => ({ path, method, ...described })),
+)
+
+t.test('is valid OpenAPI 3.1 by an independent validator', async t => {
+  const result = await new Validator().validate(structuredClone(body))
+  t.same(result, { valid: true })
+  t.match(body, { openapi: '3.1.0', info: { version: '1.0.0', title: 'Gatewright Sandbox' } })
+})
+
+t.test('names every operation once, and keeps the legacy names of schemes and paths', async t => {
+  const ids = all.map(({ operationId }) => operationId)
+  t.equal(new Set(ids).size, ids.length)
+  const schemes = (body['components'] as { securitySchemes: object }).securitySchemes
+  t.match(schemes, { UserSessionBearer: { scheme: 'bearer' }, ConsumerSessionBearer: { scheme: 'bearer' } })
+  for (const { path, deprecated } of all) {
+    t.equal(deprecated ?? false, /consumer/.test(path), path)
+  }
+  for (const path of ['/consumer/v1/bootstrap', '/identity/consumer-api-keys', '/users/resolve'])
+    t.ok(paths[path], path)
+})
+
+t.test('takes the legacy names of schemes and body members from the alias table', async t => {
+  const { securitySchemes } = body['components'] as { securitySchemes: Record<string, { name?: string }> }
+  t.same(securitySchemes['ConsumerKey'], {
+    ...securitySchemes['UserKey'],
+    name: 'X-Consumer-Key',
+    description: 'The old name of UserKey.',
+  })
+  const payin = paths['/user/v1/subscriptions/payin']?.['post']
+  t.same(payin?.security, [{ UserSessionBearer: [] }, { ConsumerSessionBearer: [] }])
+  const resolve = paths['/users/resolve']?.['post']
+  const properties = resolve?.requestBody?.content['application/json']?.schema.properties ?? {}
+  t.same(properties['externalUserId'], { ...properties['userId'], deprecated: true })
+})
+
+t.test('lets user operations answer only the statuses that their surface documents', async t => {
+  const allowed = new Set(['200', '400', '401', '403', '404', '413', '415', '429', '500', '503'])
+  for (const { path, responses } of all.filter(({ path }) => /^\/(user|identity)\//.test(path))) {
+    t.same(
+      Object.keys(responses).filter(status => !allowed.has(status)),
+      [],
+      path,
+    )
+  }
+})
+
+t.test('has examples for every operation that hold against its own schemas', async t => {
+  const ajv = new Ajv2020({
+    strict: false,
+    formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/, name: text => isName(text) },
+  })
+  for (const { path, method, responses, requestBody } of all) {
+    const contents = [responses['200']?.content, requestBody?.content]
+      .flatMap(each => Object.entries(each ?? {}))
+      .flatMap(([mediaType, content]) => (mediaType === 'text/plain' ? [] : [content]))
+    for (const content of contents) {
+      t.ok(content.example, `${method} ${path} has an example`)
+      const validate = ajv.compile(content.schema)
+      t.ok(validate(content.example), `${method} ${path}: ${ajv.errorsText(validate.errors)}`)
+    }
+  }
+})
+
+t.test('names and describes every schema that it uses, and uses every schema that it names', async t => {
+  const references = new Set(
+    [...JSON.stringify(body).matchAll(/"\$ref":"([^"]+)"/g)].map(found => found[1] as string),
+  )
+  for (const reference of references) t.ok(resolved(body, reference), reference)
+  for (const [section, members] of Object.entries(components)) {
+    if (section === 'securitySchemes') continue
+    for (const name of Object.keys(members)) t.ok(references.has(`#/components/${section}/${name}`), name)
+  }
+  for (const [name, { description }] of Object.entries(components['schemas'] ?? {})) t.ok(description, name)
+  for (const name of [
+    'Error',
+    'PartnerError',
+    'Success',
+    'User',
+    'ApiKey',
+    'Session',
+    'Card',
+    'Plan',
+    'Payin',
+  ])
+    t.ok(components['schemas']?.[name], name)
+  for (const { path, parameters } of all)
+    for (const { name, description } of parameters) t.ok(description, `${path} ${name}`)
+})
+
+t.test('offers each answer of an operation as an Open Responses object too, but no document', async t => {
+  for (const { path, responses, parameters } of all) {
+    const offered = parameters.some(({ name }) => name === 'X-Open-Responses')
+    t.equal(offered, /^\/(user|partner|consumer|identity|users)\//.test(path), path)
+    for (const [status, { content = {} }] of Object.entries(responses)) {
+      for (const { schema } of Object.values(content)) {
+        const found = schema.oneOf?.map(each => 'object' in (each.properties ?? {}))
+        t.same(found, offered ? [false, true] : undefined, `${path} ${status}`)
+      }
+    }
+  }
+})
+
+t.test('serves the key set under its own media type, as described', async t => {
+  const { headers } = await host.send('/.well-known/jwks.json')
+  t.equal(headers.get('content-type'), 'application/jwk-set+json')
+  const described = paths['/.well-known/jwks.json']?.['get']?.responses['200']?.content
+  t.same(Object.keys(described ?? {}), ['application/jwk-set+json'])
+})
+
+t.test('documents the denial of a body wherever one is read, also where it is not used', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const headers = { ...bearer(token), 'content-type': 'text/plain' }
+  const answer = await host.send('/user/v1/sessions/current', { method: 'DELETE', body: 'text', headers })
+  t.equal(answer.status, 415)
+  for (const { path, method, responses } of all)
+    for (const status of ['413', '415']) t.equal(status in responses, method !== 'get', `${method} ${path}`)
+})
+
+t.test('offers a user key besides a session only where the host accepts it', async t => {
+  const direct = await startTestHost({ DIRECT_USER_KEY: 'on' })
+  t.teardown(() => direct.close())
+  const { body: other } = await direct.send('/openapi.json')
+  const balances = (other['paths'] as typeof paths)['/user/v1/balances']?.['get']
+  const session = [{ UserSessionBearer: [] }, { ConsumerSessionBearer: [] }]
+  t.same(balances?.security, [...session, { UserKey: [] }, { ConsumerKey: [] }])
+  t.same(paths['/user/v1/balances']?.['get']?.security, session)
+  const { key } = await bootstrapUser(direct.send)
+  t.equal((await direct.send('/user/v1/balances', { headers: { 'x-user-key': key } })).status, 200)
+  t.equal((await direct.send('/user/v1/balances', { headers: { 'x-consumer-key': key } })).status, 200)
+})
+
+t.test('refuses two different schemas with one name, and an invalid name', async t => {
+  const describe = (...answers: object[]): unknown => {
+    const table = answers.map((answer, n) => ({
+      ...{ id: `test.t${n}`, title: 'Test', surface: 'public', method: 'GET', paths: [`/${n}`] },
+      ...{ credential: 'none', limit: 'none', document: true, answer, example: { answer: {} } },
+    })) as unknown as Operation[]
+    return openApiDocument(table, {
+      ...{ serviceName: 'Test', url: '/', aliases: {}, directUserKey: false },
+    })
+  }
+  const card = { type: 'object', title: 'Card', properties: { title: { type: 'string' } } }
+  t.match(describe(card, { ...card }), { components: { schemas: { Card: { type: 'object' } } } })
+  t.throws(() => describe(card, { ...card, properties: {} }), {
+    message: 'two different schemas have the title Card',
+  })
+  t.throws(() => describe({ ...card, title: 'a card' }), {
+    message: 'schema title "a card" must be a name such as "ApiKey"',
+  })
+})
