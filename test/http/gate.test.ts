@@ -26,26 +26,26 @@ function caught(call: () => unknown): Error {
   throw new Error('no TypeError')
 }
 
-t.test('a part of the wrong shape, or in the wrong place, is refused at construction', async t => {
+t.test('refuses a port without its functions, or in the wrong option, at construction', async t => {
   const { guard } = await bench()
   t.throws(wrong({ guard: idempotency, scopes }), /guard must have the function check/)
   t.throws(wrong({ guard, scopes, idempotency: guard }), /idempotency must have the function begin/)
   t.throws(wrong({ aliases: guard }), /aliases must have the function resolve/)
   t.throws(wrong({ idempotency }), /idempotency needs a guard/)
-  t.throws(wrong({ guard }), /scopes must be the catalogue/)
+  t.throws(wrong({ guard }), /scopes must be a catalogue/)
 })
 
-t.test('a wrong option is refused by name, bound and value', async t => {
+t.test('refuses a wrong option and names it, what is expected and the value', async t => {
   t.throws(wrong({ bodyLimitBytes: -1 }), /bodyLimitBytes must be an integer from 0 to 16777216, not -1/)
   t.throws(wrong({ answerLimitBytes: 1.5 }), /answerLimitBytes/)
-  t.throws(wrong({ errors: 'xml' }), /errors must be plain, partner, problem or a function/)
-  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, not string/)
+  t.throws(wrong({ errors: 'xml' }), /errors must be "plain", "partner", "problem" or a function/)
+  t.throws(wrong({ requireHttps: 'yes' }), /requireHttps must be true or false, got string/)
   t.throws(wrong({ exposeHeaders: 1 }), /exposeHeaders/)
   t.throws(wrong({ report: 'console' }), /report must be a function/)
   t.throws(wrong({ trustProxy: ['all'] }), /trustProxy/)
 })
 
-t.test('an operation that its parts cannot serve is refused at construction', async t => {
+t.test('refuses an operation whose required option is missing, at construction', async t => {
   const { guard } = await bench()
   const api = gate({ guard, scopes })
   t.throws(
@@ -54,12 +54,12 @@ t.test('an operation that its parts cannot serve is refused at construction', as
   )
   t.throws(() => api.guarded({ operation: 'cards', allOf: [] }), /operation must be "tag\.verb"/)
   const untyped = api as never as { idempotent(rule: object): unknown; guarded(rule: object): unknown }
-  t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs idempotency/)
+  t.throws(() => untyped.idempotent({ operation: 'cards.create' }), /needs the option idempotency/)
   const open = gate() as never as typeof untyped
-  t.throws(() => open.guarded({ operation: 'cards.list' }), /needs a guard/)
+  t.throws(() => open.guarded({ operation: 'cards.list' }), /needs the option guard/)
 })
 
-t.test('a mistake in a rule is refused at construction, whatever the guard', async t => {
+t.test('refuses a wrong rule at construction, with any guard', async t => {
   const { guard } = await bench()
   const session = {} as Session
   // It takes any rule, as a team's own guard may.
@@ -83,7 +83,7 @@ t.test('a mistake in a rule is refused at construction, whatever the guard', asy
   }
 })
 
-t.test('a binding without a body choice is refused: nothing is serialised again in silence', async t => {
+t.test('refuses a binding without the option body', async t => {
   const api = gate()
   for (const bind of [expressGate, koaGate, fastifyGate, fetchGate]) {
     for (const options of [{}, { body: undefined }, { body: 'raw' }, { body: true }]) {
@@ -92,26 +92,26 @@ t.test('a binding without a body choice is refused: nothing is serialised again 
   }
 })
 
-t.test('a fetch binding must say who the peer is: limits by address would be off without a word', async t => {
+t.test('refuses a fetch binding without the option peer', async t => {
   for (const peer of [undefined, null, 'x', 'None', true]) {
     const { message } = caught(() => fetchGate(gate(), { body: 'stream', peer: peer as never }))
-    t.match(message, /^fetchGate: peer must be a function that gives the client's address, or 'none', not /)
+    t.match(message, /^fetchGate: peer must be a function that returns the client's address, or 'none', got /)
     for (const server of ['Hono', 'Deno', 'Bun', 'Next.js', "peer: 'none'"]) t.match(message, server)
   }
   t.doesNotThrow(() => fetchGate(gate(), { body: 'stream', peer: 'none' }))
   t.throws(
     () => fetchGate(gate({ trustProxy: ['10.0.0.0/8'] }), { body: 'stream', peer: 'none' }),
-    /peer is needed with trustProxy/,
+    /peer must be a function with trustProxy/,
   )
 })
 
-t.test('what is not a gate, a route or a handler is refused where it is mounted', async t => {
+t.test('refuses an invalid gate, route or handler when it is mounted', async t => {
   const api = gate()
   const { guard } = await bench()
   for (const bind of [expressGate, koaGate, fastifyGate, fetchGate]) {
     for (const thing of [undefined, null, guard, api.open('plans.list'), gate, {}]) {
       const { message } = caught(() => bind(thing as never, { body: 'kept', peer: 'none' } as never))
-      t.match(message, `${bind.name}: the first argument must be a gate, which gate({ ... }) makes, not `)
+      t.match(message, `${bind.name}: the first argument must be a gate made by gate({ ... }), got `)
     }
     t.throws(() => bind(api, undefined as never), {
       message: `${bind.name}: options must be an object, not undefined`,
@@ -127,17 +127,17 @@ t.test('what is not a gate, a route or a handler is refused where it is mounted'
     for (const mount of ['handle', 'guard', 'hooks', 'wrap'].filter(name => name in binding)) {
       t.throws(
         () => binding[mount]?.('plans.list', () => undefined),
-        /a route must be what open, guarded or idempotent/,
+        /a route must be made by open, guarded or idempotent/,
       )
     }
     t.throws(
       () => binding['handle']?.(api.open('plans.list')),
-      /plans\.list: its handler must be a function, not undefined/,
+      /plans\.list: the handler must be a function, got undefined/,
     )
   }
 })
 
-t.test('plain HTTP is refused where HTTPS is required', async t => {
+t.test('refuses plain HTTP if HTTPS is required', async t => {
   const api = gate({ requireHttps: true })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const served = handle(api.open('plans.list'), () => ({ status: 204 }))
@@ -147,7 +147,7 @@ t.test('plain HTTP is refused where HTTPS is required', async t => {
   t.equal((await served(new Request('https://api.test/'), undefined)).status, 204)
 })
 
-t.test('a problem document (RFC 9457) is given to those who ask for it', async t => {
+t.test('sends a problem document (RFC 9457) to clients that accept it', async t => {
   const api = gate({ errors: byAccept('plain'), requireHttps: true })
   const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
   const served = handle(api.open('plans.list'), () => ({ status: 204 }))
@@ -163,13 +163,13 @@ t.test('a problem document (RFC 9457) is given to those who ask for it', async t
   })
 })
 
-t.test('a denial keeps its own code when its details name one', async t => {
+t.test('a denial keeps its own code if its details contain a code', async t => {
   const denial = { code: 'policy_blocked', status: 403, message: 'no', details: { error: 'x', rule: 'r' } }
   t.match(denialAnswer(denial, 'plain').body, { error: 'policy_blocked', message: 'no', rule: 'r' })
   t.match(denialAnswer(denial, 'problem').body, { code: 'policy_blocked', rule: 'r' })
 })
 
-t.test('an answer is written as JSON unless it has no body', async t => {
+t.test('encodes a body as JSON, unless there is none', async t => {
   t.same(wire({ status: 204, headers: [], body: undefined }), { status: 204, headers: [], body: '' })
   t.match(wire({ status: 200, headers: [['content-type', 'a/b']], body: null }), {
     headers: [['content-type', 'a/b']],
@@ -177,28 +177,25 @@ t.test('an answer is written as JSON unless it has no body', async t => {
   })
 })
 
-t.test(
-  'a handler that returns no answer is a mistake, reported by operation and with what to return',
-  async t => {
-    for (const [given, kind] of [
-      [undefined, 'undefined'],
-      [null, 'null'],
-      ['done', 'string'],
-      [{}, 'an object without a status'],
-      [{ status: '200' }, 'an object without a status'],
-    ] as const) {
-      const failures: Failure[] = []
-      const api = gate({ report: failure => failures.push(failure) })
-      const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
-      const served = handle(api.open('plans.list'), () => given as never)
-      t.equal((await served(new Request('http://x/'), undefined)).status, 500)
-      const message = `plans.list: the handler must return { status, headers?, body? } or a denial, not ${kind}`
-      t.match(failures, [{ operation: 'plans.list', error: { name: 'TypeError', message } }])
-    }
-  },
-)
+t.test('reports a handler that returns no answer, with the operation and what to return', async t => {
+  for (const [given, kind] of [
+    [undefined, 'undefined'],
+    [null, 'null'],
+    ['done', 'string'],
+    [{}, 'an object without a status'],
+    [{ status: '200' }, 'an object without a status'],
+  ] as const) {
+    const failures: Failure[] = []
+    const api = gate({ report: failure => failures.push(failure) })
+    const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
+    const served = handle(api.open('plans.list'), () => given as never)
+    t.equal((await served(new Request('http://x/'), undefined)).status, 500)
+    const message = `plans.list: the handler must return { status, headers?, body? } or a denial, got ${kind}`
+    t.match(failures, [{ operation: 'plans.list', error: { name: 'TypeError', message } }])
+  }
+})
 
-t.test('a reporter or an error shape that throws does not decide the answer', async t => {
+t.test('a report or errors function that throws does not change the answer', async t => {
   const broken = (): never => {
     throw new Error('broken')
   }
@@ -216,7 +213,7 @@ t.test('a reporter or an error shape that throws does not decide the answer', as
   t.ok(warnings.includes('broken'))
 })
 
-t.test('the exposed fields and the codes are those that are sent', async t => {
+t.test('exposes the fields that are sent, and has the codes that are sent', async t => {
   t.ok(exposedHeaders.includes('Idempotency-Replayed'))
   t.match(codes, { https_required: 403, payload_too_large: 413 })
 })

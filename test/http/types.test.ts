@@ -106,7 +106,7 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
 
 const fileOf = (index: number): string => `mistake_${index}.ts`
 
-t.test('what is right compiles: the session, the effect and the catalogue are typed', async t => {
+t.test('correct code compiles: the session, the effect and the catalogue are typed', async t => {
   const right = `${PRELUDE}
 http.handle(plans, ({ facts }) => ({ status: 200, body: facts.path }))
 http.handle(list, ({ session }) => ({ status: 200, body: session.accountId satisfies string }))
@@ -129,7 +129,7 @@ fetchGate(api, { body: 'clone', peer: 'none' }); koaGate(api, { body: 'kept' });
   t.equal(await compile('types-right', { 'right.ts': right }), '')
 })
 
-t.test('every mistake is found where it stands', async t => {
+t.test('the compiler reports every mistake at its line', async t => {
   const entries = Object.entries(mistakes)
   const files = Object.fromEntries(entries.map(([, [code]], index) => [fileOf(index), PRELUDE + code]))
   const output = await compile('types-wrong', files)

@@ -11,7 +11,7 @@ async function allowing(allowedIps: string[]) {
   }
 }
 
-t.test('allows addresses inside the blocks only, and no unknown one', async t => {
+t.test('allows only addresses inside the blocks, and refuses an unknown address', async t => {
   const passes = await allowing(['10.0.0.0/8', '192.0.2.7', '2001:db8::/32'])
   for (const address of ['10.0.0.0', '10.255.255.255', '192.0.2.7', '2001:db8::1', '2001:DB8:FFFF::']) {
     t.equal(await passes(address), true, address)
@@ -21,7 +21,7 @@ t.test('allows addresses inside the blocks only, and no unknown one', async t =>
   }
 })
 
-t.test('takes an IPv4 address in IPv6 clothes as the IPv4 address it is, on both sides', async t => {
+t.test('treats an IPv4-mapped IPv6 address as the IPv4 address, in policies and in requests', async t => {
   t.equal(await (await allowing(['10.0.0.0/8']))('::ffff:10.1.2.3'), true)
   t.equal(await (await allowing(['::ffff:10.0.0.0/104']))('10.1.2.3'), true)
   t.equal(await (await allowing(['::ffff:10.0.0.1']))('10.0.0.1'), true)
@@ -29,7 +29,7 @@ t.test('takes an IPv4 address in IPv6 clothes as the IPv4 address it is, on both
   t.equal(await (await allowing(['0.0.0.0/0']))('2001:db8::1'), false)
 })
 
-t.test('blocks what is not one whole address', async t => {
+t.test('blocks a client address that is not a single valid address', async t => {
   const passes = await allowing(['0.0.0.0/0', '::/0'])
   for (const address of [
     '',

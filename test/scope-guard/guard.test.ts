@@ -5,7 +5,7 @@ import { bench, field, session } from './issuer.ts'
 
 const read = { operation: 'cards.list', allOf: ['cards.read'], surface: 'user' } as const
 
-t.test('lets a session pass that holds what the rule asks for', async t => {
+t.test('accepts a session that satisfies the rule', async t => {
   const { guard, bearer, clock } = await bench()
   const verdict = await guard.check({ authorization: await bearer() }, read)
   t.ok(verdict.ok)
@@ -15,7 +15,7 @@ t.test('lets a session pass that holds what the rule asks for', async t => {
   t.match(verdict.value.evidence, { operation: 'cards.list', keyId: 'key_1', sessionId: 'ses_1' })
 })
 
-t.test('answers every check by a promise, and throws nothing outside it', async t => {
+t.test('returns a promise from every check and never throws synchronously', async t => {
   const { guard, bearer, clock } = await bench({
     limits: [{ name: 'perKey', points: 2, windowSeconds: 60, per: 'key' }],
   })
@@ -77,7 +77,7 @@ t.test('challenges without an error code when no bearer credential is sent', asy
   }
 })
 
-t.test('reads the scheme in any case and takes exactly one space after it', async t => {
+t.test('ignores the case of the scheme and requires exactly one space after it', async t => {
   const { guard, bearer } = await bench()
   const token = (await bearer()).slice(7)
   t.match(await guard.check({ authorization: `bearer ${token}` }, read), { ok: true })
@@ -97,7 +97,7 @@ t.test('names the scope that is missing, in the body and in the challenge', asyn
   )
 })
 
-t.test('takes any one of anyOf, and refuses when none is held', async t => {
+t.test('accepts any scope of anyOf, and refuses a session with none of them', async t => {
   const { guard, bearer } = await bench()
   const authorization = await bearer({ scopes: ['deposits.read'] })
   const any = { operation: 'withdrawals.range', anyOf: ['withdrawals.write', 'deposits.read'] }
@@ -120,7 +120,7 @@ t.test('refuses a session of the other surface, both ways', async t => {
   t.match(await guard.check({ authorization }, { ...read, allOf: ['cards.read'] }), { code: 'wrong_surface' })
 })
 
-t.test('ends a session exactly at its expiry, also when the token is cached', async t => {
+t.test('ends a session exactly at its expiry, also if the token is cached', async t => {
   const { guard, bearer, clock } = await bench({ cacheSeconds: 3600 })
   const authorization = await bearer()
   clock.advance(900_000 - 1)
@@ -132,7 +132,7 @@ t.test('ends a session exactly at its expiry, also when the token is cached', as
   t.match(field(verdict.headers, 'WWW-Authenticate'), /error="invalid_token"/)
 })
 
-t.test('says whom a refusal concerns as soon as the session is proven, for the decision event', async t => {
+t.test('adds evidence to every denial of a verified session, for the decision event', async t => {
   const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
   const { guard, bearer } = await bench({ limits, policies: async () => [{ denyOperations: ['x.y'] }] })
   const authorization = await bearer({ policyIds: ['p'] })
@@ -160,7 +160,7 @@ t.test('re-checks the rule on a cached token', async t => {
   })
 })
 
-t.test('counts one limit per key, tells what is left, and refuses with Retry-After', async t => {
+t.test('counts one limit per key, reports what is left, and refuses with Retry-After', async t => {
   const limits = [{ name: 'guarded', points: 2, windowSeconds: 60, per: 'key' }] as const
   const { guard, bearer } = await bench({ limits })
   const first = await guard.check({ authorization: await bearer() }, read)
@@ -178,7 +178,7 @@ t.test('counts one limit per key, tells what is left, and refuses with Retry-Aft
   t.match(await guard.check({ authorization: await bearer({ keyId: 'key_2' }) }, read), { ok: true })
 })
 
-t.test('charges no limit for a credential that does not prove itself', async t => {
+t.test('counts no request against a limit if its credential is not valid', async t => {
   const limits = [{ name: 'guarded', points: 1, windowSeconds: 60, per: 'key' }] as const
   const { guard, bearer } = await bench({ limits })
   const authorization = await bearer()
@@ -189,7 +189,7 @@ t.test('charges no limit for a credential that does not prove itself', async t =
   t.match(await guard.check({ authorization }, read), { ok: true })
 })
 
-t.test('enforces the operations and the times of every policy in the chain', async t => {
+t.test('enforces the operations and validity periods of every policy in the chain', async t => {
   const documents: Record<string, unknown> = {
     root: { denyOperations: ['withdrawals.*'], notAfter: '2026-01-01T00:10:00Z' },
     leaf: { allowOperations: ['cards.*', 'withdrawals.create'], notBefore: '2026-01-01T00:01:00Z' },
@@ -209,7 +209,7 @@ t.test('enforces the operations and the times of every policy in the chain', asy
   t.match(await at('cards.list'), { code: 'policy_blocked', details: { rule: 'notAfter', policyId: 'root' } })
 })
 
-t.test('throws a fault when a policy cannot be had or read', async t => {
+t.test('throws a fault when a policy is missing or invalid', async t => {
   const sources = {
     throws: async () => Promise.reject(new Error('down')),
     loses: async () => [],
@@ -223,7 +223,7 @@ t.test('throws a fault when a policy cannot be had or read', async t => {
   }
 })
 
-t.test('throws a fault when a store is silent for longer than storeTimeoutMs', async t => {
+t.test('throws a fault when a store does not answer within storeTimeoutMs', async t => {
   const never = <T>(): Promise<T> => new Promise(() => {})
   const silent: SpendStorage = {
     ...memoryStorage(),
@@ -268,7 +268,7 @@ t.test('throws at construction for a wrong option', async t => {
   for (const options of wrong) await t.rejects(bench(options), TypeError, JSON.stringify(options))
 })
 
-t.test('lets no session pass by a rule that misspells or omits its scopes', async t => {
+t.test('accepts no session under a rule that misspells or omits its scopes', async t => {
   const { guard, bearer, clock } = await bench()
   const holder = session(clock.now(), { scopes: [] })
   const facts = { authorization: await bearer({ scopes: [] }) }
@@ -279,7 +279,7 @@ t.test('lets no session pass by a rule that misspells or omits its scopes', asyn
     [{ operation: 'a.b', allOf: undefined }, /allOf is undefined/],
     [{ operation: 'a.b', anyOf: undefined }, /anyOf is undefined/],
     [{ operation: 'a.b', anyOf: [] }, /anyOf must name at least one scope/],
-    [{ operation: 'a.b', allOf: ['a b'] }, /allOf must hold scopes/],
+    [{ operation: 'a.b', allOf: ['a b'] }, /allOf must contain only scopes/],
     [{ operation: 'a.b', allOf: [], surface: undefined }, /surface is undefined/],
     [{ operation: 'a.b', allOf: [], spends: undefined }, /spends is undefined/],
     [{ operation: 'nodot', allOf: [] }, /operation must be "tag\.verb"/],

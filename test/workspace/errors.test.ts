@@ -31,7 +31,7 @@ t.test('the rules and reasons of all packages are seen, each with who says it', 
 
 t.test('every rule that a policy can have is listed as a rule', async t => {
   const listed = new Set((await allCauses()).filter(({ kind }) => kind === 'rule').map(({ text }) => text))
-  const source = readFileSync('packages/scope-guard/src/policy/policy.ts', 'utf8')
+  const source = readFileSync('packages/scope-guard/src/policies/policy.ts', 'utf8')
   const [, members = ''] = /export interface Policy \{([^]*?)\n\}/.exec(source) ?? []
   const names = [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name = '']) => name)
   t.ok(names.length >= 10)

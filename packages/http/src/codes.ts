@@ -1,19 +1,19 @@
 import { denier, type DenialOf } from '@gatewright/kernel'
 
-/** What this package answers with of its own accord, with the HTTP status. */
+/** Every code of this package's own answers, with its HTTP status. */
 export const codes = {
   invalid_request: 400,
   /** Plain HTTP where `requireHttps` is set. */
   https_required: 403,
   payload_too_large: 413,
   unsupported_media_type: 415,
-  /** Something nobody expected; the text is fixed. */
+  /** An unexpected error; the text is fixed. */
   internal_error: 500,
   /** A `Fault`; the text is fixed. */
   service_unavailable: 503,
 } as const
 
-/** What reading a request can refuse with. */
+/** The denials of reading a request. */
 export type RequestDenial = DenialOf<
   Pick<typeof codes, 'invalid_request' | 'payload_too_large' | 'unsupported_media_type'>
 >

@@ -1,66 +1,54 @@
-export { trustedProxies } from './address.ts'
-export { denialAnswer, errorAnswer, faultAnswer, wire } from './answer.ts'
-export { parseJsonObject, readRawBody } from './body.ts'
 export { codes } from './codes.ts'
-export { exposedHeaders } from './cors.ts'
 export { gate } from './gate.ts'
 export { byAccept } from './options.ts'
-export { failureAnswer, plainRender } from './outcome.ts'
-export type { Client, TrustedProxies } from './address.ts'
-export type { Answer, ErrorShape } from './answer.ts'
+export { parseJsonObject, readRawBody } from './request/body.ts'
+export { trustedProxies } from './request/client-address.ts'
+export { denialAnswer, errorAnswer, faultAnswer, wire } from './response/answer.ts'
+export { exposedHeaders } from './response/cors.ts'
+export { failureAnswer, plainRender } from './response/outcome.ts'
 export type { HeaderField } from '@gatewright/kernel'
 export type { RequestDenial } from './codes.ts'
-export type { CallerIds, Decision, Observe } from './decision.ts'
-export type { CanonicalFacts, OldName, RequestFacts } from './facts.ts'
 export type {
-  ByCredential,
-  CheckedInput,
-  Credentials,
+  CredentialGate,
   Gate,
   GateOptions,
-  InTransaction,
   OpenGate,
-  OpenGateOptions,
   SpendGate,
-  SpendGateOptions,
+  TransactionGate,
   WriteGate,
-  WriteGateOptions,
-  WriteOptions,
 } from './gate-types.ts'
-export type { Input, InputSchemas, StandardSchema } from './input.ts'
-export type { CommonOptions, Failure, Settings } from './options.ts'
+export type { Failure, OpenGateOptions, Settings } from './options.ts'
 export type {
   AccessLike,
-  AliasPart,
-  AliasQuestion,
-  AliasReply,
-  BeginReply,
-  ClaimLike,
+  AliasPort,
+  AmountLike,
+  CallerIds,
   Credential,
-  CredentialPart,
-  GuardedRule,
-  GuardPart,
-  IdempotencyPart,
+  Credentials,
+  GuardPort,
+  IdempotencyPort,
   RecordedAnswer,
-  SpendGuardPart,
-  SpendLike,
-  SpentLike,
-  TransactionPart,
+  SpendGuardPort,
+  TransactionPort,
   WireAnswer,
   WriteFacts,
-} from './parts.ts'
-export type { Outcome, Refusal, Render, RenderContext } from './outcome.ts'
-export type { Handler, HandlerAnswer } from './perform.ts'
+} from './ports.ts'
+export type { TrustedProxies } from './request/client-address.ts'
+export type { CanonicalFacts, OldName, RequestFacts } from './request/facts.ts'
+export type { CheckedInput, InputSchemas, StandardSchema } from './request/input.ts'
+export type { Answer, ErrorShape } from './response/answer.ts'
+export type { Decision, Observe } from './response/decision.ts'
+export type { DenialWithHeaders, Outcome, Render } from './response/outcome.ts'
 export type {
-  CallerCall,
-  CompleteRoute,
-  Effect,
-  Entry,
+  AuthenticatedRequest,
   GuardedCall,
+  Handler,
+  HandlerAnswer,
   IdempotentCall,
   OpenCall,
-  Prepare,
-  Route,
   RouteOptions,
   SpendingCall,
-} from './stages.ts'
+  TransactionContext,
+  WriteOptions,
+} from './route/handler-types.ts'
+export type { CompleteRoute, Route } from './route/steps.ts'

@@ -1,23 +1,23 @@
-import type { Rule, Session, HeaderField } from '@gatewright/kernel'
+import type { HeaderField, Rule, Session } from '@gatewright/kernel'
 import { deny, type Evidence, type GuardDenial, type SpendDenial } from './codes.ts'
-import type { LimitState } from './limits/fields.ts'
-import type { Chain } from './policy/compile.ts'
-import type { Block } from './policy/gates.ts'
+import type { Chain } from './policies/chain.ts'
+import type { Block } from './policies/predicates.ts'
+import type { LimitState } from './rate-limits/header-fields.ts'
 
-/** What the guard looks at. Nothing here is trusted. */
+/** What the guard reads of a request. None of it is trusted. */
 export interface GuardFacts {
   /** The `Authorization` field as received. */
   readonly authorization: string | undefined
-  /** The client's IP address, as the host established it. Without one, limits by address do not count. */
+  /** The client's IP address, as the host determined it. Without an address, limits per address do not apply. */
   readonly address?: string
 }
 
-/** A request that may pass. */
+/** A request that may proceed. */
 export interface Access {
   readonly session: Session
   readonly rule: Rule
   readonly evidence: Evidence
-  /** Header fields for the answer: `RateLimit-Policy` and `RateLimit`. */
+  /** Header fields for the response: `RateLimit-Policy` and `RateLimit`. */
   readonly headers: readonly HeaderField[]
   /** The session's compiled policies, for `reserve`. */
   readonly chain: Chain
@@ -28,11 +28,11 @@ export interface VerifiedSession {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly chain: Chain
-  /** The last rule whose surface and scopes it met: neither can change, so they need no second look. */
+  /** The last rule whose surface and scopes the session satisfied. Neither can change, so that rule is not checked again. */
   lastAuthorizedRule: Rule | undefined
 }
 
-/** Says what a decision about a session was made from. */
+/** Collects what a decision about a session was made from. */
 export function evidenceOf(
   { session }: VerifiedSession,
   rule: Rule,
@@ -42,7 +42,7 @@ export function evidenceOf(
   return { operation: rule.operation, accountId, keyId, sessionId, policyIds, limits }
 }
 
-/** Builds the "yes". */
+/** Builds the result of a request that may proceed. */
 export function accessOf(
   verified: VerifiedSession,
   rule: Rule,
@@ -53,15 +53,15 @@ export function accessOf(
   return { session, rule, evidence: evidenceOf(verified, rule, limits), headers, chain }
 }
 
-const NONE: readonly HeaderField[] = []
+const NO_HEADERS: readonly HeaderField[] = []
 
-/** A session of one surface on an operation of the other. */
+/** Denies a session of one surface an operation of the other surface. */
 export function wrongSurface(surface: string): GuardDenial {
   const message = `This operation takes a ${surface} session`
-  return { ...deny('wrong_surface', message, { details: { surface } }), headers: NONE }
+  return { ...deny('wrong_surface', message, { details: { surface } }), headers: NO_HEADERS }
 }
 
-/** A limit that is used up. `Retry-After` is never earlier than its reset. */
+/** Denies a request over a rate limit. `Retry-After` is never earlier than the reset of that limit. */
 export function rateLimited(
   { name, resetSeconds }: LimitState,
   headers: readonly HeaderField[],
@@ -73,8 +73,8 @@ export function rateLimited(
   }
 }
 
-/** A policy that blocks; `block` names the rule and what the caller may know. Quotas stay out of its fields. */
+/** Denies a request that a policy blocks. `block` becomes the details: the rule and what the caller may know about it. */
 export function blocked(block: Block): GuardDenial & SpendDenial {
   const message = `Blocked by the policy rule ${block.rule}`
-  return { ...deny('policy_blocked', message, { details: block }), headers: NONE }
+  return { ...deny('policy_blocked', message, { details: block }), headers: NO_HEADERS }
 }

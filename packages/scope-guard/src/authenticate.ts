@@ -1,30 +1,29 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
 import type { VerifiedSession } from './access.ts'
-import type { Challenges } from './challenge.ts'
+import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
-import { createFailureLimit, type FailureLimit } from './limits/failure-limit.ts'
+import { createFailureLimit, type FailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
-import type { ChainLoader } from './policy/chain.ts'
-import { tokenCache, type TokenCache } from './token/cache.ts'
+import type { ChainLoader } from './policies/chain-loader.ts'
+import { createTokenCache, type TokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
-import { tokenVerifier, type TokenVerifier, type UnprovenToken } from './token/verify.ts'
+import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from './token/verify.ts'
 
-/** Finds the session of an `Authorization` field: in the cache, else by verifying its token. */
+/** Finds the session of an `Authorization` field in the cache, or verifies its token. */
 export type Authenticate = (
   authorization: string | undefined,
   address: string | undefined,
 ) => Promise<VerifiedSession | GuardDenial>
 
-/** A verified session that serves later requests with the same token. */
+/** A verified session that later requests with the same token reuse. */
 interface CachedSession extends VerifiedSession {
-  /** From here on its token is verified anew. */
-  readonly until: EpochMs
-  /** Until here it is known as one that was verified before: its next verification does not wait. */
+  /** From this instant on its token is verified again. */
+  readonly freshUntil: EpochMs
+  /** Until this instant its token counts as verified before: its next verification does not wait in the queue. */
   readonly keptUntil: EpochMs
 }
 
-/** What authentication works with. */
-interface Parts {
+interface Dependencies {
   readonly clock: Clock
   readonly cacheMs: number
   readonly maxTokenBytes: number
@@ -37,43 +36,43 @@ interface Parts {
 
 const BEARER = 'Bearer '
 
-/** What denials call the budget of failed credentials. */
+/** The name of the budget of failed credentials in denials. */
 const FAILURE_LIMIT = 'failedCredentialsPerAddress'
 
-/** Builds the authentication of one guard. Throws a `TypeError` for a wrong option. */
+/** Makes the authentication of one guard. Throws a `TypeError` for a wrong option. */
 export function createAuthenticate(
   options: CheckedOptions,
   challenges: Challenges,
   chainOf: ChainLoader,
 ): Authenticate {
   const { clock, maxTokenBytes, cacheSeconds, cacheEntries, cacheBytes } = options
-  const parts: Parts = {
+  const dependencies: Dependencies = {
     clock,
     cacheMs: cacheSeconds * 1000,
     maxTokenBytes,
     challenges,
-    cache: tokenCache(cacheEntries, cacheBytes),
-    tokens: tokenVerifier(pinnedKeys(options.keys, options.rsaAlgorithm), options, clock, challenges),
+    cache: createTokenCache(cacheEntries, cacheBytes),
+    tokens: createTokenVerifier(pinnedKeys(options.keys, options.rsaAlgorithm), options, clock, challenges),
     failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
     chainOf,
   }
   return async (field, address) => {
     const authorization = typeof field === 'string' ? bearerOf(field) : undefined
     if (authorization === undefined) return challenges.missing()
-    const cached = parts.cache.get(authorization)
-    if (cached === undefined) return verifyUnknown(parts, authorization, address)
-    return clock.now() < cached.until ? cached : verifyAgain(parts, authorization)
+    const cached = dependencies.cache.get(authorization)
+    if (cached === undefined) return verifyUnknown(dependencies, authorization, address)
+    return clock.now() < cached.freshUntil ? cached : verifyAgain(dependencies, authorization)
   }
 }
 
-/** Whether what was found is a denial. */
-export function isDenial(found: object): found is GuardDenial {
-  return 'ok' in found
+/** Whether a result is a denial. */
+export function isDenial(result: object): result is GuardDenial {
+  return 'ok' in result
 }
 
 /**
- * The field with its scheme in the one spelling, or undefined where it is another scheme. It is read in any case
- * (RFC 9110 section 11.1), and all spellings are one credential: they must share an entry of the cache.
+ * Returns the field with its scheme spelled `Bearer`, or undefined for another scheme. The scheme is case-insensitive
+ * (RFC 9110 section 11.1). All spellings are the same credential, so they must share a cache entry.
  */
 function bearerOf(authorization: string): string | undefined {
   if (authorization.startsWith(BEARER)) return authorization
@@ -81,62 +80,68 @@ function bearerOf(authorization: string): string | undefined {
   return scheme.toLowerCase() === 'bearer ' ? BEARER + authorization.slice(BEARER.length) : undefined
 }
 
-/** Verifies a token that is not known. A failure is charged to the address, whichever step finds it. */
+/** Verifies a token that is not cached. A failure is charged to the address, whichever step finds it. */
 async function verifyUnknown(
-  parts: Parts,
+  dependencies: Dependencies,
   authorization: string,
   address: string | undefined,
 ): Promise<VerifiedSession | GuardDenial> {
-  const tooLong = authorization.length - BEARER.length > parts.maxTokenBytes
-  const found = tooLong
-    ? parts.challenges.invalid('token too long')
-    : await verify(parts, authorization, address)
-  if (isDenial(found) && found.status === 401) await parts.failures.charge(address)
-  return found
+  const { maxTokenBytes, challenges, failures } = dependencies
+  const tooLong = authorization.length - BEARER.length > maxTokenBytes
+  const result = tooLong
+    ? challenges.invalid('token too long')
+    : await verify(dependencies, authorization, address)
+  if (isDenial(result) && result.status === 401) await failures.charge(address)
+  return result
 }
 
-/** Verifies a token that was verified before: no stranger sent it, so it waits for nothing and charges nobody. */
-async function verifyAgain(parts: Parts, authorization: string): Promise<VerifiedSession | GuardDenial> {
-  const found = await verify(parts, authorization, undefined)
-  if (isDenial(found)) parts.cache.delete(authorization)
-  return found
+/** Verifies a token that was verified before. It does not wait in the queue, and a failure is not charged to the address. */
+async function verifyAgain(
+  dependencies: Dependencies,
+  authorization: string,
+): Promise<VerifiedSession | GuardDenial> {
+  const result = await verify(dependencies, authorization, undefined)
+  if (isDenial(result)) dependencies.cache.delete(authorization)
+  return result
 }
 
 async function verify(
-  parts: Parts,
+  dependencies: Dependencies,
   authorization: string,
   address: string | undefined,
 ): Promise<VerifiedSession | GuardDenial> {
-  const { clock, tokens, failures, challenges } = parts
-  const askedAt = clock.now()
+  const { clock, tokens, failures, challenges, cache } = dependencies
+  const startedAt = clock.now()
   const token = await tokens.precheck(authorization.slice(BEARER.length))
   if (isDenial(token)) return token
-  const found = await failures.admit(address, async () => {
-    // While it waited, the same token may have been verified for another request.
-    const cached = parts.cache.get(authorization)
-    return cached && clock.now() < cached.until ? cached : tokens.isSigned(token)
+  const result = await failures.admit(address, async () => {
+    // While this check waited, another request may have verified the same token.
+    const cached = cache.get(authorization)
+    return cached && clock.now() < cached.freshUntil ? cached : tokens.isSigned(token)
   })
-  if (typeof found === 'object') return found
-  return found ? keep(parts, authorization, token, askedAt) : challenges.invalid('signature')
+  if (typeof result === 'object') return result
+  return result
+    ? cacheSession(dependencies, authorization, token, startedAt)
+    : challenges.invalid('invalid signature')
 }
 
-/** Keeps a token whose signature holds, counted from `askedAt`: its key was looked up no earlier. */
-async function keep(
-  { clock, cacheMs, cache, tokens, chainOf }: Parts,
+/** Caches a token with a valid signature. Its times count from `startedAt`, before its key was looked up. */
+async function cacheSession(
+  { clock, cacheMs, cache, tokens, chainOf }: Dependencies,
   authorization: string,
-  token: UnprovenToken,
-  askedAt: EpochMs,
+  token: UnverifiedToken,
+  startedAt: EpochMs,
 ): Promise<VerifiedSession | GuardDenial> {
   const session = tokens.sessionOf(token)
   if (isDenial(session)) return session
-  const kept: CachedSession = {
+  const cached: CachedSession = {
     session,
     scopes: new Set(session.scopes),
     chain: await chainOf(session.policyIds),
-    until: askedAt + cacheMs,
-    keptUntil: askedAt + 2 * cacheMs,
+    freshUntil: startedAt + cacheMs,
+    keptUntil: startedAt + 2 * cacheMs,
     lastAuthorizedRule: undefined,
   }
-  cache.set(authorization, kept, clock.now())
-  return kept
+  cache.set(authorization, cached, clock.now())
+  return cached
 }

@@ -10,26 +10,27 @@ import {
   type VerifiedSession,
 } from './access.ts'
 import { isDenial, type Authenticate } from './authenticate.ts'
-import type { Challenges } from './challenge.ts'
+import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
-import { rateLimitFields, type LimitState } from './limits/fields.ts'
-import type { RuleLimits } from './limits/limits.ts'
-import type { ChainLoader } from './policy/chain.ts'
-import type { Block } from './policy/gates.ts'
+import { missingScopes, requiredScopes } from './missing-scopes.ts'
+import type { ChainLoader } from './policies/chain-loader.ts'
+import type { Block } from './policies/predicates.ts'
+import { rateLimitFields, type LimitState } from './rate-limits/header-fields.ts'
+import type { RuleLimits } from './rate-limits/rule-limits.ts'
 import type { Revocation } from './revocation/revocation.ts'
-import { lackingScopes, neededScopes } from './rule.ts'
-import { countCall, type SpendOptions } from './spend.ts'
+import type { SpendDependencies } from './spend/plan.ts'
+import { countCall } from './spend/reserve.ts'
 
-/** What the decisions of one guard work with. */
-export interface GuardParts {
+/** What the decisions of one guard need. */
+export interface GuardDependencies {
   readonly clock: Clock
   readonly challenges: Challenges
   readonly authenticate: Authenticate
   readonly chainOf: ChainLoader
   readonly revocation: Revocation
-  /** The limits of a rule, which is checked the first time. Throws a `TypeError` for a wrong rule. */
+  /** Returns the limits of a rule, and checks the rule the first time. Throws a `TypeError` for a wrong rule. */
   readonly prepare: (rule: Rule) => RuleLimits
-  readonly spending: SpendOptions
+  readonly spending: SpendDependencies
 }
 
 /** One request of a verified session. */
@@ -41,50 +42,50 @@ interface CheckContext {
   readonly now: EpochMs
 }
 
-/** See `Guard.check`. */
+/** Implements `Guard.check`. */
 export async function checkRequest(
-  parts: GuardParts,
+  dependencies: GuardDependencies,
   { authorization, address }: GuardFacts,
   rule: Rule,
 ): Promise<Verdict<Access, GuardDenial>> {
-  const limits = parts.prepare(rule)
-  const verified = await parts.authenticate(authorization, address)
+  const limits = dependencies.prepare(rule)
+  const verified = await dependencies.authenticate(authorization, address)
   if (isDenial(verified)) return verified
-  return decide(parts, { verified, rule, limits, address, now: parts.clock.now() })
+  return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
 }
 
-/** See `Guard.authorize`. */
+/** Implements `Guard.authorize`. */
 export async function authorizeSession(
-  parts: GuardParts,
+  dependencies: GuardDependencies,
   session: Session,
   { address }: GuardFacts,
   rule: Rule,
 ): Promise<Verdict<Access, GuardDenial>> {
-  const limits = parts.prepare(rule)
-  const verified = await verifiedElsewhere(parts, session)
-  return decide(parts, { verified, rule, limits, address, now: parts.clock.now() })
+  const limits = dependencies.prepare(rule)
+  const verified = await withChain(dependencies, session)
+  return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
 }
 
-/** See `Guard.authenticate`. */
+/** Implements `Guard.authenticate`. */
 export async function authenticateSession(
-  parts: GuardParts,
+  dependencies: GuardDependencies,
   { authorization, address }: GuardFacts,
 ): Promise<Verdict<Session, GuardDenial>> {
-  const verified = await parts.authenticate(authorization, address)
+  const verified = await dependencies.authenticate(authorization, address)
   if (isDenial(verified)) return verified
   const { session } = verified
-  return (await endedDenial(parts, session, parts.clock.now())) ?? allow(session)
+  return (await sessionDenial(dependencies, session, dependencies.clock.now())) ?? allow(session)
 }
 
-/** A session that another party has verified. */
-export async function verifiedElsewhere({ chainOf }: GuardParts, session: Session): Promise<VerifiedSession> {
+/** Loads the policies of a session that the caller has verified. */
+export async function withChain({ chainOf }: GuardDependencies, session: Session): Promise<VerifiedSession> {
   const chain = await chainOf(session.policyIds)
   return { session, scopes: new Set(session.scopes), chain, lastAuthorizedRule: undefined }
 }
 
-/** Why a session no longer stands: it is past its end or revoked. */
-export async function endedDenial(
-  { challenges, revocation }: GuardParts,
+/** Denies a session that has expired or is revoked. */
+export async function sessionDenial(
+  { challenges, revocation }: GuardDependencies,
   session: Session,
   now: EpochMs,
 ): Promise<GuardDenial | undefined> {
@@ -92,22 +93,22 @@ export async function endedDenial(
   return (await revocation.isActive(session)) ? undefined : challenges.invalid('revoked')
 }
 
-/** Why a session may not call an operation at all: its surface or its scopes. */
+/** Denies a session the operation if its surface or its scopes do not satisfy the rule. */
 export function ruleDenial(
-  { challenges }: GuardParts,
+  { challenges }: GuardDependencies,
   verified: VerifiedSession,
   rule: Rule,
 ): GuardDenial | undefined {
   if (verified.lastAuthorizedRule === rule) return undefined
   const { session, scopes } = verified
   if (rule.surface !== undefined && rule.surface !== session.surface) return wrongSurface(rule.surface)
-  const lacking = lackingScopes(rule, scopes)
-  if (lacking !== undefined) return challenges.scope(neededScopes(rule), lacking)
+  const missing = missingScopes(rule, scopes)
+  if (missing !== undefined) return challenges.scope(requiredScopes(rule), missing)
   verified.lastAuthorizedRule = rule
   return undefined
 }
 
-/** The policy that blocks a call, before any amount. */
+/** Returns the policy rule that blocks a call, before any amount is known. */
 export function policyBlock(
   { chain }: VerifiedSession,
   { operation, cardSecrets = false }: Rule,
@@ -117,11 +118,15 @@ export function policyBlock(
   return chain.block({ operation, now, address, cardSecrets })
 }
 
-/** Decides about a verified session. The order is a promise of `Guard.check`: the first "no" wins. */
-async function decide(parts: GuardParts, context: CheckContext): Promise<Verdict<Access, GuardDenial>> {
+/** Decides about a verified session. `Guard.check` promises the order of these checks. */
+async function decide(
+  dependencies: GuardDependencies,
+  context: CheckContext,
+): Promise<Verdict<Access, GuardDenial>> {
   const { verified, rule, limits, address, now } = context
   const { session, chain } = verified
-  const refused = (await endedDenial(parts, session, now)) ?? ruleDenial(parts, verified, rule)
+  const refused =
+    (await sessionDenial(dependencies, session, now)) ?? ruleDenial(dependencies, verified, rule)
   if (refused) return denied(context, refused, [])
 
   const { usedUp, states } = await limits.take(session, address)
@@ -133,8 +138,8 @@ async function decide(parts: GuardParts, context: CheckContext): Promise<Verdict
 
   const access = accessOf(verified, rule, states, headers)
   if (!chain.countsCalls || rule.spends !== undefined) return allow(access)
-  const full = await countCall(access, parts.spending)
-  return full ? denied(context, blocked(full), states) : allow(access)
+  const overCount = await countCall(access, dependencies.spending)
+  return overCount ? denied(context, blocked(overCount), states) : allow(access)
 }
 
 function denied(

@@ -1,41 +1,115 @@
-import { checkRule, type Rule } from '@gatewright/kernel'
-import { permitsAmount } from './amount.ts'
+import { checkRule, type Rule, type Session, type Verdict } from '@gatewright/kernel'
+import type { Access, GuardFacts } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
-import { challenges as challengesOf } from './challenge.ts'
-import { authenticateSession, authorizeSession, checkRequest, type GuardParts } from './check.ts'
-import { createLimits, type RuleLimits } from './limits/limits.ts'
-import type { LimitOptions } from './limits/options.ts'
+import { createChallenges } from './challenges.ts'
+import { authenticateSession, authorizeSession, checkRequest, type GuardDependencies } from './check.ts'
+import type { GuardDenial, SpendDenial } from './codes.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
-import { chainLoader } from './policy/chain.ts'
+import { chainLoader } from './policies/chain-loader.ts'
+import type { LimitOptions } from './rate-limits/options.ts'
+import { createLimits, type RuleLimits } from './rate-limits/rule-limits.ts'
 import { createRevocation } from './revocation/revocation.ts'
 import { simulate } from './simulate.ts'
-import { releaseSpend, reserveSpend, settleSpend } from './spend.ts'
-import type { Guard } from './verbs.ts'
+import { permitsAmount, type Amount } from './spend/amount.ts'
+import { reserveSpend, type Spend } from './spend/reserve.ts'
+import { releaseSpend, settleSpend, type SpendHold } from './spend/settle.ts'
+import type { SettleOutcome, SpendStorage } from './storage/port.ts'
+
+/**
+ * Decides whether requests may proceed. Made once per process by `createGuard`. A function that returns a promise
+ * throws nothing synchronously: a wrong argument rejects the promise.
+ */
+export interface Guard {
+  /**
+   * Decides whether a request may proceed. It checks credential, session, revocation, surface, scope, limits and
+   * policy, in this order; the first check that fails is the denial. A cached token with in-process limits costs no
+   * I/O. Limits count after the credential is verified. A session is valid while `now < expiresAt`. Of simultaneous
+   * requests for the last point of a limit one passes.
+   * Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   */
+  check(facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
+
+  /**
+   * Decides whether a credential belongs to a valid session, without a rule. No limit counts the request.
+   * Denials: `unauthorized`, `session_expired`. Faults as `check`.
+   */
+  authenticate(facts: GuardFacts): Promise<Verdict<Session, GuardDenial>>
+
+  /** Decides as `check` does for a session that the caller has verified in another way, such as by its API key. */
+  authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
+
+  /** Checks a rule at start-up. Throws a `TypeError` (see `checkRule`); `check` would reject with it at the first request. */
+  prepare(rule: Rule): void
+
+  /**
+   * Reserves an amount under every cap of the session's policies, or under none of them, before the operation takes
+   * effect. Settled and held amounts together stay within each cap under any parallelism. The hold counts until
+   * `settle` or `release`, also when its owner crashes. `storage` replaces the configured store, for a reservation in
+   * the caller's own transaction. Denials: `policy_blocked`; `invalid_request` with its field for a malformed amount
+   * or currency. Faults: `ERR_STORE_FULL`; `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY`, after which the hold may
+   * exist: repeat the reservation with the same `holdId`, or release the hold.
+   */
+  reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
+
+  /**
+   * Decides whether an amount is within every limit on a single operation: `maxAuthAmountCents`, `limits[]` with the
+   * window `operation`, and, under a money cap, a known rate for its currency. It is for replaying an earlier answer.
+   * It holds nothing and reads no counter of a day, a month or a total, since the replayed write may have filled that
+   * counter itself. No I/O except the rate source. Denials as `reserve`. Faults: those of the rate source.
+   */
+  permits(access: Access, amount: Amount): Promise<Verdict<undefined, SpendDenial>>
+
+  /**
+   * Ends a hold and keeps what was really spent, in the currency of the reservation; by default all of it. `exceeds`:
+   * `actual` is more than was held, and the hold remains. `gone`: the hold was ended before.
+   */
+  settle(hold: SpendHold, actual?: number, storage?: SpendStorage): Promise<SettleOutcome>
+
+  /** Ends a hold and gives all of it back. False: the hold was ended before. */
+  release(hold: SpendHold, storage?: SpendStorage): Promise<boolean>
+
+  /**
+   * Says what `authorize` and `reserve` would decide now, and changes nothing: no limit, counter or hold. Rate limits
+   * are not part of the simulation.
+   */
+  simulate(
+    session: Session,
+    facts: GuardFacts,
+    rule: Rule,
+    spend?: Spend,
+  ): Promise<Verdict<Access, GuardDenial | SpendDenial>>
+
+  /** Loads the revocations. Call it before serving. Rejects with a fault. */
+  start(): Promise<void>
+
+  /** Ends polling and subscriptions. */
+  stop(): Promise<void>
+}
 
 /** Makes a guard. Throws a `TypeError` for a wrong option. */
 export function createGuard(options: GuardOptions): Guard {
-  const parts = partsOf(options)
-  const { revocation, spending } = parts
+  const dependencies = dependenciesOf(options)
+  const { revocation, spending } = dependencies
   return {
-    check: (facts, rule) => checkRequest(parts, facts, rule),
-    authenticate: facts => authenticateSession(parts, facts),
-    authorize: (session, facts, rule) => authorizeSession(parts, session, facts, rule),
-    prepare: rule => void parts.prepare(rule),
+    check: (facts, rule) => checkRequest(dependencies, facts, rule),
+    authenticate: facts => authenticateSession(dependencies, facts),
+    authorize: (session, facts, rule) => authorizeSession(dependencies, session, facts, rule),
+    prepare: rule => void dependencies.prepare(rule),
     reserve: (access, spend, storage = spending.storage) =>
       reserveSpend(access, spend, { ...spending, storage }),
     permits: (access, amount) => permitsAmount(access, amount, spending.rates),
     settle: (hold, actual, storage = spending.storage) => settleSpend(hold, { ...spending, storage }, actual),
     release: (hold, storage = spending.storage) => releaseSpend(hold, { ...spending, storage }),
-    simulate: (session, facts, rule, spend) => simulate(parts, { session, facts, rule, spend }),
+    simulate: (session, facts, rule, spend) => simulate(dependencies, { session, facts, rule, spend }),
     start: () => revocation.start(),
     stop: () => revocation.stop(),
   }
 }
 
-function partsOf(options: GuardOptions): GuardParts {
+function dependenciesOf(options: GuardOptions): GuardDependencies {
   const checked = checkedOptions(options)
   const { clock, rates, spend: storage, storeTimeoutMs: timeoutMs } = checked
-  const challenges = challengesOf(checked.realm)
+  const challenges = createChallenges(checked.realm)
   const chainOf = chainLoader(checked.policies, timeoutMs)
   return {
     clock,
@@ -48,8 +122,8 @@ function partsOf(options: GuardOptions): GuardParts {
   }
 }
 
-/** Checks each rule and finds its limits once, at its first use or at `prepare`. */
-function preparedRules(limits: readonly LimitOptions[]): GuardParts['prepare'] {
+/** Checks each rule and finds its limits once: at `prepare`, or when the rule is first used. */
+function preparedRules(limits: readonly LimitOptions[]): GuardDependencies['prepare'] {
   const limitsOf = createLimits(limits)
   const prepared = new WeakMap<Rule, RuleLimits>()
   return rule => {

@@ -7,58 +7,58 @@ import {
   SESSION_TOKEN_TYPE,
   systemClock,
 } from '@gatewright/kernel'
-import type { RateSource } from './amount.ts'
-import { FAILURE_OPTIONS, type FailureOptions } from './limits/failures.ts'
-import { LIMIT_OPTIONS, type LimitOptions } from './limits/options.ts'
-import type { PolicySource } from './policy/chain.ts'
-import { knownRevocation, type RevocationOptions } from './revocation/revocation.ts'
+import type { RateSource } from './spend/amount.ts'
+import { FAILURE_OPTIONS, type FailureOptions } from './rate-limits/failure-budget.ts'
+import { LIMIT_OPTIONS, type LimitOptions } from './rate-limits/options.ts'
+import type { PolicySource } from './policies/chain-loader.ts'
+import { checkedRevocation, type RevocationOptions } from './revocation/revocation.ts'
 import type { SpendStorage } from './storage/port.ts'
 import type { KeySource } from './token/keys.ts'
-import type { SessionReader } from './token/verify.ts'
+import type { SessionReader } from './token/claims.ts'
 
 /** Options of `createGuard`. */
 export interface GuardOptions {
-  /** The exact `iss` of acceptable tokens. */
+  /** The `iss` of acceptable tokens, compared exactly. */
   readonly issuer: string
-  /** Must be the `aud` of a token, or one of them. */
+  /** A token's `aud` must be this value or contain it. */
   readonly audience: string
   /** Verification keys by `kid`: `localKeys`, `remoteKeys` or your own. */
   readonly keys: KeySource
-  /** Policy documents by id. Needed as soon as sessions carry policies; by default there are none to read. */
+  /** Reads policy documents by id. Required if sessions have policies; by default there are no documents. */
   readonly policies?: PolicySource
-  /** Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
+  /** Rate limits. Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
   readonly limits?: readonly LimitOptions[]
   /**
-   * The budget of a client address for credentials that do not prove themselves. Default 60 a minute. Over it, tokens of
-   * that address that are not known yet are verified few at a time, and only what overflows their queue gets 429.
+   * How many failed credentials a client address may send, by default 60 a minute. Beyond that, tokens of the address that
+   * are not known yet are verified in a low-priority queue, and only requests that do not fit in it get 429.
    */
   readonly failedCredentials?: FailureOptions | 'off'
-  /** How revoked sessions are found out. Default `{ mode: 'off' }`: a session lives to its end. */
+  /** How the guard learns of revoked sessions. Default `{ mode: 'off' }`: a session is valid until it expires. */
   readonly revocation?: RevocationOptions
-  /** Counters of spend caps. Without a store every policy that needs one blocks, naming its rule. */
+  /** Stores the counters of spend caps. Without a store, every policy that needs a counter blocks and names its rule. */
   readonly spend?: SpendStorage
-  /** US cents per minor unit of another currency. Without a rate, a money cap blocks other currencies. */
+  /** Returns US cents per minor unit of another currency. Without a rate, a money cap blocks the currency. */
   readonly rates?: RateSource
-  /** How long the policy source, the revocation check and the spend store may take, 10 to 60 000 ms, default 2000. */
+  /** How long a call of the policy source, the revocation check or the spend store may take, 10 to 60 000 ms, default 2000. */
   readonly storeTimeoutMs?: number
   readonly clock?: Clock
-  /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068); Auth0-style and Entra-style: `JWT`. */
+  /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068). For tokens of Auth0 and Entra: `JWT`. */
   readonly typ?: string
-  /** Reads claims as a session. Default: our own claim names. For other issuers see `sessionReader`. */
+  /** Reads a session from claims. Default: the claims of session-issuer. For other issuers see `sessionReader`. */
   readonly readSession?: SessionReader
-  /** The algorithm of RSA keys that do not name one. Default `RS256`. */
+  /** The algorithm of RSA keys without `alg`. Default `RS256`. */
   readonly rsaAlgorithm?: 'RS256' | 'PS256'
-  /** How far `nbf` and `iat` may lie in the future, 0 to 60 s, default 5. Never added to `exp`. */
+  /** How far `nbf` and `iat` may be in the future, 0 to 60 s, default 5. Never added to `exp`. */
   readonly clockToleranceSeconds?: number
-  /** Longest token in bytes, 256 to 16384, default 4096. A longer one is refused unread. */
+  /** Longest token in bytes, 256 to 16 384, default 4096. A longer token is denied without being decoded. */
   readonly maxTokenBytes?: number
-  /** Most verified tokens kept, 1 to 10 000 000, default 10 000. */
+  /** How many verified tokens are cached, 1 to 10 000 000, default 10 000. */
   readonly cacheEntries?: number
-  /** Most bytes of verified tokens kept, default 32 MiB, at least 64 KiB. */
+  /** How many bytes of verified tokens are cached, at least 64 KiB, default 32 MiB. */
   readonly cacheBytes?: number
-  /** How long a verification is reused, 1 to 3600 s, default 60. Bounds how long a dropped signing key still serves. */
+  /** How long a verification is reused, 1 to 3600 s, default 60. A removed signing key is accepted for at most as long. */
   readonly cacheSeconds?: number
-  /** The realm of challenges. Default `api`. */
+  /** The realm of `WWW-Authenticate`. Default `api`. */
   readonly realm?: string
 }
 
@@ -85,54 +85,55 @@ const OPTIONS: OptionNames<GuardOptions> = {
   realm: true,
 }
 
-/** Options with every default filled in. */
+/** Checked options, with every default filled in. */
 export type CheckedOptions = Required<Omit<GuardOptions, 'spend'>> & {
   readonly spend: SpendStorage | undefined
 }
 
-/** The limit that holds unless a team names its own (`guardedPerKeyPerMinute`). */
+/** The default of `limits`. */
 export const DEFAULT_LIMITS: readonly LimitOptions[] = [
   { name: 'guardedPerKeyPerMinute', points: 600, windowSeconds: 60, per: 'key' },
 ]
 
-function text(name: string, value: unknown): string {
+function nonEmptyText(name: string, value: unknown): string {
   if (typeof value !== 'string' || value === '') {
-    throw new TypeError(`${name} must be a text that is not empty, not ${typeof value}`)
+    throw new TypeError(`${name} must be a non-empty string, got ${JSON.stringify(value)}`)
   }
   return value
 }
 
-function knownLimits(limits: readonly LimitOptions[]): readonly LimitOptions[] {
-  if (!Array.isArray(limits)) throw new TypeError(`createGuard: limits must be a list, not ${typeof limits}`)
+function checkedLimits(limits: readonly LimitOptions[]): readonly LimitOptions[] {
+  if (!Array.isArray(limits))
+    throw new TypeError(`createGuard: limits must be an array, got ${typeof limits}`)
   return limits.map((limit: LimitOptions, index) =>
     knownOptions(`createGuard limits[${index}]`, limit, LIMIT_OPTIONS),
   )
 }
 
-function knownFailureOptions(options: FailureOptions | 'off'): FailureOptions | 'off' {
+function checkedFailureOptions(options: FailureOptions | 'off'): FailureOptions | 'off' {
   return options === 'off' ? options : knownOptions('createGuard failedCredentials', options, FAILURE_OPTIONS)
 }
 
-/** Checks options once, at construction, and fills in defaults. Throws a `TypeError` that names the option. */
+/** Checks options and fills in defaults. Throws a `TypeError` that names the option. */
 export function checkedOptions(options: GuardOptions): CheckedOptions {
   knownOptions('createGuard', options, OPTIONS)
   const { limits = DEFAULT_LIMITS, failedCredentials = {}, revocation = { mode: 'off' } } = options
   if (typeof options.keys !== 'function') {
-    throw new TypeError(`keys must be a function, not ${typeof options.keys}`)
+    throw new TypeError(`keys must be a function, got ${typeof options.keys}`)
   }
   return {
-    issuer: text('issuer', options.issuer),
-    audience: text('audience', options.audience),
+    issuer: nonEmptyText('issuer', options.issuer),
+    audience: nonEmptyText('audience', options.audience),
     keys: options.keys,
     policies: options.policies ?? (async () => []),
-    limits: knownLimits(limits),
-    failedCredentials: knownFailureOptions(failedCredentials),
-    revocation: knownRevocation(revocation),
+    limits: checkedLimits(limits),
+    failedCredentials: checkedFailureOptions(failedCredentials),
+    revocation: checkedRevocation(revocation),
     spend: options.spend,
     rates: options.rates ?? (() => undefined),
     storeTimeoutMs: integerOption('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
     clock: options.clock ?? systemClock,
-    typ: text('typ', options.typ ?? SESSION_TOKEN_TYPE),
+    typ: nonEmptyText('typ', options.typ ?? SESSION_TOKEN_TYPE),
     readSession: options.readSession ?? fromClaims,
     rsaAlgorithm: options.rsaAlgorithm ?? 'RS256',
     clockToleranceSeconds: integerOption('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),

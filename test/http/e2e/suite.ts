@@ -71,13 +71,13 @@ export function endToEnd(name: string, start: Start): void {
     })
   }
 
-  check('an open operation takes no credential', async (t, { send }) => {
+  check('an open operation requires no credential', async (t, { send }) => {
     const { status, body, headers } = await send('/plans')
     t.match({ status, body }, { status: 200, body: { plans: [] } })
     t.match(headers.get('content-type'), /application\/json/)
   })
 
-  check('a session is asked for, and a bad or expired one refused', async (t, { send, bearer, clock }) => {
+  check('requires a session, and refuses an invalid or expired one', async (t, { send, bearer, clock }) => {
     const none = await send('/user/v1/cards')
     t.match(none, { status: 401, body: { error: 'unauthorized' } })
     t.equal(none.headers.get('www-authenticate'), 'Bearer realm="api"')
@@ -91,7 +91,7 @@ export function endToEnd(name: string, start: Start): void {
     t.match(late, { status: 401, body: { error: 'session_expired' } })
   })
 
-  check('a missing scope is named, and the other surface refused', async (t, { send, bearer }) => {
+  check('names a missing scope, and refuses a session of the other surface', async (t, { send, bearer }) => {
     const refused = await send('/user/v1/cards/secrets', { headers: { authorization: await bearer() } })
     t.match(refused, { status: 403, body: { error: 'insufficient_scope', scope: 'cards.secrets.read' } })
     t.match(refused.headers.get('www-authenticate'), /insufficient_scope/)
@@ -100,7 +100,7 @@ export function endToEnd(name: string, start: Start): void {
     t.match(other, { status: 403, body: { error: 'wrong_surface' } })
   })
 
-  check('each request makes one decision event, which holds no secret', async (t, ground) => {
+  check('emits one decision event per request, without secrets', async (t, ground) => {
     const { send, write, bearer, decisions } = ground
     const authorization = await bearer()
     const event = async (path: string, sent: Sent = {}): Promise<Decision | undefined> => {
@@ -142,14 +142,14 @@ export function endToEnd(name: string, start: Start): void {
     t.match(await event(FAILING, { headers: await write(), body: '{"thrown":418}' }), { replayed: false })
   })
 
-  check('a server that is drained ends its connections with their answers', async (t, { send, gate }) => {
+  check('after drain() every answer closes its connection', async (t, { send, gate }) => {
     t.not((await send('/plans')).headers.get('connection'), 'close')
     gate.drain()
     for (const path of ['/plans', '/user/v1/cards', '/boom'])
       t.equal((await send(path)).headers.get('connection'), 'close', path)
   })
 
-  check('a limit is announced on every answer and then holds', async (t, { send, bearer }) => {
+  check('sends the state of a limit with every answer, and enforces it', async (t, { send, bearer }) => {
     const headers = { authorization: await bearer(), origin: 'https://app.test' }
     for (let left = POINTS - 1; left >= 0; left--) {
       const { status, headers: fields } = await send('/user/v1/cards', { headers })
@@ -220,7 +220,7 @@ export function endToEnd(name: string, start: Start): void {
   }
 
   check(
-    'a key is asked for, and a replay is authorised again',
+    'requires an idempotency key, and authorizes a replay again',
     async (t, { send, write, bearer, effects }) => {
       const { 'idempotency-key': key, ...keyless } = await write()
       const none = await send('/user/v1/cards', { headers: keyless, body: '{}' })
@@ -234,50 +234,59 @@ export function endToEnd(name: string, start: Start): void {
     },
   )
 
-  check('an old name is the same operation and says that it is old', async (t, { send, write, effects }) => {
-    const headers = await write()
-    const first = await send('/user/v1/cards', { headers, body: '{"name":"a"}' })
-    const again = await send('/consumer/v1/cards?x=1', { headers, body: '{"name":"a"}' })
-    t.match(again, { status: 201, text: first.text })
-    t.equal(again.headers.get('idempotency-replayed'), 'true')
-    t.equal(again.headers.get('deprecation'), '@1767225600')
-    t.equal(first.headers.get('deprecation'), null)
-    t.equal(effects.length, 1)
-    const order = await send('/consumer/v1/orders', { headers: await write(), body: '{"name":"a"}' })
-    t.match(order, { status: 201, body: { order: 1, asked: { name: 'a' }, account: 'acc_1' } })
-    const lost = await send('/consumer/v1/none')
-    t.equal(lost.status, 404)
-    t.equal(lost.headers.get('deprecation'), '@1767225600')
-  })
+  check(
+    'an old name serves the same operation and marks the answer as deprecated',
+    async (t, { send, write, effects }) => {
+      const headers = await write()
+      const first = await send('/user/v1/cards', { headers, body: '{"name":"a"}' })
+      const again = await send('/consumer/v1/cards?x=1', { headers, body: '{"name":"a"}' })
+      t.match(again, { status: 201, text: first.text })
+      t.equal(again.headers.get('idempotency-replayed'), 'true')
+      t.equal(again.headers.get('deprecation'), '@1767225600')
+      t.equal(first.headers.get('deprecation'), null)
+      t.equal(effects.length, 1)
+      const order = await send('/consumer/v1/orders', { headers: await write(), body: '{"name":"a"}' })
+      t.match(order, { status: 201, body: { order: 1, asked: { name: 'a' }, account: 'acc_1' } })
+      const lost = await send('/consumer/v1/none')
+      t.equal(lost.status, 404)
+      t.equal(lost.headers.get('deprecation'), '@1767225600')
+    },
+  )
 
-  check('an old header is read under its new name, two that differ are refused', async (t, { send }) => {
-    const old = await send('/consumer/v1/whoami', { headers: { 'x-consumer-key': 'k' } })
-    t.match(old.body, { key: 'k', path: '/user/v1/whoami' })
-    const headers = { 'x-consumer-key': 'k', 'x-user-key': 'l' }
-    t.match(await send('/user/v1/whoami', { headers }), { status: 400, body: { field: 'x-user-key' } })
-  })
+  check(
+    'reads an old header under its new name, and refuses two with different values',
+    async (t, { send }) => {
+      const old = await send('/consumer/v1/whoami', { headers: { 'x-consumer-key': 'k' } })
+      t.match(old.body, { key: 'k', path: '/user/v1/whoami' })
+      const headers = { 'x-consumer-key': 'k', 'x-user-key': 'l' }
+      t.match(await send('/user/v1/whoami', { headers }), { status: 400, body: { field: 'x-user-key' } })
+    },
+  )
 
-  check('a trusted proxy says who the client is', async (t, { send }) => {
+  check('takes the client address from a trusted proxy', async (t, { send }) => {
     const headers = { 'x-forwarded-for': '203.0.113.9, 198.51.100.7', 'x-forwarded-proto': 'https' }
     const { body } = await send('/user/v1/whoami', { headers })
     t.match(body, { address: '198.51.100.7', secure: true })
   })
 
-  check('failures are told apart and say nothing of the inside', async (t, { send, failures }) => {
-    const fault = await send('/fault')
-    t.match(fault, { status: 503, body: { error: 'service_unavailable' } })
-    t.equal(fault.headers.get('retry-after'), '3')
-    const boom = await send('/boom')
-    t.match(boom, { status: 500, body: { error: 'internal_error' } })
-    t.notMatch(fault.text + boom.text, /secret|sentence/)
-    t.same(
-      failures.map(({ operation }) => operation),
-      ['plans.fault', 'plans.boom'],
-    )
-  })
+  check(
+    'answers faults with 503 and errors with 500, without internal details',
+    async (t, { send, failures }) => {
+      const fault = await send('/fault')
+      t.match(fault, { status: 503, body: { error: 'service_unavailable' } })
+      t.equal(fault.headers.get('retry-after'), '3')
+      const boom = await send('/boom')
+      t.match(boom, { status: 500, body: { error: 'internal_error' } })
+      t.notMatch(fault.text + boom.text, /secret|sentence/)
+      t.same(
+        failures.map(({ operation }) => operation),
+        ['plans.fault', 'plans.boom'],
+      )
+    },
+  )
 
   check(
-    'a run that fails is of unknown outcome, and is not run again',
+    'a run that fails has an unknown outcome and is not repeated',
     async (t, { send, write, effects }) => {
       const headers = await write()
       t.equal((await send('/user/v1/cards', { headers, body: '{"fail":true}' })).status, 503)
@@ -288,7 +297,7 @@ export function endToEnd(name: string, start: Start): void {
   )
 
   check(
-    'an existing handler that throws has a run of unknown outcome, whatever status its error carries',
+    'an existing handler that throws leaves the outcome unknown, with any status of its error',
     async (t, { send, write, effects }) => {
       const statuses = [400, 404, 422, 500]
       for (const thrown of statuses) {
@@ -302,7 +311,7 @@ export function endToEnd(name: string, start: Start): void {
     },
   )
 
-  check('an existing handler that writes a refusal frees its key', async (t, { send, write, effects }) => {
+  check('an existing handler that sends a refusal frees its key', async (t, { send, write, effects }) => {
     for (const status of [400, 403, 422]) {
       const headers = await write()
       for (const _ of [1, 2]) {
@@ -366,7 +375,7 @@ export function endToEnd(name: string, start: Start): void {
     t.match(await send('/user/v1/payments', other), { status: 403, body: { error: 'policy_blocked' } })
   })
 
-  check('a body that is not JSON is refused and its key stays free', async (t, { send, write, effects }) => {
+  check('refuses a body that is not JSON, and its key stays free', async (t, { send, write, effects }) => {
     for (const path of ['/user/v1/cards', '/user/v1/orders']) {
       const headers = await write()
       t.equal((await send(path, { headers, body: '{"name":' })).status, 400)
@@ -377,22 +386,25 @@ export function endToEnd(name: string, start: Start): void {
     t.equal(effects.length, 2)
   })
 
-  check('an oversize body is refused, announced or not, and its key stays free', async (t, ground) => {
-    const { send, write, effects, url } = ground
-    const headers = await write()
-    const body = JSON.stringify({ name: 'x'.repeat(BODY_LIMIT_BYTES) })
-    const announced = await send('/user/v1/cards', { headers, body })
-    t.match(announced, { status: 413, body: { error: 'payload_too_large' } })
-    const chunks = new Blob([body]).stream()
-    const init = { method: 'POST', headers, body: chunks, duplex: 'half' }
-    const chunked = await fetch(`${url}/user/v1/cards`, init as RequestInit)
-    t.equal(chunked.status, 413)
-    await chunked.body?.cancel()
-    t.equal((await send('/user/v1/cards', { headers, body: '{}' })).status, 201)
-    t.equal(effects.length, 1)
-  })
+  check(
+    'refuses a body above the limit, with and without content-length, and its key stays free',
+    async (t, ground) => {
+      const { send, write, effects, url } = ground
+      const headers = await write()
+      const body = JSON.stringify({ name: 'x'.repeat(BODY_LIMIT_BYTES) })
+      const announced = await send('/user/v1/cards', { headers, body })
+      t.match(announced, { status: 413, body: { error: 'payload_too_large' } })
+      const chunks = new Blob([body]).stream()
+      const init = { method: 'POST', headers, body: chunks, duplex: 'half' }
+      const chunked = await fetch(`${url}/user/v1/cards`, init as RequestInit)
+      t.equal(chunked.status, 413)
+      await chunked.body?.cancel()
+      t.equal((await send('/user/v1/cards', { headers, body: '{}' })).status, 201)
+      t.equal(effects.length, 1)
+    },
+  )
 
-  check('a body that ends early starts nothing', async (t, { send, write, effects, url }) => {
+  check('does not begin a run for a body that ends early', async (t, { send, write, effects, url }) => {
     const headers = await write()
     const socket = connect(Number(new URL(url).port), '127.0.0.1')
     const lines = Object.entries({ ...headers, host: 'x', 'content-length': '100' })
@@ -406,7 +418,7 @@ export function endToEnd(name: string, start: Start): void {
     t.equal(effects.length, 1)
   })
 
-  check('of an answer too large to keep, a repeat learns the status', async (t, { send, write, effects }) => {
+  check('replays the status of an answer that is too large to store', async (t, { send, write, effects }) => {
     const headers = await write()
     const first = await send('/user/v1/reports', { headers, body: '{}' })
     t.match(first, { status: 201, text: LARGE })
@@ -416,7 +428,7 @@ export function endToEnd(name: string, start: Start): void {
     t.equal(effects.length, 1)
   })
 
-  check('a stream is refused by name', async (t, { send, write, effects, failures }) => {
+  check('refuses a stream with an error that names it', async (t, { send, write, effects, failures }) => {
     const headers = await write()
     const refused = await send('/user/v1/exports', { headers, body: '{}' })
     t.match(refused, { status: 500, body: { error: 'internal_error' } })

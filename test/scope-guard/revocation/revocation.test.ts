@@ -51,7 +51,7 @@ async function following(options: { failing?: () => boolean; isLive?: () => Prom
   }
 }
 
-t.test('a new guard knows every revocation before it is ready', async t => {
+t.test('a new guard has read every revocation when start() resolves', async t => {
   const { guard, bearer, feed, clock } = await following()
   const entries = Array.from(
     { length: 2500 },
@@ -63,13 +63,13 @@ t.test('a new guard knows every revocation before it is ready', async t => {
   t.match(await guard.check({ authorization: await bearer({ sessionId: 's2500' }) }, rule), { ok: true })
 })
 
-t.test('rejects at start when the feed cannot be read', async t => {
+t.test('start() rejects if the feed cannot be read', async t => {
   const { guard } = await following({ failing: () => true })
   await t.rejects(guard.start())
 })
 
 t.test(
-  'ends a revoked session at the push, also when its token is cached, with no call to the store',
+  'ends a revoked session when the feed notifies, also if its token is cached, without querying the store',
   async t => {
     const { guard, bearer, feed, push, clock, asked } = await following()
     await guard.start()
@@ -83,7 +83,7 @@ t.test(
   },
 )
 
-t.test('ends the sessions of older key versions, and none of newer ones', async t => {
+t.test('ends the sessions of older key versions and keeps those of newer versions', async t => {
   const { guard, bearer, feed, push, clock } = await following()
   await guard.start()
   feed.append([{ kind: 'key', id: 'key_1', version: 3, at: clock.now() }])
@@ -97,7 +97,7 @@ t.test('ends the sessions of older key versions, and none of newer ones', async 
   t.match(await at(4), revoked)
 })
 
-t.test('an entry with a start holds from exactly that instant', async t => {
+t.test('applies an entry with `from` exactly from that instant on', async t => {
   const { guard, bearer, feed, push, clock } = await following()
   await guard.start()
   const authorization = await bearer()
@@ -109,7 +109,7 @@ t.test('an entry with a start holds from exactly that instant', async t => {
   t.match(await guard.check({ authorization }, rule), revoked)
 })
 
-t.test('trusts the feed to the end of the bound and asks the store from then on', async t => {
+t.test('relies on the feed until the end of the bound and queries the store afterwards', async t => {
   let live = true
   const { guard, bearer, monotonic, asked } = await following({ isLive: async () => live })
   await guard.start()
@@ -147,7 +147,7 @@ t.test('counts the bound from the start of a poll, not from its end', async t =>
   t.equal(asked(), 1)
 })
 
-t.test('a feed that fails falls back to the store; what is known stays known', async t => {
+t.test('queries the store while the feed fails, and keeps the revocations that are known', async t => {
   let down = false
   const { guard, bearer, feed, monotonic, push, clock, asked } = await following({ failing: () => down })
   feed.append([{ kind: 'session', id: 'ses_9', at: clock.now() }])
@@ -165,28 +165,31 @@ t.test('a feed that fails falls back to the store; what is known stays known', a
   t.equal(asked(), 1, 'the next good poll ends the fallback')
 })
 
-t.test('asks the store before a guard in feed mode was started', async t => {
+t.test('queries the store while a guard in feed mode has not started', async t => {
   const { guard, bearer, asked } = await following()
   t.match(await guard.check({ authorization: await bearer() }, rule), { ok: true })
   t.equal(asked(), 1)
 })
 
-t.test('throws a fault when the store must be asked and cannot be, and lets nothing pass', async t => {
-  const answers = [async () => Promise.reject(new Error('down')), async () => 'yes' as unknown as boolean]
-  for (const isLive of answers) {
-    const modes: GuardOptions['revocation'][] = [
-      { mode: 'strict', isLive },
-      { mode: 'feed', feed: memoryRevocationFeed(memoryFeed()), isLive },
-    ]
-    for (const revocation of modes) {
-      const { guard, bearer } = await bench({ ...(revocation ? { revocation } : {}) })
-      const authorization = await bearer()
-      await t.rejects(async () => guard.check({ authorization }, rule), { name: 'Fault' })
+t.test(
+  'throws a fault when the store must be queried and is unavailable, and accepts no session',
+  async t => {
+    const answers = [async () => Promise.reject(new Error('down')), async () => 'yes' as unknown as boolean]
+    for (const isLive of answers) {
+      const modes: GuardOptions['revocation'][] = [
+        { mode: 'strict', isLive },
+        { mode: 'feed', feed: memoryRevocationFeed(memoryFeed()), isLive },
+      ]
+      for (const revocation of modes) {
+        const { guard, bearer } = await bench({ ...(revocation ? { revocation } : {}) })
+        const authorization = await bearer()
+        await t.rejects(async () => guard.check({ authorization }, rule), { name: 'Fault' })
+      }
     }
-  }
-})
+  },
+)
 
-t.test('strict mode asks every time and sees a revocation at once', async t => {
+t.test('strict mode queries the store every time and sees a revocation immediately', async t => {
   const gone = new Set<string>()
   const isLive = async ({ sessionId }: { sessionId: string }): Promise<boolean> => !gone.has(sessionId)
   const { guard, bearer } = await bench({ revocation: { mode: 'strict', isLive } })
@@ -196,7 +199,7 @@ t.test('strict mode asks every time and sees a revocation at once', async t => {
   t.match(await guard.check({ authorization }, rule), revoked)
 })
 
-t.test('forgets an entry only when its sessions have all ended', async t => {
+t.test('removes an entry only when its sessions have all expired', async t => {
   const { guard, bearer, feed, push, clock, monotonic } = await following()
   await guard.start()
   feed.append([
@@ -219,7 +222,7 @@ t.test('refuses wrong revocation options at construction', async t => {
   await t.rejects(bench({ revocation: { mode: 'strict' } as never }), TypeError)
 })
 
-t.test('refuses a mode that it does not know, and options of another mode', async t => {
+t.test('refuses an unknown mode, and options of another mode', async t => {
   const isLive = async (): Promise<boolean> => true
   const refused = (revocation: unknown, message: string): void => {
     const options = { issuer: 'i', audience: 'a', keys: () => undefined, revocation: revocation as never }
@@ -227,9 +230,9 @@ t.test('refuses a mode that it does not know, and options of another mode', asyn
   }
   refused(
     { mode: 'sctrict', isLive },
-    'createGuard revocation: mode must be off, strict or feed, not "sctrict"',
+    'createGuard revocation: mode must be "off", "strict" or "feed", got "sctrict"',
   )
-  refused({ isLive }, 'createGuard revocation: mode must be off, strict or feed, not undefined')
+  refused({ isLive }, 'createGuard revocation: mode must be "off", "strict" or "feed", got undefined')
   refused(
     { mode: 'off', isLive },
     'createGuard revocation (off): unknown option "isLive". Known options: mode',

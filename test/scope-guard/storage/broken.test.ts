@@ -10,11 +10,11 @@ const failures = (broken: SpendStorage): Promise<string[]> =>
   )
 const yieldOnce = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-t.test('passes a sound adapter, so that a failure below means something', async t => {
+t.test('accepts a correct adapter, as the control of the tests below', async t => {
   t.same(await failures(memoryStorage()), [])
 })
 
-t.test('catches an adapter that looks at the counters and adds afterwards', async t => {
+t.test('detects an adapter that reads the counters first and adds afterwards', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
     ...sound,
@@ -36,16 +36,16 @@ t.test('catches an adapter that looks at the counters and adds afterwards', asyn
   }
   const failed = await failures(broken)
   for (const title of [
-    'lets exactly 20 of 100 simultaneous reservations of 1 pass a cap of 20',
+    'accepts exactly 20 of 100 simultaneous reservations of 1 under a cap of 20',
     'keeps the sum of simultaneous random amounts at or below the cap',
-    'adds to all counters or to none, also when they race in opposite order',
-    'counts at once and holds nothing without a hold id',
+    'adds to all counters or to none, also for simultaneous reservations in opposite order',
+    'settles immediately without a hold id',
   ]) {
     t.ok(failed.includes(title), title)
   }
 })
 
-t.test('catches an adapter that charges some counters and refuses others', async t => {
+t.test('detects an adapter that adds to some counters and refuses others', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
     ...sound,
@@ -60,11 +60,11 @@ t.test('catches an adapter that charges some counters and refuses others', async
       return { outcome: 'held', used }
     },
   }
-  const title = 'adds to all counters or to none, also when they race in opposite order'
+  const title = 'adds to all counters or to none, also for simultaneous reservations in opposite order'
   t.ok((await failures(broken)).includes(title))
 })
 
-t.test('catches an adapter whose holds lapse', async t => {
+t.test('detects an adapter whose holds expire', async t => {
   const sound = memoryStorage()
   const holds: [string, string][] = []
   const broken: SpendStorage = {
@@ -78,10 +78,10 @@ t.test('catches an adapter whose holds lapse', async t => {
       return sound.collect(limit, now)
     },
   }
-  t.same(await failures(broken), ['keeps a hold counted however long it stays'])
+  t.same(await failures(broken), ['counts a hold for as long as it exists'])
 })
 
-t.test('catches an adapter that adds again when a reservation is repeated', async t => {
+t.test('detects an adapter that adds again when a reservation is repeated', async t => {
   const sound = memoryStorage()
   let n = 0
   const broken: SpendStorage = {
@@ -90,11 +90,11 @@ t.test('catches an adapter that adds again when a reservation is repeated', asyn
     settle: (account, hold, actual) => sound.settle(account, `${hold}#${n - 1}`, actual),
     release: (account, hold) => sound.release(account, `${hold}#${n - 1}`),
   }
-  const title = 'counts a repeated reservation once and refuses other amounts under its id'
+  const title = 'counts a repeated reservation once and reports other amounts under its id as a conflict'
   t.ok((await failures(broken)).includes(title))
 })
 
-t.test('catches an adapter that gives back without looking for the hold', async t => {
+t.test('detects an adapter that gives back without checking that the hold exists', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
     ...sound,
@@ -104,11 +104,11 @@ t.test('catches an adapter that gives back without looking for the hold', async 
     },
   }
   const failed = await failures(broken)
-  t.ok(failed.includes('settles at less than was held, keeps counts whole, and settles once'))
+  t.ok(failed.includes('settles at less than was held, keeps whole counts, and settles a hold once'))
   t.ok(failed.includes('lets one of 40 simultaneous settlements and releases of a hold take effect'))
 })
 
-t.test('catches an adapter that settles above what was held', async t => {
+t.test('detects an adapter that settles more than was held', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
     ...sound,
@@ -117,10 +117,12 @@ t.test('catches an adapter that settles above what was held', async t => {
       return outcome === 'exceeds' ? 'settled' : outcome
     },
   }
-  t.same(await failures(broken), ['settles at less than was held, keeps counts whole, and settles once'])
+  t.same(await failures(broken), [
+    'settles at less than was held, keeps whole counts, and settles a hold once',
+  ])
 })
 
-t.test('catches an adapter that is off by one at the cap', async t => {
+t.test('detects an adapter that is off by one at the cap', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
     ...sound,
@@ -132,10 +134,10 @@ t.test('catches an adapter that is off by one at the cap', async t => {
         now,
       ),
   }
-  t.ok((await failures(broken)).includes('holds up to the cap exactly and answers what is used'))
+  t.ok((await failures(broken)).includes('holds up to the cap exactly and returns what is used'))
 })
 
-t.test('catches an adapter that folds names', async t => {
+t.test('detects an adapter that treats different names as equal', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
     ...sound,
@@ -145,7 +147,7 @@ t.test('catches an adapter that folds names', async t => {
 })
 
 t.test(
-  'catches an adapter that answers instead of throwing when its store is cut or talks nonsense',
+  'detects an adapter that returns a result when its connection is cut or the reply is malformed',
   async t => {
     const healthy = memoryStorage()
     const swallowing: SpendStorage = {

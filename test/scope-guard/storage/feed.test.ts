@@ -109,7 +109,7 @@ revocationFeedContract(runner, 'SQLite', async () => {
   }
 })
 
-t.test('the contract catches readers that skip, repeat, reorder or drop members', async t => {
+t.test('the contract detects readers that skip, repeat or reorder entries or drop members', async t => {
   const broken: Record<string, (feed: RevocationFeed) => RevocationFeed['after']> = {
     'answers from a position on, itself included': feed => (position, limit) =>
       feed.after(position - 1, limit),
@@ -134,7 +134,7 @@ t.test('the contract catches readers that skip, repeat, reorder or drop members'
   }
 })
 
-t.test('a revocation that cannot be read is a fault, never skipped', async t => {
+t.test('throws a fault for a malformed revocation and does not skip it', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const [client] = connections
@@ -155,7 +155,7 @@ t.test('a revocation that cannot be read is a fault, never skipped', async t => 
   }
 })
 
-t.test('throws a fault when Redis is cut or talks nonsense', async t => {
+t.test('throws a fault when the connection to Redis is cut or its reply is malformed', async t => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyRedis()
   t.teardown(close)
   const prefix = `{${uniqueName()}}:`
@@ -165,7 +165,7 @@ t.test('throws a fault when Redis is cut or talks nonsense', async t => {
   }
 })
 
-t.test('throws a fault when Postgres is cut or talks nonsense', async t => {
+t.test('throws a fault when the connection to Postgres is cut or its reply is malformed', async t => {
   const { healthy, cutBefore, cutAfter, malformed, close } = await faultyPostgres(createTable)
   t.teardown(close)
   await appendSql(healthy, ENTRY)

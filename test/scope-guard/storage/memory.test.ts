@@ -10,7 +10,7 @@ spendStorageContract(runner, 'memory', async () => ({
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 1, expiresAt: 1000 } as const
 
-t.test('refuses with a fault when full, and forgets no counter and no hold', async t => {
+t.test('throws a fault when it is full, and deletes no counter and no hold', async t => {
   const storage = memoryStorage({ capacity: 4 })
   await storage.reserve('a', 'h', [item], 0)
   await storage.reserve('b', 'h', [item], 0)
@@ -19,7 +19,7 @@ t.test('refuses with a fault when full, and forgets no counter and no hold', asy
   t.equal(await storage.release('b', 'h'), true)
 })
 
-t.test('makes room when full from counters that have ended', async t => {
+t.test('deletes expired counters when it is full', async t => {
   const storage = memoryStorage({ capacity: 2 })
   await storage.reserve('a', null, [item], 0)
   t.match(await storage.reserve('b', null, [item], 1000 + 600_000), { outcome: 'held' })

@@ -23,7 +23,7 @@ spendStorageFaults(runner, 'Postgres', async () => {
 
 const item = { counter: 'c', unit: 'cents', cap: 10, amount: 6, expiresAt: null } as const
 
-t.test('makes a second open transaction wait, and lets it pass when the first rolls back', async t => {
+t.test('makes a second open transaction wait, and continues it when the first rolls back', async t => {
   const { connections, close } = await openPostgres(2, migrate)
   t.teardown(close)
   const [one, two] = connections

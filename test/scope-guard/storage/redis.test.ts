@@ -43,7 +43,7 @@ t.test('reserves several counters in one round trip, all keys in one slot', asyn
     t.match(key, /^gw:spend:\{[\w-]{43}\}:[ch]:/)
 })
 
-t.test('gives counters a time to live beyond their window, and holds none', async t => {
+t.test('sets an expiry beyond the window on counters, and none on holds', async t => {
   const { connections, close } = await openRedis(1)
   t.teardown(close)
   const [client] = connections

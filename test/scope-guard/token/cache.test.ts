@@ -40,7 +40,7 @@ t.test('verifies a token once however its scheme is spelled', async t => {
   t.equal(verified(), 1)
 })
 
-t.test('keeps at most cacheEntries tokens, the least recently used goes first', async t => {
+t.test('caches at most cacheEntries tokens and evicts the least recently used', async t => {
   const { send, verified } = await counting({ cacheEntries: 2 })
   await send(1)
   await send(2)
@@ -53,7 +53,7 @@ t.test('keeps at most cacheEntries tokens, the least recently used goes first', 
   t.equal(verified(), 4)
 })
 
-t.test('keeps at most cacheBytes of tokens', async t => {
+t.test('caches at most cacheBytes of tokens', async t => {
   const { send, verified } = await counting({ cacheBytes: 65_536, maxTokenBytes: 16_384 })
   const pad = 'x'.repeat(8000)
   // Each weighs more than 11 KiB, so that 5 fit and 6 do not.
@@ -66,7 +66,7 @@ t.test('keeps at most cacheBytes of tokens', async t => {
 })
 
 t.test(
-  'knows a token by all of its text: one letter more, less or other and it is verified, and refused',
+  'compares the whole text of a token: a token that differs in one letter is verified and refused',
   async t => {
     const key = await signingKey()
     const { guard, clock } = await bench({ keys: localKeys({ keys: [key.jwk] }), failedCredentials: 'off' })
@@ -96,7 +96,7 @@ async function inHeap(wanted: readonly Buffer[]): Promise<boolean[]> {
   return wanted.map(bytes => snapshot.includes(bytes))
 }
 
-t.test('keeps no token that a heap snapshot would show', async t => {
+t.test('keeps tokens out of heap snapshots', async t => {
   const { guard, bearer } = await bench()
   /** Uses a token. What is left of it is a part of its signature, as bytes. */
   const use = async (sessionId: string, kept: string[]): Promise<Buffer> => {
@@ -135,7 +135,7 @@ function buffersMade(test: Test): readonly Buffer[] {
   return made
 }
 
-t.test('wipes a token when it leaves, whether a newer one takes its room or its time is over', async t => {
+t.test('erases a token when it is evicted or expires', async t => {
   const { check, tokenOf, clock } = await counting({ cacheEntries: 1, maxTokenBytes: 16_384 })
   const made = buffersMade(t)
   const lies = (token: string): boolean => made.some(buffer => buffer.includes(token.slice(-60, -20)))
@@ -152,7 +152,7 @@ t.test('wipes a token when it leaves, whether a newer one takes its room or its 
   }
 })
 
-t.test('memory of tokens that left serves those to come', async t => {
+t.test('reuses the memory of evicted tokens', async t => {
   const { send, verified } = await counting({ cacheEntries: 64 })
   const made = buffersMade(t)
   for (let n = 0; n < 64; n++) await send(n)
@@ -164,7 +164,7 @@ t.test('memory of tokens that left serves those to come', async t => {
   t.equal(verified(), 256, 'each is still known by its own text')
 })
 
-t.test('drops tokens as new ones come, once their time has been over for as long again', async t => {
+t.test('evicts tokens after twice cacheSeconds, when new tokens are cached', async t => {
   const { send, clock, verified } = await counting({ cacheSeconds: 60, maxTokenBytes: 16_384 })
   const pad = 'x'.repeat(8000)
   const before = bytesHeld()

@@ -1,5 +1,5 @@
-import type { CallerIds, CredentialPart, GuardedRule, RequestFacts } from '@gatewright/http'
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import type { CallerIds, Credential, RequestFacts } from '@gatewright/http'
+import { allow, type Surface, type Verdict, type Rule } from '@gatewright/kernel'
 import type { Access, Guard, GuardFacts } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import { deny } from './codes.ts'
@@ -26,11 +26,11 @@ export interface CredentialServices {
 /** The credentials of the host, by the name that operations give. */
 export type HostCredentials = {
   /** A session. With `DIRECT_USER_KEY`, also a user key in its place. */
-  readonly session: CredentialPart<Access>
+  readonly session: Credential<Access>
   /** A session only, for operations that accept a user key as a separate credential. */
-  readonly 'session-alone': CredentialPart<Access>
-  readonly 'user-key': CredentialPart<ApiKey>
-  readonly 'partner-key': CredentialPart<ApiKey>
+  readonly 'session-alone': Credential<Access>
+  readonly 'user-key': Credential<ApiKey>
+  readonly 'partner-key': Credential<ApiKey>
 }
 
 export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
@@ -42,16 +42,16 @@ export const httpsRequired = deny('https_required', 'this API is served over HTT
 export function hostCredentials(services: CredentialServices): HostCredentials {
   const { guard, requireHttps, directUserKey } = services
   const onlyOverHttps =
-    <T>(check: CredentialPart<T>['check']): CredentialPart<T>['check'] =>
+    <T>(check: Credential<T>['check']): Credential<T>['check'] =>
     async (facts, rule) =>
       requireHttps && !facts.secure ? httpsRequired : check(facts, rule)
-  const checkSession: CredentialPart<Access>['check'] = async (facts, rule) =>
+  const checkSession: Credential<Access>['check'] = async (facts, rule) =>
     directUserKey && rule.surface === 'user'
       ? checkSessionOrUserKey(services, facts, rule)
       : guard.check(guardFacts(facts), rule)
   const user = keyCredential(services, 'user')
   const partner = keyCredential(services, 'partner')
-  const sessionParts: Pick<CredentialPart<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
+  const sessionParts: Pick<Credential<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,
     idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
@@ -68,12 +68,12 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
 }
 
 /** An API key in the header field of its surface. */
-function keyCredential(services: CredentialServices, surface: Surface): CredentialPart<ApiKey> {
+function keyCredential(services: CredentialServices, surface: Surface): Credential<ApiKey> {
   const { keyGuard } = services
   const field = `x-${surface}-key`
-  const rules = new Map<string, GuardedRule>()
+  const rules = new Map<string, Rule>()
   // Exchanging and rotating a key needs no scope (contract section 4).
-  const ruleOf = ({ operation }: GuardedRule): GuardedRule => {
+  const ruleOf = ({ operation }: Rule): Rule => {
     const known = rules.get(operation)
     if (known) return known
     const rule = { operation, surface, allOf: [] }
@@ -119,7 +119,7 @@ async function authorizeKeyUse(
   services: CredentialServices,
   facts: RequestFacts,
   text: string | undefined,
-  { surface, by, rule }: { readonly surface: Surface; readonly by: Guard; readonly rule: GuardedRule },
+  { surface, by, rule }: { readonly surface: Surface; readonly by: Guard; readonly rule: Rule },
 ): Promise<Verdict<Access & { readonly session: KeySession }>> {
   const key = await authenticateKey(services, facts, text, surface)
   if (!key.ok) return key
@@ -129,9 +129,9 @@ async function authorizeKeyUse(
 }
 
 function onlyValidated(
-  check: CredentialPart<ApiKey>['check'],
+  check: Credential<ApiKey>['check'],
   { validated }: CredentialServices,
-): CredentialPart<ApiKey>['check'] {
+): Credential<ApiKey>['check'] {
   return async (facts, rule) => {
     const key = await check(facts, rule)
     if (!key.ok || (await validated(key.value.id))) return key
@@ -152,7 +152,7 @@ const guardFacts = (facts: RequestFacts): GuardFacts => ({
 async function checkSessionOrUserKey(
   services: CredentialServices,
   facts: RequestFacts,
-  rule: GuardedRule,
+  rule: Rule,
 ): Promise<Verdict<Access>> {
   const { guard } = services
   const named = facts.header('x-user-key')

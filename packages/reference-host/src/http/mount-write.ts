@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { GuardedCall, GuardedRule, HandlerAnswer } from '@gatewright/http'
+import type { GuardedCall, HandlerAnswer } from '@gatewright/http'
 import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
-import { allow, type Denial } from '@gatewright/kernel'
+import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'
 import type { Access } from '@gatewright/scope-guard'
 import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
@@ -11,7 +11,7 @@ import type { LedgerOperation, WriteContext } from './operation.ts'
 
 /** What mounts a write beside its declaration. */
 interface WriteParts {
-  readonly rule: GuardedRule<never>
+  readonly rule: Rule<never>
   readonly options: object
   readonly services: MountServices
 }

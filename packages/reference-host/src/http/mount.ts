@@ -1,6 +1,6 @@
-import type { Entry, GuardedRule, HandlerAnswer, HeaderField, Refusal } from '@gatewright/http'
+import type { AuthenticatedRequest, HandlerAnswer, HeaderField, DenialWithHeaders } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
-import { allow, type Verdict } from '@gatewright/kernel'
+import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { bodySchema } from './body.ts'
 import { httpsRequired, type HostCredentials } from './credentials.ts'
@@ -37,7 +37,8 @@ function createMiddleware(
 ): KoaMiddleware {
   const options = {
     ...(operation.method === 'GET' ? {} : { body: bodySchema(operation.body) }),
-    admit: (entry: Entry<CallerByCredential[keyof CallerByCredential]>) => admit(operation, entry, services),
+    admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
+      admit(operation, entry, services),
   }
   const { id, credential } = operation
   const rule = ruleOf(operation)
@@ -68,7 +69,7 @@ const GATE_CREDENTIALS: Readonly<
   'user-key-or-session': ['user-key', 'session-alone'],
 }
 
-function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): GuardedRule<never> {
+function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
   return {
     operation: id,
     allOf: scopes as never[],
@@ -91,9 +92,9 @@ async function handlePlain(
 /** Applies the rate limits outside the guard, then checks path and query parameters. */
 async function admit(
   operation: Operation,
-  { facts, params, caller }: Entry<CallerByCredential[keyof CallerByCredential]>,
+  { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
   { limits, requireHttps }: MountServices,
-): Promise<Verdict<readonly HeaderField[], Refusal>> {
+): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
   const { id, limit, surface } = operation
   if (requireHttps && !facts.secure && (surface !== 'public' || operation.credential === 'provider'))
     return httpsRequired

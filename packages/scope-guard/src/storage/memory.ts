@@ -1,4 +1,3 @@
-export { memoryRevocationFeed } from './memory-feed.ts'
 import {
   type EpochMs,
   Fault,
@@ -10,36 +9,38 @@ import {
 } from '@gatewright/kernel'
 import type { SpendItem, SpendStorage } from './port.ts'
 
-/** Options of `memoryStorage`. */
-export interface MemoryStorageOptions {
-  /** Most counters and holds kept at once. Default 100 000. */
+export { memoryRevocationFeed } from './memory-feed.ts'
+
+interface MemoryOptions {
+  /** How many counters and holds it stores at most. Default 100 000. */
   readonly capacity?: number
 }
 
-const OPTIONS: OptionNames<MemoryStorageOptions> = { capacity: true }
+const OPTIONS: OptionNames<MemoryOptions> = { capacity: true }
 
 interface Counter {
   used: number
   readonly expiresAt: EpochMs | null
 }
-type Part = Pick<SpendItem, 'counter' | 'unit' | 'amount'>
+type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'>
 
-const sameParts = (a: readonly Part[], b: readonly Part[]): boolean =>
+const sameItems = (a: readonly HeldItem[], b: readonly HeldItem[]): boolean =>
   a.length === b.length &&
   a.every(
-    (part, n) => part.counter === b[n]?.counter && part.unit === b[n].unit && part.amount === b[n].amount,
+    (item, n) => item.counter === b[n]?.counter && item.unit === b[n].unit && item.amount === b[n].amount,
   )
 
 /**
- * Spend counters of one process, gone when it ends: every cap starts anew then, and two processes count apart.
- * For tests and single-process tools. Full means refuse: it forgets no counter that may still be asked for.
+ * Stores spend counters in the memory of one process. They are lost when the process ends, so every cap starts at zero
+ * again, and two processes do not share them. For tests and single-process tools. When it is full, `reserve` throws
+ * `ERR_STORE_FULL`: it deletes no counter that may still be read.
  */
-export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage {
+export function memoryStorage(options: MemoryOptions = {}): SpendStorage {
   const { capacity = 100_000 } = knownOptions('memoryStorage', options, OPTIONS)
   integerOption('capacity', capacity, 1, Number.POSITIVE_INFINITY)
   warnMemoryStorage('SpendStorage')
   const counters = new Map<string, Counter>()
-  const holds = new Map<string, readonly Part[]>()
+  const holds = new Map<string, readonly HeldItem[]>()
   const key = (accountId: string, name: string): string => JSON.stringify([accountId, name])
 
   const drop = (cutoff: EpochMs, limit: number): number => {
@@ -51,7 +52,7 @@ export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage 
     return dropped
   }
 
-  const makeRoom = (needed: number, now: EpochMs): void => {
+  const ensureCapacity = (needed: number, now: EpochMs): void => {
     if (counters.size + holds.size + needed <= capacity) return
     drop(now - GRACE_MS, Infinity)
     if (counters.size + holds.size + needed > capacity) {
@@ -59,13 +60,13 @@ export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage 
     }
   }
 
-  /** Ends a hold; `kept` says how much of a part stays counted. */
-  const end = (accountId: string, holdId: string, kept: (part: Part) => number): boolean => {
-    const parts = holds.get(key(accountId, holdId))
-    if (!parts) return false
-    for (const part of parts) {
-      const counter = counters.get(key(accountId, part.counter))
-      if (counter) counter.used -= part.amount - kept(part)
+  /** Ends a hold; `keep` says how much of an item stays counted. */
+  const endHold = (accountId: string, holdId: string, keep: (item: HeldItem) => number): boolean => {
+    const items = holds.get(key(accountId, holdId))
+    if (!items) return false
+    for (const item of items) {
+      const counter = counters.get(key(accountId, item.counter))
+      if (counter) counter.used -= item.amount - keep(item)
     }
     return holds.delete(key(accountId, holdId))
   }
@@ -76,13 +77,13 @@ export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage 
   return {
     async reserve(accountId, holdId, items, now) {
       const held = holdId === null ? undefined : holds.get(key(accountId, holdId))
-      if (held && !sameParts(held, items)) return { outcome: 'conflict' }
+      if (held && !sameItems(held, items)) return { outcome: 'conflict' }
       if (!held) {
         for (const [index, { counter, amount, cap }] of items.entries()) {
           const used = usedOf(accountId, counter)
           if (used + amount > cap) return { outcome: 'over', index, used }
         }
-        makeRoom(items.length + 1, now)
+        ensureCapacity(items.length + 1, now)
         for (const { counter, amount, expiresAt } of items) {
           const entry = counters.get(key(accountId, counter))
           if (entry) entry.used += amount
@@ -93,12 +94,12 @@ export function memoryStorage(options: MemoryStorageOptions = {}): SpendStorage 
       return { outcome: 'held', used: items.map(({ counter }) => usedOf(accountId, counter)) }
     },
     async settle(accountId, holdId, actualCents) {
-      const parts = holds.get(key(accountId, holdId))
-      if (parts?.some(({ unit, amount }) => unit === 'cents' && actualCents > amount)) return 'exceeds'
-      const kept = ({ unit, amount }: Part): number => (unit === 'cents' ? actualCents : amount)
-      return end(accountId, holdId, kept) ? 'settled' : 'gone'
+      const items = holds.get(key(accountId, holdId))
+      if (items?.some(({ unit, amount }) => unit === 'cents' && actualCents > amount)) return 'exceeds'
+      const keep = ({ unit, amount }: HeldItem): number => (unit === 'cents' ? actualCents : amount)
+      return endHold(accountId, holdId, keep) ? 'settled' : 'gone'
     },
-    release: async (accountId, holdId) => end(accountId, holdId, () => 0),
+    release: async (accountId, holdId) => endHold(accountId, holdId, () => 0),
     used: async (accountId, names) => names.map(name => usedOf(accountId, name)),
     collect: async (limit, now) => drop(now - GRACE_MS, limit),
   }

@@ -3,51 +3,31 @@ import { keyDigest, knownOptions, malformedReply } from '@gatewright/kernel'
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
-  migrate as migrateRoom,
+  migrate as migrateNamespace,
   readVersions,
   rows,
   toText,
   type SqlClient,
   type SqlQueries,
 } from '@gatewright/kernel/sql'
-import type { Reserved, SpendStorage } from './port.ts'
-import { collectCounters, keptText, usedCounters, SQL_OPTIONS, type SqlStorageOptions } from './statements.ts'
+import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
+import type { SpendStorage } from './port.ts'
+import { readReserveReply } from './postgres-encoding.ts'
+import { collectCounters, holdText, usedCounters } from './sql-statements.ts'
 
 export { sqlRevocationFeed } from './sql-feed.ts'
-export type { SqlFeedOptions } from './sql-feed.ts'
-export type { SqlStorageOptions } from './statements.ts'
-
-/** Reads the function's answer, which is JSON text. */
-function readReserved(text: string, items: number): Reserved {
-  let reply: unknown
-  try {
-    reply = JSON.parse(text)
-  } catch {
-    throw malformedReply('postgres', 'JSON')
-  }
-  const [outcome, first, second] = Array.isArray(reply) ? (reply as unknown[]) : []
-  if (outcome === 'conflict') return { outcome }
-  if (
-    outcome === 'held' &&
-    Array.isArray(first) &&
-    first.length === items &&
-    first.every(Number.isSafeInteger)
-  ) {
-    return { outcome, used: first as number[] }
-  }
-  if (outcome === 'over' && Number.isSafeInteger(first) && Number.isSafeInteger(second)) {
-    return { outcome, index: first as number, used: second as number }
-  }
-  throw malformedReply('postgres', 'held, over or conflict')
-}
+export type { FeedOptions } from './options.ts'
 
 /**
- * Spend counters in Postgres: an installed function per verb, so one round trip, and one lock per account, held
- * to the end of the transaction. Give it a `tx` to reserve in the same transaction as the business rows.
+ * Stores spend counters in Postgres. `migrate` installs the functions that it calls, so each call is one round trip. One
+ * lock per account is held to the end of the transaction. Give it a `tx` to reserve in the same transaction as the
+ * business rows.
  */
-export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {}): SpendStorage {
-  const prefix = checkedPrefix(knownOptions('postgresStorage', options, SQL_OPTIONS).prefix ?? DEFAULT_PREFIX)
-  const resolve = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
+export function postgresStorage(db: SqlQueries, options: StorageOptions = {}): SpendStorage {
+  const prefix = checkedPrefix(
+    knownOptions('postgresStorage', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
+  )
+  const endHold = async (accountId: string, holdId: string, actual: number | null): Promise<string> => {
     const values = [keyDigest(accountId), keyDigest(holdId), actual]
     const [row] = await rows(db, `select ${prefix}spend_resolve($1, $2, $3) as outcome`, values)
     return toText(row?.['outcome'])
@@ -64,18 +44,18 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
         keyDigest(accountId),
         holdId === null ? null : keyDigest(holdId),
         JSON.stringify(sent),
-        keptText(items),
+        holdText(items),
         now,
       ])
-      return readReserved(toText(row?.['reply']), items.length)
+      return readReserveReply(toText(row?.['reply']), items.length)
     },
     async settle(accountId, holdId, actualCents) {
-      const outcome = await resolve(accountId, holdId, actualCents)
+      const outcome = await endHold(accountId, holdId, actualCents)
       if (outcome === 'settled' || outcome === 'gone' || outcome === 'exceeds') return outcome
       throw malformedReply('postgres', 'settled, gone or exceeds')
     },
     async release(accountId, holdId) {
-      const outcome = await resolve(accountId, holdId, null)
+      const outcome = await endHold(accountId, holdId, null)
       if (outcome !== 'settled' && outcome !== 'gone') throw malformedReply('postgres', 'settled or gone')
       return outcome === 'settled'
     },
@@ -84,8 +64,8 @@ export function postgresStorage(db: SqlQueries, options: SqlStorageOptions = {})
   }
 }
 
-/** Creates or updates tables and functions. Repeatable, and safe from many instances at once. */
+/** Creates or updates the tables and functions. It can be repeated and run by many instances at the same time. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/postgres.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'postgres', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
+  await migrateNamespace(db, 'postgres', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

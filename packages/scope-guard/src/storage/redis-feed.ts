@@ -1,29 +1,10 @@
-import {
-  knownOptions,
-  malformedReply,
-  orFault,
-  redisFeed,
-  type FeedEntry,
-  type OptionNames,
-} from '@gatewright/kernel'
+import { knownOptions, malformedReply, orFault, redisFeed, type FeedEntry } from '@gatewright/kernel'
 import type { RedisClient } from '@gatewright/kernel/redis'
 import { checkedEntry } from './feed-entry.ts'
 import type { RevocationFeed } from './feed-port.ts'
+import { FEED_OPTIONS, type FeedOptions } from './options.ts'
 
-/** Options of `redisRevocationFeed`. */
-export interface RedisFeedOptions {
-  /** Prefix of the issuer's keys. Default `{gw}:`. */
-  readonly prefix?: string
-  /**
-   * Subscribes a listener to a channel, for push; it needs a connection of its own. With node-redis:
-   * `async (channel, listener) => { await own.subscribe(channel, listener); return () => own.unsubscribe(channel) }`.
-   */
-  readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
-}
-
-const OPTIONS: OptionNames<RedisFeedOptions> = { prefix: true, subscribe: true }
-
-/** One stream entry: `[id, [field, value, ...]]`. */
+/** Reads one stream entry: `[id, [field, value, ...]]`. */
 function readEntry(reply: unknown): FeedEntry {
   const [id, fields] = Array.isArray(reply) ? (reply as unknown[]) : []
   const position = typeof id === 'string' && /^\d+-0$/.test(id) ? Number(id.slice(0, -2)) : undefined
@@ -41,9 +22,9 @@ function readEntry(reply: unknown): FeedEntry {
   return checkedEntry('redis', position, change as Record<string, unknown>)
 }
 
-/** Reads the issuer's stream in Redis, one round trip per page; with `subscribe` it is pushed, too. */
-export function redisRevocationFeed(client: RedisClient, options: RedisFeedOptions = {}): RevocationFeed {
-  const { prefix, subscribe } = knownOptions('redisRevocationFeed', options, OPTIONS)
+/** Reads the issuer's stream in Redis, one round trip per page. With `subscribe`, Redis also notifies of new entries. */
+export function redisRevocationFeed(client: RedisClient, options: FeedOptions = {}): RevocationFeed {
+  const { prefix, subscribe } = knownOptions('redisRevocationFeed', options, FEED_OPTIONS)
   const { stream, channel } = redisFeed(prefix)
   return {
     async after(position, limit) {

@@ -3,41 +3,48 @@ import { keyDigest, knownOptions, malformedReply, type EpochMs } from '@gatewrig
 import {
   checkedPrefix,
   DEFAULT_PREFIX,
-  migrate as migrateRoom,
+  migrate as migrateNamespace,
   readVersions,
   rows,
   toText,
   type SqlClient,
   type SqlQueries,
 } from '@gatewright/kernel/sql'
-import type { Reserved, SpendItem, SpendStorage } from './port.ts'
-import { collectCounters, keptText, usedCounters, SQL_OPTIONS, type SqlStorageOptions } from './statements.ts'
+import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
+import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
+import { collectCounters, holdText, usedCounters } from './sql-statements.ts'
 
 export { sqlRevocationFeed } from './sql-feed.ts'
-export type { SqlFeedOptions } from './sql-feed.ts'
-export type { SqlStorageOptions } from './statements.ts'
+export type { FeedOptions } from './options.ts'
 
-type Kept = readonly [counter: string, unit: SpendItem['unit'], amount: number]
+/** One item of a stored hold. */
+type HeldItem = readonly [counter: string, unit: SpendItem['unit'], amount: number]
 
-async function heldText(tx: SqlQueries, table: string, keys: readonly string[]): Promise<string | undefined> {
+async function storedHold(
+  tx: SqlQueries,
+  table: string,
+  keys: readonly string[],
+): Promise<string | undefined> {
   const [row] = await rows(tx, `select items from ${table} where account = $1 and hold = $2`, keys)
   return row && toText(row['items'])
 }
 
-function readKept(text: string): readonly Kept[] {
+function readHold(text: string): readonly HeldItem[] {
   try {
-    return JSON.parse(text) as readonly Kept[]
+    return JSON.parse(text) as readonly HeldItem[]
   } catch {
     throw malformedReply('sqlite', 'a hold as JSON')
   }
 }
 
 /**
- * Spend counters in the embedded SQLite of one host process: each verb is one `BEGIN IMMEDIATE` transaction.
- * Give it a `tx` (no `transaction` of its own) to reserve together with the business rows.
+ * Stores spend counters in the embedded SQLite database of one host process. Each call is one `BEGIN IMMEDIATE`
+ * transaction. Give it a `tx` (an object without `transaction`) to reserve in the same transaction as the business rows.
  */
-export function sqliteStorage(db: SqlClient | SqlQueries, options: SqlStorageOptions = {}): SpendStorage {
-  const prefix = checkedPrefix(knownOptions('sqliteStorage', options, SQL_OPTIONS).prefix ?? DEFAULT_PREFIX)
+export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
+  const prefix = checkedPrefix(
+    knownOptions('sqliteStorage', options, STORAGE_OPTIONS).prefix ?? DEFAULT_PREFIX,
+  )
   const holds = `${prefix}spend_holds`
   const counters = `${prefix}spend_counters`
   const atomically = <T>(work: (tx: SqlQueries) => Promise<T>): Promise<T> =>
@@ -57,27 +64,27 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: SqlStorageOpt
     }
     if (hold === null) return
     const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
-    await rows(tx, insert, [account, hold, keptText(items), now])
+    await rows(tx, insert, [account, hold, holdText(items), now])
   }
 
-  const end = async (
+  const endHold = async (
     tx: SqlQueries,
     keys: readonly [account: string, hold: string],
-    kept: readonly Kept[],
-    keep: (part: Kept) => number,
+    items: readonly HeldItem[],
+    keep: (item: HeldItem) => number,
   ): Promise<void> => {
     const giveBack = `update ${counters} set used = used - $3 where account = $1 and counter = $2`
-    for (const part of kept) await rows(tx, giveBack, [keys[0], part[0], part[2] - keep(part)])
+    for (const item of items) await rows(tx, giveBack, [keys[0], item[0], item[2] - keep(item)])
     await rows(tx, `delete from ${holds} where account = $1 and hold = $2`, keys)
   }
 
   return {
     reserve: (accountId, holdId, items, now) =>
-      atomically(async (tx): Promise<Reserved> => {
+      atomically(async (tx): Promise<ReserveOutcome> => {
         const account = keyDigest(accountId)
         const hold = holdId === null ? null : keyDigest(holdId)
-        const held = hold === null ? undefined : await heldText(tx, holds, [account, hold])
-        if (held !== undefined && held !== keptText(items)) return { outcome: 'conflict' }
+        const held = hold === null ? undefined : await storedHold(tx, holds, [account, hold])
+        if (held !== undefined && held !== holdText(items)) return { outcome: 'conflict' }
         const names = items.map(({ counter }) => counter)
         const before = await usedCounters(tx, prefix, accountId, names)
         if (held !== undefined) return { outcome: 'held', used: before }
@@ -90,18 +97,18 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: SqlStorageOpt
     settle: (accountId, holdId, actualCents) =>
       atomically(async tx => {
         const keys = [keyDigest(accountId), keyDigest(holdId)] as const
-        const held = await heldText(tx, holds, keys)
+        const held = await storedHold(tx, holds, keys)
         if (held === undefined) return 'gone'
-        const kept = readKept(held)
-        if (kept.some(([, unit, amount]) => unit === 'cents' && actualCents > amount)) return 'exceeds'
-        await end(tx, keys, kept, ([, unit, amount]) => (unit === 'cents' ? actualCents : amount))
+        const items = readHold(held)
+        if (items.some(([, unit, amount]) => unit === 'cents' && actualCents > amount)) return 'exceeds'
+        await endHold(tx, keys, items, ([, unit, amount]) => (unit === 'cents' ? actualCents : amount))
         return 'settled'
       }),
     release: (accountId, holdId) =>
       atomically(async tx => {
         const keys = [keyDigest(accountId), keyDigest(holdId)] as const
-        const held = await heldText(tx, holds, keys)
-        if (held !== undefined) await end(tx, keys, readKept(held), () => 0)
+        const held = await storedHold(tx, holds, keys)
+        if (held !== undefined) await endHold(tx, keys, readHold(held), () => 0)
         return held !== undefined
       }),
     used: (accountId, names) => usedCounters(db, prefix, accountId, names),
@@ -109,8 +116,8 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: SqlStorageOpt
   }
 }
 
-/** Creates or updates the tables. Repeatable, and safe from many instances at once. */
+/** Creates or updates the tables. It can be repeated and run by many instances at the same time. */
 export async function migrate(db: SqlClient, prefix?: string): Promise<void> {
   const ddl = readFileSync(new URL('../../src/storage/sqlite.sql', import.meta.url), 'utf8')
-  await migrateRoom(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
+  await migrateNamespace(db, 'sqlite', { namespace: 'spend', versions: readVersions(ddl) }, prefix)
 }

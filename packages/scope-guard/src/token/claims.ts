@@ -1,19 +1,27 @@
-import type { EpochMs } from '@gatewright/kernel'
+import type { EpochMs, Session } from '@gatewright/kernel'
 import type { GuardReason } from '../codes.ts'
 
-/** What a token must say to be accepted. */
-export interface ClaimRules {
+/** The claims of a token, decoded but not verified. */
+export type Claims = Readonly<Record<string, unknown>>
+
+/** Reads a session from a verified token's claims; returns undefined if they do not describe a session. */
+export type SessionReader = (claims: Claims) => Session | undefined
+
+/** The requirements on acceptable tokens. */
+export interface TokenRules {
   readonly issuer: string
   readonly audience: string
+  readonly typ: string
   readonly clockToleranceSeconds: number
+  readonly readSession: SessionReader
 }
 
-/** The claims of a token, decoded and nothing more. */
-export type Claims = Readonly<Record<string, unknown>>
+/** The result of `claimFault` for a token that is acceptable but has expired. */
+export const EXPIRED = 'expired'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Reads a segment of a token as a JSON object; undefined when it holds anything else. Proves nothing. */
+/** Decodes a segment of a token; returns undefined if it is not a JSON object. Verifies nothing. */
 export function decodeSegment(segment: string): Claims | undefined {
   try {
     const value: unknown = JSON.parse(utf8.decode(Buffer.from(segment, 'base64url')))
@@ -25,27 +33,26 @@ export function decodeSegment(segment: string): Claims | undefined {
   }
 }
 
-/** Whether a `typ` is the wanted one: in any case, and with or without `application/` (RFC 7515 section 4.1.9). */
-export function typeMatcher(wanted: string): (typ: unknown) => boolean {
-  const normal = (typ: string): string => typ.toLowerCase().replace(/^(?!.*\/)/s, 'application/')
-  const expected = normal(wanted)
-  return typ => typ === wanted || (typeof typ === 'string' && normal(typ) === expected)
+/** Makes the test of a `typ`. It ignores case and a leading `application/` (RFC 7515 section 4.1.9). */
+export function typeMatcher(accepted: string): (typ: unknown) => boolean {
+  const normalize = (typ: string): string => typ.toLowerCase().replace(/^(?!.*\/)/s, 'application/')
+  const expected = normalize(accepted)
+  return typ => typ === accepted || (typeof typ === 'string' && normalize(typ) === expected)
 }
 
 /**
- * Why claims are not acceptable now, or undefined: `iss`, `aud`, `exp`, `nbf` and `iat`, the first and the last two of
- * which a token of another service commonly has wrong. The tolerance applies to dates in the future only.
+ * Checks `iss`, `aud`, `exp`, `nbf` and `iat`, and returns why they are not acceptable, or undefined. The tolerance
+ * applies only to `nbf` and `iat` in the future.
  */
 export function claimFault(
   claims: Claims,
-  rules: ClaimRules,
+  rules: TokenRules,
   now: EpochMs,
 ): GuardReason | typeof EXPIRED | undefined {
   const { iss, aud, exp, nbf, iat } = claims
   const latest = now + rules.clockToleranceSeconds * 1000
-  if (iss !== rules.issuer) return 'another issuer'
-  if (aud !== rules.audience && !(Array.isArray(aud) && aud.includes(rules.audience)))
-    return 'another audience'
+  if (iss !== rules.issuer) return 'wrong issuer'
+  if (aud !== rules.audience && !(Array.isArray(aud) && aud.includes(rules.audience))) return 'wrong audience'
   if (typeof exp !== 'number') return 'no exp'
   if (typeof iat !== 'number') return 'no iat'
   if (iat * 1000 > latest) return 'issued in the future'
@@ -53,6 +60,3 @@ export function claimFault(
   if (nbf !== undefined && nbf * 1000 > latest) return 'not valid yet'
   return exp * 1000 <= now ? EXPIRED : undefined
 }
-
-/** What `claimFault` says of a token that is past its end and fine otherwise. */
-export const EXPIRED = 'expired'

@@ -10,17 +10,18 @@ const BY_CURVE: ReadonlyMap<string, string> = new Map([
 
 const RSA_SIGNATURE = /^[RP]S(256|384|512)$/
 
-const LEAST_RSA_BITS = 2048
-const LEAST_RSA_EXPONENT = 65_537n
+const MIN_RSA_BITS = 2048
+const MIN_RSA_EXPONENT = 65_537n
 
-/** The one name of an algorithm: RFC 9864 names EdDSA with an Ed25519 key `Ed25519`, and both are in use. */
+/** Normalizes the name of an algorithm: RFC 9864 names EdDSA with an Ed25519 key `Ed25519`, and both names are in use. */
 export function algorithmName(alg: unknown): unknown {
   return alg === 'Ed25519' ? 'EdDSA' : alg
 }
 
 /**
- * The one algorithm of a key: its `alg`, else what its curve implies, else (RSA) `rsaAlgorithm`. Undefined for
- * keys that may not verify here: symmetric ones (whoever verifies could sign), private ones, other uses.
+ * Returns the only algorithm that a key may be used with: its `alg`, or the algorithm of its curve, or for RSA
+ * `rsaAlgorithm`. Undefined for keys that must not verify tokens: symmetric keys (a verifier could sign with them), private
+ * keys, and keys for other uses.
  */
 export function algorithmOf(jwk: JWK, rsaAlgorithm: string): string | undefined {
   if (jwk.kty === 'oct' || 'd' in jwk || (jwk.use !== undefined && jwk.use !== 'sig')) return undefined
@@ -31,28 +32,28 @@ export function algorithmOf(jwk: JWK, rsaAlgorithm: string): string | undefined 
   return jwk.alg === undefined || algorithmName(jwk.alg) === implied ? implied : undefined
 }
 
-/** Why a key is too weak to use, or undefined: an RSA modulus under 2,048 bits or an exponent under 65,537. */
+/** Returns why a key is too weak, or undefined: an RSA modulus under 2,048 bits or an exponent under 65,537. */
 export function weaknessOf({ kty, kid, n = '', e = '' }: JWK): string | undefined {
   if (kty !== 'RSA') return undefined
   const bits = integerOf(n).toString(2).length
-  if (bits < LEAST_RSA_BITS) {
-    return `the RSA key "${kid}" must have at least ${LEAST_RSA_BITS} bits, not ${bits} bits: replace it`
+  if (bits < MIN_RSA_BITS) {
+    return `the RSA key "${kid}" must have at least ${MIN_RSA_BITS} bits, got ${bits} bits: replace it`
   }
   const exponent = integerOf(e)
-  if (exponent >= LEAST_RSA_EXPONENT) return undefined
-  return `the RSA key "${kid}" must have an exponent of at least ${LEAST_RSA_EXPONENT}, not ${exponent}: replace it`
+  if (exponent >= MIN_RSA_EXPONENT) return undefined
+  return `the RSA key "${kid}" must have an exponent of at least ${MIN_RSA_EXPONENT}, got ${exponent}: replace it`
 }
 
 const integerOf = (base64url: string): bigint =>
   BigInt(`0x0${Buffer.from(base64url, 'base64url').toString('hex')}`)
 
-/** The keys of a set that may verify something. Others are never looked at, so they cannot be at fault. */
+/** Selects the keys of a set that may verify tokens. The other keys are ignored, also if they are weak or ambiguous. */
 const verifying = (keys: readonly JWK[]): JWK[] => keys.filter(key => algorithmOf(key, 'RS256') !== undefined)
 
 const ambiguity = (kid: string): string =>
   `two keys of the set have the kid "${kid}": publish each key under a kid of its own`
 
-/** Checks a set that will not change. Throws a `TypeError` that names the weak key, or the `kid` of two keys. */
+/** Checks a set that does not change. Throws a `TypeError` that names a weak key or a `kid` that two keys share. */
 export function checkKeySet(keys: readonly JWK[]): void {
   const seen = new Set<string>()
   for (const key of verifying(keys)) {
@@ -65,8 +66,8 @@ export function checkKeySet(keys: readonly JWK[]): void {
 }
 
 /**
- * The key of a `kid` in a set that may change. Where no such key may verify, the first of another kind, or undefined.
- * Fault: `ERR_KEYS_UNAVAILABLE` where two may, since which of them is meant must not be guessed. Other kids are served.
+ * Finds the key of a `kid` in a set that may change. If no key of that `kid` may verify tokens, returns the first of them,
+ * or undefined. Fault: `ERR_KEYS_UNAVAILABLE` if two keys of that `kid` may verify, since neither can be preferred.
  */
 export function findKey(keys: readonly JWK[], kid: string): JWK | undefined {
   const named = keys.filter(key => key.kid === kid)

@@ -1,35 +1,26 @@
 import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
 import { compactVerify, errors } from 'jose'
-import type { Challenges } from '../challenge.ts'
+import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
-import { claimFault, decodeSegment, EXPIRED, typeMatcher, type ClaimRules, type Claims } from './claims.ts'
+import { claimFault, decodeSegment, EXPIRED, typeMatcher, type Claims, type TokenRules } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
 import { algorithmName } from './key-rules.ts'
-import type { PinnedKey, PinnedKeys } from './keys.ts'
+import type { PinnedKey } from './keys.ts'
 
-/** Reads a verified token's claims as a session; undefined when they do not describe one. */
-export type SessionReader = (claims: Claims) => Session | undefined
+/** Header members that let a token name its own key (RFC 7515 sections 4.1.2 to 4.1.6). They are denied, not ignored. */
+const OWN_KEY_MEMBERS = ['jwk', 'jku', 'x5u', 'x5c'] as const
 
-/** What a token must say to be accepted. */
-export interface TokenRules extends ClaimRules {
-  readonly typ: string
-  readonly readSession: SessionReader
-}
-
-/** Header members that let a token name its own key (RFC 7515 4.1.2 to 4.1.6). Refused, not ignored. */
-const SELF_KEYED = ['jwk', 'jku', 'x5u', 'x5c'] as const
-
-/** What a header says that matters. */
+/** The members of a JWS header that are used. */
 interface Header {
   readonly kid: string
   readonly alg: unknown
 }
 
-/** Most headers remembered: an issuer writes one and the same into all tokens of a key. */
-const HEADERS = 64
+/** How many headers are cached. An issuer writes the same header into all tokens of a key. */
+const MAX_HEADERS = 64
 
-/** A token of which everything but the signature is acceptable. Nothing it says is proven. */
-export interface UnprovenToken {
+/** A token that is acceptable except for its signature, which has not been checked. */
+export interface UnverifiedToken {
   readonly text: string
   readonly head: string
   readonly header: Header
@@ -37,51 +28,51 @@ export interface UnprovenToken {
   readonly pinned: PinnedKey
 }
 
-/** Verifies tokens in two steps, so that the second, which costs a hundred times the first, can wait its turn. */
+/** Verifies tokens in two steps, because the signature costs a hundred times the first step and may have to wait in a queue. */
 export interface TokenVerifier {
   /**
-   * Judges what can be judged without the signature: canonical compact form, header, claims, then the key of the
-   * `kid` and its algorithm. Fault: `ERR_KEYS_UNAVAILABLE`.
+   * Checks everything but the signature: canonical compact form, header, claims, then the key of the `kid` and its
+   * algorithm. Fault: `ERR_KEYS_UNAVAILABLE`.
    */
-  precheck(token: string): Promise<UnprovenToken | GuardDenial>
-  /** Whether the signature is by the key. Fault: `ERR_KEYS_UNAVAILABLE` for a key that cannot be used. */
-  isSigned(token: UnprovenToken): Promise<boolean>
-  /** The session of a token whose signature holds, unless it ended meanwhile or its claims describe none. */
-  sessionOf(token: UnprovenToken): Session | GuardDenial
+  precheck(token: string): Promise<UnverifiedToken | GuardDenial>
+  /** Whether the signature is valid. Fault: `ERR_KEYS_UNAVAILABLE` for a key that cannot be used. */
+  isSigned(token: UnverifiedToken): Promise<boolean>
+  /** Returns the session of a token with a valid signature, or the denial of a token that has expired or describes no session. */
+  sessionOf(token: UnverifiedToken): Session | GuardDenial
 }
 
 /**
- * Makes the verification of tokens (RFC 9068 section 4, RFC 8725): canonical compact form, `typ`, `iss`, `aud`, `exp`,
- * `nbf`, `iat`, a key known by `kid` with its own algorithm, signature, then the session. The tolerance applies to
- * dates in the future (`nbf`, `iat`) only: it never lengthens a life.
+ * Makes the verification of tokens (RFC 9068 section 4, RFC 8725). It checks the canonical compact form, `typ`, `iss`,
+ * `aud`, `exp`, `nbf`, `iat`, the key of the `kid` and its algorithm, the signature, then the session. The tolerance applies
+ * only to `nbf` and `iat` in the future and never extends `exp`.
  */
-export function tokenVerifier(
-  keys: PinnedKeys,
+export function createTokenVerifier(
+  keys: (kid: string) => Promise<PinnedKey | undefined>,
   rules: TokenRules,
   clock: Clock,
   challenges: Challenges,
 ): TokenVerifier {
   const { typ, clockToleranceSeconds, readSession } = rules
-  const isWantedType = typeMatcher(typ)
-  /** Headers of tokens that proved good, by their text, so that a stranger's tokens push none out. */
+  const isAcceptedType = typeMatcher(typ)
+  /** Headers of tokens with a valid signature, by their text. Forged tokens cannot evict them. */
   const headers = new Map<string, Header>()
 
   const remember = (head: string, header: Header): void => {
     if (headers.has(head)) return
-    if (headers.size >= HEADERS) headers.clear()
-    // A text of its own: a slice would keep the whole token in memory.
+    if (headers.size >= MAX_HEADERS) headers.clear()
+    // Copies the text: a slice would keep the whole token in memory.
     headers.set(Buffer.from(head, 'latin1').toString('latin1'), header)
   }
 
-  /** Reads a header, or says why it names no key that may verify it. */
+  /** Reads a header, or returns why it is not acceptable. */
   const readHeader = (head: string): Header | GuardReason => {
     const header = decodeSegment(head)
     if (!header) return 'unreadable header'
     const { kid, alg } = header
     if (typeof kid !== 'string' || kid === '') return 'no kid'
     if ('crit' in header) return 'crit header'
-    for (const name of SELF_KEYED) if (name in header) return `${name} header`
-    return isWantedType(header['typ']) ? { kid, alg } : 'another type'
+    for (const name of OWN_KEY_MEMBERS) if (name in header) return `${name} header`
+    return isAcceptedType(header['typ']) ? { kid, alg } : 'wrong typ'
   }
 
   return {
@@ -97,7 +88,7 @@ export function tokenVerifier(
       const pinned = await keys(header.kid)
       if (!pinned) return challenges.invalid('unknown key')
       if (algorithmName(header.alg) !== pinned.algorithm) {
-        return challenges.invalid('algorithm is not the one of the key')
+        return challenges.invalid('the algorithm does not match the key')
       }
       return { text: token, head, header, claims, pinned }
     },
@@ -108,7 +99,7 @@ export function tokenVerifier(
         return true
       } catch (error) {
         if (error instanceof errors.JOSEError) return false
-        // Not the token's fault: a key that jose refuses to use.
+        // The key is at fault, not the token: jose cannot use it.
         throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
       }
     },

@@ -1,0 +1,116 @@
+import { addedFields, capturedAnswer, fieldPairs, sizeError, streamError } from './captured-answer.ts'
+import type { AnswerAuthor } from './express-errors.ts'
+import { sendInstead, setFields, type NodeResponse } from './node-response.ts'
+import type { WireAnswer } from '../ports.ts'
+import type { AdmittedRequest } from '../route/steps.ts'
+
+type Callback = () => void
+type ChunkArguments = [chunk?: unknown, encoding?: unknown, callback?: unknown]
+
+/**
+ * Buffers what an existing handler writes to a Node response (`res.json`, `res.send`, `res.end`) until its run has ended,
+ * then sends it. If an error handler wrote the answer, as `author` says, the outcome is unknown. A piped stream is refused
+ * with a 500 that names it, and the outcome is unknown. If the handler never answers, the run ends with its lease, whether
+ * or not the client is still connected. Returns the function that ends the run of a handler that threw synchronously.
+ */
+export function captureNode(
+  response: NodeResponse,
+  operation: string,
+  {
+    finishCaptured,
+    fail,
+    markUnknown,
+  }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
+  limitBytes: number,
+  author: () => AnswerAuthor,
+): (error: unknown) => Promise<void> {
+  const original = {
+    write: response.write,
+    end: response.end,
+    writeHead: response.writeHead,
+    flushHeaders: response.flushHeaders,
+  }
+  const chunks: Uint8Array[] = []
+  let length = 0
+  let ended = false
+
+  const restore = (): void => {
+    Object.assign(response, original)
+  }
+  const failRun = async (error: unknown): Promise<void> => {
+    if (ended) return
+    ended = true
+    const answer = await fail(error)
+    restore()
+    sendInstead(response, answer)
+  }
+  const finish = async (callback: Callback | undefined): Promise<void> => {
+    const body = Buffer.concat(chunks)
+    const { statusCode } = response
+    const captured = capturedAnswer(statusCode, fieldPairs(response.getHeaders()), body, limitBytes)
+    const writer = author()
+    const isUnknown = writer === 'error handler' || (writer === 'unknown' && statusCode >= 400)
+    const answer: WireAnswer = isUnknown
+      ? await markUnknown(statusCode).then(() => captured)
+      : await finishCaptured(captured)
+    restore()
+    // Another run has completed meanwhile: the captured answer is not the recorded one.
+    if (answer.status !== statusCode) return sendInstead(response, answer)
+    setFields(response, addedFields(captured, answer))
+    const end = response.end.bind(response) as (bytes: Uint8Array, callback?: Callback) => unknown
+    end(body, callback)
+  }
+  // An error of sending must not end the process.
+  const abandon = (): void => {
+    restore()
+    if (!response.headersSent) response.statusCode = 500
+    response.end()
+  }
+  const buffer = (args: ChunkArguments): Callback | undefined => {
+    const bytes = bytesOf(args)
+    length += bytes.length
+    chunks.push(bytes)
+    return args.find(each => typeof each === 'function') as Callback | undefined
+  }
+
+  response.on('pipe', (source: { unpipe(target: unknown): void }) => {
+    source.unpipe(response)
+    failRun(streamError(operation, source)).catch(abandon)
+  })
+  Object.assign(response, {
+    write(...args: ChunkArguments) {
+      if (ended) return true
+      buffer(args)?.()
+      if (length > limitBytes) failRun(sizeError(operation, limitBytes)).catch(abandon)
+      return true
+    },
+    end(...args: ChunkArguments) {
+      if (ended) return response
+      ended = true
+      finish(buffer(args)).catch(abandon)
+      return response
+    },
+    writeHead(status: number, ...rest: unknown[]) {
+      response.statusCode = status
+      for (const [name, value] of writeHeadFields(rest)) response.setHeader(name, value)
+      return response
+    },
+    flushHeaders() {},
+  })
+  return failRun
+}
+
+function bytesOf([chunk, encoding]: ChunkArguments): Uint8Array {
+  if (typeof chunk === 'string') {
+    return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
+  }
+  return chunk instanceof Uint8Array ? chunk : new Uint8Array()
+}
+
+/** Reads the header fields of a `writeHead` call: an object, or a flat list of names and values. */
+function writeHeadFields(rest: readonly unknown[]): [name: string, value: string][] {
+  const given = rest.find(each => typeof each === 'object' && each !== null) ?? {}
+  if (!Array.isArray(given)) return Object.entries(given as Record<string, string>)
+  const list = given as string[]
+  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? '']] : []))
+}

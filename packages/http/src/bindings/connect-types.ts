@@ -1,0 +1,38 @@
+import type { NodeRequest } from '../request/facts.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { CompleteRoute, Route } from '../route/steps.ts'
+import type { NodeResponse } from './node-response.ts'
+
+/** A request of Express, Connect or plain node http. `body` is the result of a body parser. */
+export interface ConnectRequest extends NodeRequest {
+  body?: unknown
+  originalUrl?: string
+  /** Path parameters, as a router set them. */
+  params?: Record<string, string>
+}
+
+/** A Connect middleware. */
+export type ConnectMiddleware = (
+  request: ConnectRequest,
+  response: NodeResponse,
+  next: (error?: unknown) => void,
+) => void
+
+/** A middleware that is also a plain node http listener. */
+export type ConnectListener = (request: ConnectRequest, response: NodeResponse) => void
+
+/** Mounts the operations of a gate on Express, Connect or plain node http. */
+export interface ConnectGate {
+  /** Translates old names. Mount it before the router. */
+  readonly aliases: ConnectMiddleware
+  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): ConnectListener
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): ConnectListener
+  /**
+   * Guards an existing handler. On an idempotent route it captures the handler's answer. Mount it in the route of that
+   * handler. If it is mounted with `use`, an answer of 400 or more may come from an error handler, so its outcome is unknown.
+   */
+  guard<C extends OpenCall>(route: Route<C>): ConnectMiddleware
+  /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
+  call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C
+}

@@ -1,0 +1,67 @@
+import type { ConnectRequest } from './connect-types.ts'
+
+/**
+ * Who wrote a captured answer. Express passes what a handler throws to error handlers, whose answers cannot be told from
+ * those of the handler. `unknown`: it cannot be determined.
+ */
+export type AnswerAuthor = 'handler' | 'error handler' | 'unknown'
+
+/** The members of an Express route that are used: a function per method that adds a handler, and the list of handlers. */
+type ExpressRoute = Record<string, (handler: ErrorHandler) => unknown> & {
+  readonly stack?: readonly { readonly handle?: RouteHandler }[]
+}
+/** A handler in an Express route: a function, or a router with its own handlers. */
+type RouteHandler = ((...given: never[]) => unknown) & { readonly stack?: unknown; readonly handle?: unknown }
+type ErrorHandler = (
+  error: unknown,
+  request: object,
+  response: unknown,
+  next: (error: unknown) => void,
+) => void
+
+const failedRequests = new WeakSet<object>()
+const watchedMethods = new WeakMap<object, Set<string>>()
+/** Requests whose `originalUrl` was set here, and so not by a framework. */
+const translatedRequests = new WeakSet<object>()
+
+/** The last handler of a route: records that a handler of the route has failed, and passes the error on. */
+const recordFailure: ErrorHandler = (error, request, _response, next) => {
+  failedRequests.add(request)
+  next(error)
+}
+
+/** Keeps the original request target, as Express and Connect do before they change `url`. */
+export function keepOriginalUrl(request: ConnectRequest): void {
+  if (request.originalUrl !== undefined) return
+  request.originalUrl = request.url ?? ''
+  translatedRequests.add(request)
+}
+
+/** Whether a route may answer an error before its last handler: it has an error handler, or a router with handlers. */
+function handlesErrors({ stack }: ExpressRoute): boolean {
+  if (!Array.isArray(stack)) return true
+  return stack.some(({ handle }: { readonly handle?: RouteHandler }) => {
+    if (handle === (recordFailure as unknown)) return false
+    return typeof handle !== 'function' || handle.length > 3 || 'stack' in handle || 'handle' in handle
+  })
+}
+
+/**
+ * Watches the errors of a request's Express route with an error handler at the end of the route, and returns a function that
+ * says who wrote the answer. Outside a route, errors of a framework (which sets `originalUrl`) cannot be observed. Plain
+ * node http has no error handlers.
+ */
+export function watchErrors(request: ConnectRequest & { readonly route?: unknown }): () => AnswerAuthor {
+  const route = request.route as ExpressRoute | undefined
+  const method = request.method?.toLowerCase() ?? ''
+  const hasFramework = request.originalUrl !== undefined && !translatedRequests.has(request)
+  if (typeof route?.[method] !== 'function') return () => (hasFramework ? 'unknown' : 'handler')
+  const methods = watchedMethods.get(route) ?? new Set()
+  watchedMethods.set(route, methods)
+  if (!methods.has(method)) route[method](recordFailure)
+  methods.add(method)
+  return () => {
+    if (failedRequests.has(request)) return 'error handler'
+    return request.route === route && !handlesErrors(route) ? 'handler' : 'unknown'
+  }
+}

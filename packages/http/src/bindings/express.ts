@@ -1,0 +1,134 @@
+import { knownOptions } from '@gatewright/kernel'
+import { captureNode } from './capture-node.ts'
+import type { ConnectGate, ConnectListener, ConnectRequest } from './connect-types.ts'
+import { keepOriginalUrl, watchErrors } from './express-errors.ts'
+import { nodeFacts, splitTarget } from '../request/facts.ts'
+import type { OpenGate } from '../gate-types.ts'
+import { BODY_OPTION, checkGate } from './mount-checks.ts'
+import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
+import { connectionOf, sendWire, setFields, type NodeResponse } from './node-response.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import type { Route } from '../route/steps.ts'
+
+export type { ConnectGate, ConnectListener, ConnectMiddleware, ConnectRequest } from './connect-types.ts'
+export type { BodyChoice } from './node-body.ts'
+
+const rawBodies = new WeakMap<object, Uint8Array>()
+
+/** Keeps the bytes that the body parser read: `express.json({ verify: keepRawBody })`. */
+export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
+  rawBodies.set(request, bytes)
+}
+
+const access: BodyAccess<ConnectRequest> = {
+  node: request => request,
+  kept: request => rawBodies.get(request),
+  hint: 'use express.json({ verify: keepRawBody })',
+  parser: 'express.json()',
+  parsed: request => request.body,
+  assign(request, value) {
+    request.body = value
+  },
+}
+
+/** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without a gate or `body`. */
+export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice }): ConnectGate {
+  checkGate('expressGate', gate)
+  const { body } = knownOptions('expressGate', options, BODY_OPTION)
+  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
+  const calls = new WeakMap<object, { route: object; call: OpenCall }>()
+  const facts =
+    (request: ConnectRequest): IncomingRequest['facts'] =>
+    () =>
+      // An Express router removes its mount path from `url`.
+      nodeFacts(request, gate.settings.trusted, request.originalUrl)
+  const incoming = (
+    request: ConnectRequest,
+    response: NodeResponse,
+    readBody: IncomingRequest['readBody'],
+  ): IncomingRequest => {
+    const { params = {} } = request
+    return { request, facts: facts(request), params, readBody, connection: connectionOf(response) }
+  }
+
+  return {
+    aliases(request, response, next) {
+      const entered = gate.enter(request, () => nodeFacts(request, gate.settings.trusted))
+      if (!entered.ok) return sendWire(response, entered.answer)
+      setFields(response, entered.value.fields())
+      const [path, search] = splitTarget(request.url ?? '')
+      if (entered.value.facts.path !== path) {
+        keepOriginalUrl(request)
+        request.url = entered.value.facts.path + search
+      }
+      next()
+    },
+
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): ConnectListener {
+      const run = runOf(route, handler)
+      return (request, response) => {
+        const received = incoming(request, response, () => read.bytes(request))
+        perform(gate, route, received, run)
+          .then(answer => sendWire(response, answer))
+          .catch((error: unknown) => abandon(gate, route.operation, response, error))
+      }
+    },
+
+    guard(route) {
+      checkGuarding(route)
+      return (request, response, next) => {
+        const readBody = route.idempotent ? () => read.forHandler(request) : noBody
+        const received = incoming(request, response, readBody)
+        pass(gate, route, received, { request, response }, call => {
+          calls.set(request, { route, call })
+          next()
+        }).catch((error: unknown) => abandon(gate, route.operation, response, error))
+      }
+    },
+
+    call<C extends OpenCall>(route: Route<C>, request: ConnectRequest): C {
+      const known = calls.get(request)
+      if (known?.route !== route)
+        throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
+      return known.call as C
+    },
+  }
+}
+
+/**
+ * Calls `next` for an accepted request, and answers any other. An error is never passed to `next`, since a plain node http
+ * server may continue on any call of it. If `next` throws synchronously, the run ends.
+ */
+async function pass<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  incoming: IncomingRequest,
+  { request, response }: { readonly request: ConnectRequest; readonly response: NodeResponse },
+  next: (call: C) => void,
+): Promise<void> {
+  const admitted = await admit(gate, route, incoming, true)
+  if (!admitted.ok) return sendWire(response, admitted.answer)
+  const { call, fields, ...ending } = admitted.value
+  setFields(response, fields)
+  const reportSent = (): void => ending.sent(response.statusCode)
+  // If the client has disconnected, the response has emitted `close` already.
+  if (!route.idempotent && incoming.connection.ended) reportSent()
+  else if (!route.idempotent) response.on('close', reportSent)
+  const fail = route.idempotent
+    ? captureNode(response, route.operation, ending, gate.settings.answerLimitBytes, watchErrors(request))
+    : async (error: unknown) => sendWire(response, await ending.fail(error))
+  try {
+    next(call)
+  } catch (error) {
+    await fail(error)
+  }
+}
+
+/** Handles an error of sending, which would otherwise end the process: sends a bare 500 if nothing has been sent. */
+function abandon({ settings }: OpenGate, operation: string, response: NodeResponse, error: unknown): void {
+  settings.report({ operation, error })
+  if (response.headersSent) return
+  response.statusCode = 500
+  response.end()
+}

@@ -1,0 +1,72 @@
+import type { NodeRequest } from '../request/facts.ts'
+import type { NodeResponse } from './node-response.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { CompleteRoute, Route } from '../route/steps.ts'
+
+/** The members of a Fastify request that are used. Fastify itself is not imported. */
+export interface FastifyRequest {
+  readonly raw: NodeRequest
+  readonly body: unknown
+  /** Path parameters. */
+  readonly params?: unknown
+}
+
+/** The members of a Fastify reply that are used. */
+export interface FastifyReply {
+  readonly raw: NodeResponse
+  statusCode: number
+  code(status: number): unknown
+  header(name: string, value: string): unknown
+  getHeaders(): object
+  removeHeader(name: string): unknown
+  send(payload?: unknown): unknown
+}
+
+/** The members of a Fastify instance that the plugin uses. */
+export interface FastifyApp {
+  addHook(
+    name: 'onRequest',
+    hook: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+  ): unknown
+  removeContentTypeParser(type: string): unknown
+  addContentTypeParser(
+    type: RegExp,
+    options: { parseAs: 'buffer' },
+    parser: (request: FastifyRequest, body: Buffer, done: Done) => void,
+  ): unknown
+  getDefaultJsonParser(
+    onProto: 'error',
+    onConstructor: 'error',
+  ): (request: never, body: string, done: Done) => void
+}
+
+type Done = (error: Error | null, body?: unknown) => void
+
+/** Route options of a mounted operation, to spread into `app.route({ method, url, ... })`. */
+export interface FastifyRoute {
+  readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  readonly onRequest: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  readonly preHandler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  readonly onSend: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => Promise<unknown>
+  readonly errorHandler: (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+  readonly bodyLimit: number
+}
+
+/** Mounts the operations of a gate on Fastify. */
+export interface FastifyGate {
+  /** Keeps raw bodies and sets alias fields on every answer: `app.register(plugin)`. Not encapsulated. */
+  readonly plugin: (app: FastifyApp, options: unknown, done: () => void) => void
+  /** Translates old paths: `Fastify({ rewriteUrl })`. Only this option of Fastify runs before routing. */
+  readonly rewriteUrl: (request: NodeRequest) => string
+  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): FastifyRoute
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FastifyRoute
+  /** Guards an existing handler. On an idempotent route the hooks capture what it sends. */
+  hooks<C extends OpenCall>(
+    route: Route<C>,
+  ): Pick<FastifyRoute, 'onRequest' | 'preHandler' | 'onSend'> & {
+    readonly onError: (request: FastifyRequest) => Promise<void>
+  }
+  /** Returns the call of a request that `hooks(route)` accepted. Throws a `TypeError` for any other request. */
+  call<C extends OpenCall>(route: Route<C>, request: FastifyRequest): C
+}

@@ -1,0 +1,193 @@
+import { knownOptions, type Verdict } from '@gatewright/kernel'
+import { addedFields, capturedAnswer, fieldPairs, streamError } from './captured-answer.ts'
+import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from '../request/facts.ts'
+import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
+import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './fastify-types.ts'
+import type { OpenGate } from '../gate-types.ts'
+import { BODY_OPTION, checkGate } from './mount-checks.ts'
+import { checkedBody, parsedBytes } from './node-body.ts'
+import { connectionOf } from './node-response.ts'
+import type { Outcome } from '../response/outcome.ts'
+import type { WireAnswer } from '../ports.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import { authorize, checkGuarding, finish, runOf } from '../route/perform.ts'
+import type { AdmittedRequest, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
+
+export type {
+  FastifyApp,
+  FastifyGate,
+  FastifyReply,
+  FastifyRequest,
+  FastifyRoute,
+} from './fastify-types.ts'
+
+/** What is known of a request between the hooks. */
+interface Progress {
+  readonly route: object
+  readonly authorized: AuthorizedRequest
+  readonly connection: Connection
+  admitted?: AdmittedRequest<OpenCall>
+  /** Its handler has failed, and an error handler writes the answer. */
+  failed?: true
+}
+
+/** The usual parser, for the error message. Fastify has a JSON parser unless it was removed. */
+const PARSER = 'a content type parser (addContentTypeParser) that gives the parsed body'
+
+/**
+ * Binds a gate to Fastify 5. `body` says how the bytes of a request body are read; there is no default. `kept`: the plugin's
+ * JSON parser keeps them, and parses as Fastify's own does. `parsed`: the fallback, `JSON.stringify(request.body)`.
+ * Throws a `TypeError` without a gate or `body`.
+ */
+export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | 'parsed' }): FastifyGate {
+  checkGate('fastifyGate', gate)
+  const { body } = knownOptions('fastifyGate', options, BODY_OPTION)
+  checkedBody(body, ['kept', 'parsed'])
+  const { settings } = gate
+  const progress = new WeakMap<object, Progress>()
+  const facts = (raw: NodeRequest) => (): RequestFacts => nodeFacts(raw, settings.trusted)
+  const read = (request: FastifyRequest): Verdict<Uint8Array> =>
+    body === 'kept' ? keptBytes(request) : parsedBytes(request.body, request.raw, PARSER)
+
+  const hooks = <C extends OpenCall>(
+    route: Route<C>,
+    captured: boolean,
+  ): Pick<FastifyRoute, 'onRequest' | 'preHandler'> => ({
+    async onRequest(request, reply) {
+      const { raw } = request
+      const result = await authorize(gate, route, {
+        request: raw,
+        facts: facts(raw),
+        params: paramsOf(request),
+      })
+      if (!result.ok) return sendReply(reply, result.answer)
+      progress.set(raw, { route, authorized: result.value, connection: connectionOf(reply.raw) })
+      return undefined
+    },
+    async preHandler(request, reply) {
+      const { route: mounted, authorized, connection } = progress.get(request.raw) as Progress
+      const readBody = async (): Promise<Verdict<Uint8Array>> => read(request)
+      const result = await route.admit(authorized, {
+        params: paramsOf(request),
+        readBody,
+        connection,
+        captured,
+      })
+      if (!result.ok) return sendReply(reply, result.answer)
+      progress.set(request.raw, { route: mounted, authorized, connection, admitted: result.value })
+      for (const [name, value] of result.value.fields) reply.header(name, value)
+      return undefined
+    },
+  })
+  const admittedOf = <C extends OpenCall>(route: Route<C>, { raw }: FastifyRequest): AdmittedRequest<C> => {
+    const known = progress.get(raw)
+    if (known?.route === route && known.admitted) return known.admitted as unknown as AdmittedRequest<C>
+    throw new TypeError(`${route.operation}: mount the route with hooks(route)`)
+  }
+
+  return {
+    plugin: pluginOf(gate, body, facts),
+    rewriteUrl(raw) {
+      const [path, search] = splitTarget(raw.url ?? '')
+      const entered = gate.enter(raw, facts(raw))
+      return (entered.ok ? entered.value.facts.path : path) + search
+    },
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FastifyRoute {
+      const run = runOf(route, handler)
+      return {
+        ...hooks(route, false),
+        onSend: async (_request, _reply, payload) => payload,
+        bodyLimit: settings.bodyLimitBytes,
+        handler: async (request, reply) => sendReply(reply, await finish(admittedOf(route, request), run)),
+        errorHandler(error, { raw }, reply) {
+          const entered = gate.enter(raw, facts(raw))
+          if (!entered.ok) return void sendReply(reply, entered.answer)
+          const denial = parserDenial(error, settings.bodyLimitBytes)
+          const outcome: Outcome = denial ? { kind: 'denial', denial } : { kind: 'failure', error }
+          sendReply(reply, gate.conclude(entered.value, outcome))
+        },
+      }
+    },
+    hooks: route => ({
+      ...hooks(checkGuarding(route), true),
+      async onError({ raw }) {
+        const known = progress.get(raw)
+        if (known) known.failed = true
+      },
+      async onSend({ raw }, reply, payload) {
+        const { admitted, authorized, failed } = progress.get(raw) ?? {}
+        if (!admitted) {
+          // A body parser has failed.
+          if (authorized) gate.sent(authorized.context, reply.statusCode)
+          return payload
+        }
+        if (!route.idempotent) {
+          admitted.sent(reply.statusCode)
+          return payload
+        }
+        if (failed) {
+          await admitted.markUnknown(reply.statusCode)
+          return payload
+        }
+        return capture(reply, payload, route.operation, admitted, settings.answerLimitBytes)
+      },
+    }),
+    call: (route, request) => admittedOf(route, request).call,
+  }
+}
+
+/** Makes the plugin. Fastify encapsulates what a plugin adds unless it has the symbol `skip-override`. */
+function pluginOf(
+  gate: OpenGate,
+  body: 'kept' | 'parsed',
+  facts: (raw: NodeRequest) => () => RequestFacts,
+): FastifyGate['plugin'] {
+  const plugin: FastifyGate['plugin'] = (app, _options, done) => {
+    if (body === 'kept') keepRawBodies(app)
+    app.addHook('onRequest', async ({ raw }, reply) => {
+      const entered = gate.enter(raw, facts(raw))
+      if (!entered.ok) return sendReply(reply, entered.answer)
+      for (const [name, value] of entered.value.fields()) reply.header(name, value)
+      return undefined
+    })
+    done()
+  }
+  return Object.assign(plugin, { [Symbol.for('skip-override')]: true })
+}
+
+function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> {
+  return (params ?? {}) as Record<string, string>
+}
+
+function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {
+  reply.code(status)
+  for (const [name, value] of headers) reply.header(name, value)
+  reply.send(body === '' ? undefined : body)
+  return reply
+}
+
+/** Ends the run with the answer that the handler, or the application's error handler, sends. */
+async function capture(
+  reply: FastifyReply,
+  payload: unknown,
+  operation: string,
+  { finishCaptured, fail }: AdmittedRequest<OpenCall>,
+  limitBytes: number,
+): Promise<unknown> {
+  const status = reply.statusCode
+  const isText = typeof payload === 'string' || payload instanceof Uint8Array
+  const isStream = !isText && payload !== null && payload !== undefined
+  const captured = capturedAnswer(
+    status,
+    fieldPairs({ ...reply.getHeaders() }),
+    isText ? payload : '',
+    limitBytes,
+  )
+  const answer = isStream ? await fail(streamError(operation, payload)) : await finishCaptured(captured)
+  for (const [name, value] of addedFields(captured, answer)) reply.header(name, value)
+  if (answer.status === status && !isStream) return payload
+  reply.code(answer.status)
+  for (const [name, value] of answer.headers) reply.header(name, value)
+  reply.removeHeader('content-length')
+  return answer.body
+}

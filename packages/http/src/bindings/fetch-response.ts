@@ -1,0 +1,42 @@
+import { addedFields, capturedAnswer, fieldPairs, streamError } from './captured-answer.ts'
+import { readUpTo, resumeStream } from './fetch-body.ts'
+import type { WireAnswer } from '../ports.ts'
+import type { AdmittedRequest } from '../route/steps.ts'
+
+/** Converts an answer to a `Response`. */
+export function toResponse({ status, headers, body }: WireAnswer): Response {
+  const fields = new Headers()
+  for (const [name, value] of headers) fields.append(name, value)
+  return new Response(body === '' ? null : body, { status, headers: fields })
+}
+
+/** Adds header fields to a response, whose headers may be immutable. Fields that it has already are unchanged. */
+export function withResponseFields(response: Response, fields: WireAnswer['headers']): Response {
+  const missing = fields.filter(([name]) => !response.headers.has(name))
+  if (missing.length === 0) return response
+  const copy = new Response(response.body, response)
+  for (const [name, value] of missing) copy.headers.set(name, value)
+  return copy
+}
+
+/** Ends the run with a response. A body above the limit is not stored; an event stream is refused with an error that names it. */
+export async function capture(
+  response: Response,
+  operation: string,
+  { finishCaptured, fail }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail'>,
+  limitBytes: number,
+): Promise<Response> {
+  const { status, headers } = response
+  if (headers.get('content-type')?.startsWith('text/event-stream')) {
+    void response.body?.cancel()
+    return toResponse(await fail(streamError(operation, { constructor: { name: 'text/event-stream' } })))
+  }
+  const { bytes, rest } = await readUpTo(response.body, limitBytes)
+  const captured = capturedAnswer(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes)
+  const answer = await finishCaptured(captured)
+  if (answer.status !== status) return toResponse(answer)
+  const fields = new Headers(headers)
+  for (const [name, value] of addedFields(captured, answer)) fields.set(name, value)
+  if (rest) return new Response(resumeStream(bytes, rest), { status, headers: fields })
+  return new Response(bytes.length === 0 ? null : bytes, { status, headers: fields })
+}

@@ -1,0 +1,191 @@
+import { knownOptions, type OptionNames } from '@gatewright/kernel'
+import { parseJsonObject } from '../request/body.ts'
+import { fetchFacts, type RequestFacts } from '../request/facts.ts'
+import { readRequest } from './fetch-body.ts'
+import { checkedPeer } from './fetch-peer.ts'
+import { capture, toResponse, withResponseFields } from './fetch-response.ts'
+import type { OpenGate } from '../gate-types.ts'
+import { checkGate } from './mount-checks.ts'
+import { checkedBody } from './node-body.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import type { AdmittedRequest, CompleteRoute, Route } from '../route/steps.ts'
+
+/** Options of `fetchGate`. */
+export interface FetchGateOptions<Env> {
+  /**
+   * How the bytes of a request body are read; there is no default. `clone`: from a clone, so that an existing handler can
+   * still read the request. `stream`: from the request itself, for handlers that only use `call.body`.
+   */
+  readonly body: 'clone' | 'stream'
+  /**
+   * Returns the address of the connection, which a `Request` does not have, from what the server passes beside it; undefined
+   * if it is unknown. There is no default. `none`: no address is known, so that no limit per address applies, and policies
+   * on addresses block. `none` cannot be combined with `trustProxy`.
+   */
+  readonly peer: ((request: Request, env: Env) => string | undefined) | 'none'
+}
+
+const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true }
+
+/** The members of a Hono context that are used. Hono itself is not imported. */
+export interface HonoContext<Env> {
+  readonly req: { readonly raw: Request }
+  readonly env: Env
+  /** What a handler threw, if Hono has answered it. */
+  readonly error?: Error | undefined
+  get res(): Response
+  set res(response: Response | undefined)
+}
+
+/** A mounted operation. */
+export type FetchHandler<Env> = (
+  request: Request,
+  env: Env,
+  params?: Readonly<Record<string, string>>,
+) => Promise<Response>
+
+/** Mounts the operations of a gate on a fetch server. */
+export interface FetchGate<Env> {
+  /** Wraps a whole application (`app.fetch`): translates old names before routing, and adds alias fields to every answer. */
+  aliases(
+    fetch: (request: Request, env: Env, ...rest: never[]) => Response | Promise<Response>,
+  ): (request: Request, env: Env) => Response | Promise<Response>
+  /**
+   * Mounts an operation whose handler returns its answer. A transactional operation has its own handler. `params` are the
+   * path parameters that the server's router read.
+   */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): FetchHandler<Env>
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FetchHandler<Env>
+  /** Guards an existing handler from `Request` to `Response`. On an idempotent route it captures the response. */
+  wrap<C extends OpenCall>(
+    route: Route<C>,
+    existing: (request: Request, call: C) => Response | Promise<Response>,
+  ): (request: Request, env: Env) => Promise<Response>
+  /** Guards existing handlers as a Hono middleware. */
+  guard<C extends OpenCall>(
+    route: Route<C>,
+  ): (context: HonoContext<Env>, next: () => Promise<void>) => Promise<Response | undefined>
+  /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
+  call<C extends OpenCall>(route: Route<C>, request: Request): C
+}
+
+/** Binds a gate to fetch-style servers: Hono, Next.js route handlers, Bun, Deno. Throws a `TypeError` without `body` or `peer`. */
+export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptions<Env>): FetchGate<Env> {
+  checkGate('fetchGate', gate)
+  const { settings } = gate
+  const given = knownOptions<FetchGateOptions<Env>>('fetchGate', options, OPTIONS)
+  const body = checkedBody(given.body, ['clone', 'stream'])
+  const peer = checkedPeer(given.peer, settings.proxied)
+  const calls = new WeakMap<Request, { route: object; call: OpenCall }>()
+
+  const facts = (request: Request, env: Env) => (): RequestFacts =>
+    fetchFacts(request, peer(request, env) ?? '', settings.trusted)
+  const incoming = (request: Request, env: Env, params: IncomingRequest['params'] = {}): IncomingRequest => ({
+    request,
+    params,
+    facts: facts(request, env),
+    readBody: () =>
+      readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
+    connection: { ended: request.signal.aborted, signal: request.signal },
+  })
+  const guardExisting = async <C extends OpenCall>(
+    route: Route<C>,
+    request: Request,
+    env: Env,
+    existing: (call: C) => Response | Promise<Response>,
+    hasThrown: () => boolean = () => false,
+  ): Promise<Response> => {
+    const received = incoming(request, env)
+    const readJson = async (): ReturnType<IncomingRequest['readBody']> => {
+      const bytes = await received.readBody()
+      const parsed = bytes.ok
+        ? parseJsonObject(bytes.value, request.headers.get('content-type') ?? undefined)
+        : bytes
+      return parsed.ok ? bytes : parsed
+    }
+    const admitted = await admit(
+      gate,
+      route,
+      { ...received, readBody: route.idempotent ? readJson : noBody },
+      true,
+    )
+    if (!admitted.ok) return toResponse(admitted.answer)
+    const { call, fields } = admitted.value
+    calls.set(request, { route, call })
+    const response = await runExisting(() => existing(call), admitted.value)
+    if (hasThrown()) {
+      await admitted.value.markUnknown(response.status)
+      return withResponseFields(response, fields)
+    }
+    if (!route.idempotent) admitted.value.sent(response.status)
+    const finished = route.idempotent
+      ? await capture(response, route.operation, admitted.value, settings.answerLimitBytes)
+      : response
+    return withResponseFields(finished, fields)
+  }
+
+  return {
+    aliases:
+      fetch =>
+      async (request, env, ...rest) => {
+        const entered = gate.enter(request, facts(request, env))
+        if (!entered.ok) return toResponse(entered.answer)
+        const { facts: canonical, fields } = entered.value
+        const url = new URL(request.url)
+        let target = request
+        if (url.pathname !== canonical.path) {
+          url.pathname = canonical.path
+          target = new Request(url, request)
+          gate.adopt(target, request)
+        }
+        return withResponseFields(await fetch(target, env, ...(rest as never[])), fields())
+      },
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FetchHandler<Env> {
+      const run = runOf(route, handler)
+      return async (request, env, params) =>
+        toResponse(await perform(gate, route, incoming(request, env, params), run))
+    },
+    wrap(route, existing) {
+      checkGuarding(route, existing)
+      return (request, env) => guardExisting(route, request, env, call => existing(request, call))
+    },
+    guard(route) {
+      checkGuarding(route)
+      return async (context, next) => {
+        let passed = false
+        const existing = async (): Promise<Response> => {
+          passed = true
+          await next()
+          return context.res
+        }
+        const hasThrown = (): boolean => context.error !== undefined
+        const response = await guardExisting(route, context.req.raw, context.env, existing, hasThrown)
+        if (!passed) return response
+        // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
+        context.res = undefined
+        context.res = response
+        return undefined
+      }
+    },
+    call<C extends OpenCall>(route: Route<C>, request: Request): C {
+      const known = calls.get(request)
+      if (known?.route !== route)
+        throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
+      return known.call as C
+    },
+  }
+}
+
+/** Runs an existing handler. If it throws, the outcome of the run is unknown, and the server renders the error. */
+async function runExisting(
+  existing: () => Response | Promise<Response>,
+  { markUnknown }: Pick<AdmittedRequest<never>, 'markUnknown'>,
+): Promise<Response> {
+  try {
+    return await existing()
+  } catch (error) {
+    await markUnknown(500)
+    throw error
+  }
+}

@@ -1,0 +1,210 @@
+import { knownOptions } from '@gatewright/kernel'
+import type { TrustedProxies } from '../request/client-address.ts'
+import { wire, type Answer } from '../response/answer.ts'
+import { addedFields, capturedAnswer, fieldPairs, isStream, streamError } from './captured-answer.ts'
+import { nodeFacts, type CanonicalFacts, type NodeRequest, type RequestFacts } from '../request/facts.ts'
+import type { OpenGate } from '../gate-types.ts'
+import { BODY_OPTION, checkGate } from './mount-checks.ts'
+import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
+import { connectionOf, type NodeResponse } from './node-response.ts'
+import type { Outcome } from '../response/outcome.ts'
+import type { WireAnswer } from '../ports.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import type { AdmittedRequest, CompleteRoute, Route } from '../route/steps.ts'
+
+export type { RequestFacts } from '../request/facts.ts'
+export type { BodyChoice } from './node-body.ts'
+
+/** The members of a Koa context that are used. Koa itself is not imported. */
+export interface KoaContext {
+  readonly req: NodeRequest
+  readonly res: NodeResponse
+  /** The result of a body parser: `body`, and from koa-bodyparser the text in `rawBody`. */
+  readonly request: object
+  readonly response: { readonly headers: object }
+  path: string
+  status: number
+  body: unknown
+  /** Path parameters, as a router set them. */
+  readonly params?: Record<string, string>
+  /** False if a handler writes to `res` itself. */
+  respond?: boolean | undefined
+  set(name: string, value: string): void
+}
+
+/** A Koa middleware. */
+export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>
+
+/** Mounts the operations of a gate on Koa. */
+export interface KoaGate {
+  /** Translates old names. Mount it before the router; `ctx.originalUrl` keeps the original target. */
+  readonly aliases: KoaMiddleware
+  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
+  /** Answers a request that no operation serves, or that failed outside the gate. */
+  otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
+  /** Guards the middleware after it. On an idempotent route it captures `ctx.body`. */
+  guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
+  /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
+  call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C
+}
+
+/** Reads the facts of a request. The path is not decoded, so two spellings of a resource remain different. By default no proxy is trusted. */
+export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: TrustedProxies): RequestFacts {
+  return nodeFacts(req, trusted)
+}
+
+/**
+ * Sends an answer through Koa: a string body as it is, anything else as JSON, none if undefined. If the answer has no
+ * `Content-Type`, sets that of JSON.
+ */
+export function send(ctx: Pick<KoaContext, 'status' | 'body' | 'set'>, answer: Answer): void {
+  sendText(ctx, wire(answer))
+}
+
+function sendText(
+  ctx: Pick<KoaContext, 'status' | 'body' | 'set'>,
+  { status, headers, body }: WireAnswer,
+): void {
+  ctx.status = status
+  ctx.body = body === '' ? null : body
+  // Koa changes the status of an empty answer to 204.
+  ctx.status = status
+  for (const [name, value] of headers) ctx.set(name, value)
+}
+
+interface ParsedRequest {
+  body?: unknown
+  readonly rawBody?: unknown
+}
+
+const access: BodyAccess<KoaContext> = {
+  node: ctx => ctx.req,
+  kept(ctx) {
+    const { rawBody } = ctx.request as ParsedRequest
+    return typeof rawBody === 'string' ? Buffer.from(rawBody) : undefined
+  },
+  hint: 'a parser that sets ctx.request.rawBody (koa-bodyparser) must run before',
+  parser: 'a body parser such as koa-bodyparser',
+  parsed: ctx => (ctx.request as ParsedRequest).body,
+  assign(ctx, value) {
+    ;(ctx.request as ParsedRequest).body = value
+  },
+}
+
+/** Binds a gate to Koa. Throws a `TypeError` without a gate or `body`. */
+export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }): KoaGate {
+  checkGate('koaGate', gate)
+  const { body } = knownOptions('koaGate', options, BODY_OPTION)
+  const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
+  const calls = new WeakMap<object, { route: object; call: OpenCall }>()
+  const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
+  const incoming = (ctx: KoaContext, readBody: IncomingRequest['readBody']): IncomingRequest => {
+    const { req, res, params = {} } = ctx
+    return { request: req, facts: facts(ctx), params, readBody, connection: connectionOf(res) }
+  }
+
+  return {
+    async aliases(ctx, next) {
+      const entered = gate.enter(ctx.req, facts(ctx))
+      if (!entered.ok) return sendText(ctx, entered.answer)
+      for (const [name, value] of entered.value.fields()) ctx.set(name, value)
+      const { path } = entered.value.facts
+      if (ctx.path !== path) ctx.path = path
+      await next()
+    },
+
+    async otherwise(ctx, outcome) {
+      const entered = gate.enter(ctx.req, facts(ctx))
+      sendText(ctx, entered.ok ? gate.conclude(entered.value, outcome(entered.value.facts)) : entered.answer)
+    },
+
+    handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): KoaMiddleware {
+      const run = runOf(route, handler)
+      return async ctx =>
+        sendText(
+          ctx,
+          await perform(
+            gate,
+            route,
+            incoming(ctx, () => read.bytes(ctx)),
+            run,
+          ),
+        )
+    },
+
+    guard(route) {
+      checkGuarding(route)
+      return async (ctx, next) => {
+        const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
+        const received = incoming(ctx, readBody)
+        const admitted = await admit(gate, route, received, true)
+        if (!admitted.ok) return sendText(ctx, admitted.answer)
+        const { call, fields, sent } = admitted.value
+        for (const [name, value] of fields) ctx.set(name, value)
+        calls.set(ctx.req, { route, call })
+        if (route.idempotent)
+          return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)
+        const reportSent = (): void => sent(ctx.res.statusCode)
+        if (received.connection.ended) reportSent()
+        else ctx.res.on('close', reportSent)
+        await next()
+      }
+    },
+
+    call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C {
+      const known = calls.get(ctx.req)
+      if (known?.route !== route)
+        throw new TypeError(`${route.operation}: mount guard(route) before the handler`)
+      return known.call as C
+    },
+  }
+}
+
+/** Ends the run with what the middleware after this one left in the context, before Koa sends it. */
+async function capture(
+  ctx: KoaContext,
+  next: () => Promise<unknown>,
+  operation: string,
+  {
+    finishCaptured,
+    fail,
+    markUnknown,
+  }: Pick<AdmittedRequest<never>, 'finishCaptured' | 'fail' | 'markUnknown'>,
+  limitBytes: number,
+): Promise<void> {
+  try {
+    await next()
+  } catch (error) {
+    await markUnknown(statusOf(error))
+    throw error
+  }
+  let value: string | Uint8Array
+  try {
+    value = bodyOf(operation, ctx)
+  } catch (error) {
+    ctx.body = null
+    return sendText(ctx, await fail(error))
+  }
+  const captured = capturedAnswer(ctx.status, fieldPairs({ ...ctx.response.headers }), value, limitBytes)
+  const answer = await finishCaptured(captured)
+  if (answer.status !== captured.status) return sendText(ctx, answer)
+  for (const [name, value] of addedFields(captured, answer)) ctx.set(name, value)
+}
+
+/** Returns the body that Koa will send. Throws for a stream, and for a value that JSON cannot represent. */
+function bodyOf(operation: string, { body, res, respond }: KoaContext): string | Uint8Array {
+  if (isStream(body) || body instanceof Blob || body instanceof Response || respond === false)
+    throw streamError(operation, body ?? res)
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  return body === null || body === undefined ? '' : JSON.stringify(body)
+}
+
+/** Returns the status that Koa sends for an error. */
+function statusOf(error: unknown): number {
+  const { status, statusCode } = (error ?? {}) as { status?: unknown; statusCode?: unknown }
+  const given = status ?? statusCode
+  return typeof given === 'number' && given >= 400 ? given : 500
+}

@@ -1,0 +1,118 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { isJson, parseJsonObject, readRawBody } from '../request/body.ts'
+import { deny } from '../codes.ts'
+import type { NodeRequest } from '../request/facts.ts'
+import { jsonFault } from '../request/json-fault.ts'
+
+/**
+ * How the bytes of a request body are read; there is no default.
+ * `stream`: the gate reads them itself. Mount it before any parser; the handler's `body` is then the parsed object.
+ * `kept`: a parser has run before and kept the bytes, see the binding.
+ * `parsed`: the fallback. `JSON.stringify` of the parsed body replaces the bytes, so two spellings of a value are the same payload.
+ */
+export type BodyChoice = 'stream' | 'kept' | 'parsed'
+
+/** How the body of a framework's request is read. */
+export interface BodyAccess<R> {
+  node(request: R): NodeRequest
+  /** Returns the bytes that a parser kept. */
+  kept(request: R): Uint8Array | undefined
+  /** How to keep the bytes, for the error message. */
+  readonly hint: string
+  /** The usual parser, for the error message. */
+  readonly parser: string
+  parsed(request: R): unknown
+  assign(request: R, value: unknown): void
+}
+
+interface BodyReader<R> {
+  /** Reads the bytes. Denials: `payload_too_large`, `invalid_request`, `unsupported_media_type`. */
+  bytes(request: R): Promise<Verdict<Uint8Array>>
+  /** Reads the bytes for an existing handler, and sets its `body` to the parsed object if no parser runs before. */
+  forHandler(request: R): Promise<Verdict<Uint8Array>>
+}
+
+/** Checks the option `body`. Throws a `TypeError` if it is missing: a default could compare other bytes than were sent. */
+export function checkedBody<B extends string>(body: B, choices: readonly B[]): B {
+  if (choices.includes(body)) return body
+  const names = choices.map(choice => `'${choice}'`).join(' or ')
+  throw new TypeError(`body must be ${names}, got ${JSON.stringify(body)}: there is no default`)
+}
+
+/** Makes the reader of request bodies. */
+export function bodyReader<R>(body: BodyChoice, limitBytes: number, access: BodyAccess<R>): BodyReader<R> {
+  checkedBody(body, ['stream', 'kept', 'parsed'])
+  const bytes = async (request: R): Promise<Verdict<Uint8Array>> => {
+    const node = access.node(request)
+    if (body === 'kept') return keptBytes(request, access)
+    if (body === 'parsed') return parsedBytes(access.parsed(request), node, access.parser)
+    if (!node.readableEnded) return readRawBody(node, limitBytes)
+    throw new TypeError("body 'stream': another parser has read this request; mount the gate before it")
+  }
+  return {
+    bytes,
+    async forHandler(request) {
+      const read = await bytes(request)
+      if (!read.ok || body !== 'stream') return read
+      const parsed = parseJsonObject(read.value, access.node(request).headers['content-type'])
+      if (!parsed.ok) return parsed
+      access.assign(request, parsed.value)
+      return read
+    },
+  }
+}
+
+/**
+ * Serializes a parsed body, for `body: 'parsed'`. A missing body has no bytes. Denials: `invalid_request`, as
+ * `parseJsonObject`, and `unsupported_media_type` for a body that is not JSON and was not parsed. Throws a `TypeError` for a
+ * JSON body that no parser has read: otherwise all such bodies would be equal to an empty one.
+ */
+export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string): Verdict<Uint8Array> {
+  if (isEmpty(parsed) && hasBody(node)) {
+    if (!isJson(node.headers['content-type'])) return notJson
+    if (parsed === undefined) {
+      throw new TypeError(`body 'parsed': no parser has read this request: mount ${parser} before the gate`)
+    }
+  }
+  // `JSON.stringify` recurses and would throw a RangeError for a deeply nested body.
+  const fault = jsonFault(parsed)
+  if (fault) return deny('invalid_request', fault.message, { field: fault.field })
+  return allow(
+    parsed === undefined || parsed === null ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)),
+  )
+}
+
+/** Whether a parser read nothing: it left undefined or, as some parsers do, an empty object. */
+function isEmpty(parsed: unknown): boolean {
+  if (parsed === undefined) return true
+  return (
+    typeof parsed === 'object' &&
+    parsed !== null &&
+    !Array.isArray(parsed) &&
+    Object.keys(parsed).length === 0
+  )
+}
+
+/** Denies a body that is not JSON. */
+export const notJson: Verdict<never> = deny(
+  'unsupported_media_type',
+  'send the body as Content-Type: application/json in UTF-8',
+)
+
+/** Whether a request has a body. In HTTP/2 it need not have a length: then it has a body unless its headers end the stream. */
+export function hasBody(request: NodeRequest): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+  if (encoding !== undefined) return true
+  if (length !== undefined) return length !== '0'
+  const { stream } = request as { stream?: { readonly endAfterHeaders?: boolean } }
+  return stream?.endAfterHeaders === false
+}
+
+function keptBytes<R>(request: R, access: BodyAccess<R>): Verdict<Uint8Array> {
+  const bytes = access.kept(request)
+  if (bytes) return allow(bytes)
+  const node = access.node(request)
+  if (!hasBody(node)) return allow(new Uint8Array())
+  if (node.readableEnded) throw new TypeError(`body 'kept': ${access.hint}`)
+  return notJson
+}

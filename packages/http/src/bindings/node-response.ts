@@ -1,0 +1,65 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import type { WireAnswer } from '../ports.ts'
+import type { Connection } from '../route/steps.ts'
+
+/** The members of a Node response that are used, of HTTP/1 and of the compatibility API of HTTP/2. */
+export interface NodeResponse {
+  statusCode: number
+  readonly headersSent: boolean
+  readonly writableEnded: boolean
+  setHeader(name: string, value: string | number | readonly string[]): unknown
+  removeHeader(name: string): void
+  getHeaders(): OutgoingHttpHeaders
+  write(...args: never[]): boolean
+  end(...args: never[]): unknown
+  writeHead(...args: never[]): unknown
+  flushHeaders?: () => void
+  on(event: string, listener: (...args: never[]) => void): unknown
+}
+
+/** Sets header fields on a response that has not been sent. */
+export function setFields(response: NodeResponse, fields: WireAnswer['headers']): void {
+  for (const [name, value] of fields) response.setHeader(name, value)
+}
+
+/** Sends an answer, unless one has been sent. */
+export function sendWire(response: NodeResponse, { status, headers, body }: WireAnswer): void {
+  if (response.headersSent) return
+  response.statusCode = status
+  setFields(response, headers)
+  const end = response.end.bind(response) as (text: string) => unknown
+  end(body)
+}
+
+class NodeConnection implements Connection {
+  ended = false
+  #controller: AbortController | undefined
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController()
+    if (this.ended) this.#controller.abort()
+    return this.#controller.signal
+  }
+
+  end(): void {
+    this.ended = true
+    this.#controller?.abort()
+  }
+}
+
+/** Watches the connection of a response from now on. */
+export function connectionOf(response: NodeResponse): Connection {
+  const connection = new NodeConnection()
+  response.on('close', () => {
+    if (!response.writableEnded) connection.end()
+  })
+  return connection
+}
+
+/** Sends another answer than the one whose header fields have already been set. */
+export function sendInstead(response: NodeResponse, answer: WireAnswer): void {
+  for (const name of Object.keys(response.getHeaders())) {
+    if (name === 'etag' || name.startsWith('content-')) response.removeHeader(name)
+  }
+  sendWire(response, answer)
+}

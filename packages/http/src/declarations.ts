@@ -1,0 +1,122 @@
+import { checkRule, type Rule } from '@gatewright/kernel'
+import type { CredentialGate, GateOptions, SpendGate, TransactionGate } from './gate-types.ts'
+import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
+import type { OpenGateOptions } from './options.ts'
+import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
+import { checkedSchemas } from './request/input.ts'
+import { authenticator, sessionCredential } from './route/credentials.ts'
+import type { GuardedCall, OpenCall, RouteOptions, WriteOptions } from './route/handler-types.ts'
+import type { GateContext } from './route/request-context.ts'
+import { makeRoute, type RouteDependencies } from './route/route.ts'
+import type { CompleteRoute, Route } from './route/steps.ts'
+
+/** A gate with the functions of every kind of gate. */
+export type AnyGate = SpendGate<string, AccessLike, unknown> &
+  CredentialGate<string, AccessLike, { readonly own: Credential<unknown> }> &
+  TransactionGate<string, AccessLike, unknown, unknown>
+
+type Options = OpenGateOptions & Partial<GateOptions<string, AccessLike>>
+
+/** Makes the functions that declare operations. Throws a `TypeError` for a port without its functions. */
+export function declarations(
+  gate: GateContext,
+  options: Options,
+): Pick<AnyGate, 'open' | 'guarded' | 'guardedBy' | 'idempotent' | 'transactional'> {
+  checkPorts(options)
+  const { guard, scopes, idempotency, transactions, spendStorage } = options
+  const { accountOf = ({ session }: AccessLike) => session.accountId } = options
+  const { settings } = gate
+  const session = guard ? { session: sessionCredential(guard) } : {}
+  const credentials = { ...session, ...options.credentials } as Credentials
+  const spending = guard && countsSpends(guard) ? guard : undefined
+
+  const open = (operation: string, route: RouteOptions = {}): RouteDependencies => ({
+    gate,
+    admit: route.admit?.bind(route),
+    schemas: checkedSchemas(operation, route),
+  })
+  const guardedBy = (names: readonly string[], rule: Rule, route?: object): RouteDependencies => {
+    checkRule(rule)
+    checkScopes(rule, scopes)
+    const authenticate = authenticator(credentials, names, rule)
+    return { ...open(rule.operation, route), authenticate }
+  }
+  const guarded = (rule: Rule, route?: object): RouteDependencies => {
+    if (!guard) throw new TypeError(`${rule.operation}: a guarded operation needs the option guard`)
+    return guardedBy(['session'], rule, route)
+  }
+  const write = ({ operation, spends }: Rule) => ({
+    operation,
+    accountOf,
+    spending,
+    reserves: spends !== undefined,
+  })
+  return {
+    open: (operation, route) => makeRoute(operation, open(operation, route as object)),
+    guarded: (rule, route) => makeRoute(rule.operation, guarded(rule, route)),
+    guardedBy: (names, rule, route) =>
+      makeRoute(rule.operation, guardedBy(typeof names === 'string' ? [names] : names, rule, route)),
+    idempotent<C extends OpenCall>(rule: Rule, route: object = {}): Route<C> {
+      const { prepare } = route as WriteOptions<AccessLike>
+      if (!idempotency)
+        throw new TypeError(`${rule.operation}: an idempotent operation needs the option idempotency`)
+      if (prepare) checkPort('idempotency of a route with prepare', idempotency, ['release'])
+      const recording = { ...write(rule), settings, idempotency, prepare }
+      return makeRoute(rule.operation, { ...guarded(rule, route), recording })
+    },
+    transactional<C extends OpenCall>(rule: Rule, handler: unknown, route: object = {}): CompleteRoute<C> {
+      const { operation } = rule
+      const { prepare } = route as WriteOptions<AccessLike>
+      if (!transactions)
+        throw new TypeError(`${operation}: a transactional operation needs the option transactions`)
+      if (typeof handler !== 'function')
+        throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
+      const dependencies: TransactionalDependencies = {
+        ...write(rule),
+        hasOwnRenderer: settings.hasOwnRenderer,
+        transactions,
+        spendStorage,
+        prepare,
+        handler: handler as TransactionalDependencies['handler'],
+      }
+      return {
+        ...makeRoute<C>(operation, guarded(rule, route)),
+        run: call => runTransaction(dependencies, call as unknown as GuardedCall<AccessLike>),
+      }
+    },
+  }
+}
+
+function checkPorts({ aliases, guard, idempotency, transactions, scopes }: Options): void {
+  checkPort('aliases', aliases, ['resolve'])
+  checkPort('guard', guard, ['check', 'prepare'])
+  checkPort('idempotency', idempotency, ['begin', 'complete'])
+  checkPort('transactions', transactions, ['run'])
+  if ((idempotency || transactions) && !guard)
+    throw new TypeError('idempotency needs a guard: a replay must be authorized too')
+  checkPort('scopes', scopes, ['has'])
+  if (guard && !scopes)
+    throw new TypeError('scopes must be a catalogue of scopes (scopeCatalogue), got undefined')
+}
+
+function checkPort(name: string, port: object | undefined, functions: readonly string[]): void {
+  if (port === undefined) return
+  const missing = functions.find(
+    required => typeof (port as Record<string, unknown> | null)?.[required] !== 'function',
+  )
+  if (missing) throw new TypeError(`${name} must have the function ${missing}`)
+}
+
+function checkScopes(rule: Rule, scopes: Options['scopes']): void {
+  for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
+    if (scopes && !scopes.names.includes(scope))
+      throw new TypeError(
+        `${rule.operation}: ${scope} is not in the catalogue of scopes: add it, or correct it`,
+      )
+  }
+}
+
+function countsSpends(guard: GuardPort<AccessLike>): guard is SpendGuardPort<AccessLike, unknown> {
+  const { reserve, release, permits } = guard as Partial<SpendGuardPort<AccessLike, unknown>>
+  return [reserve, release, permits].every(verb => typeof verb === 'function')
+}

@@ -1,0 +1,62 @@
+import type { Verdict } from '@gatewright/kernel'
+import type { AccessLike, AmountLike, RecordedAnswer, SpendGuardPort, WireAnswer } from '../ports.ts'
+
+interface Reservations {
+  reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<unknown>>
+  /** Ends the run. `complete` gets the answer with the reserved amounts, and a function that gives them back. */
+  end<T>(
+    answer: WireAnswer,
+    complete: (answer: RecordedAnswer, undo?: () => Promise<void>) => Promise<T>,
+  ): Promise<T>
+}
+
+interface Reservation {
+  readonly amount: AmountLike
+  readonly result: Promise<Verdict<unknown>>
+}
+
+/** Tracks what a run reserves under its `effectId`. */
+export function createReservations(
+  guard: SpendGuardPort<AccessLike, unknown>,
+  access: AccessLike,
+  effectId: string,
+): Reservations {
+  const made: Reservation[] = []
+  let open = true
+  const hold: Reservations['reserve'] = async spend => guard.reserve(access, spend)
+  return {
+    // Not `async`: its own promise would be an unhandled rejection if a handler does not await it.
+    reserve(spend) {
+      if (!open) return Promise.reject(new TypeError('reserve must be called before the handler answers'))
+      const { amountCents, currency, countsAs } = spend
+      const nth = made.length + 1
+      const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)
+      const result = hold({ ...spend, holdId })
+      // A handler may answer without awaiting it; `end` reads the result.
+      result.catch(() => {})
+      made.push({ amount: { amountCents, currency, ...(countsAs ? { countsAs } : {}) }, result })
+      return result
+    },
+
+    async end(answer, complete) {
+      open = false
+      if (made.length === 0) return complete(answer)
+      const results = await Promise.allSettled(made.map(({ result }) => result))
+      const isHeld = (index: number): boolean => {
+        const result = results[index]
+        return result?.status === 'fulfilled' && result.value.ok
+      }
+      const spends = made.flatMap(({ amount }, index) => (isHeld(index) ? [amount] : []))
+      const recorded: RecordedAnswer = spends.length === 0 ? answer : { spends, ...answer }
+      const possiblyHeld = results.filter(result => result.status === 'rejected' || result.value.ok)
+      if (possiblyHeld.length === 0) return complete(recorded)
+      return complete(recorded, async () => {
+        for (const result of possiblyHeld) {
+          // It is unknown whether a rejected reservation holds its amount.
+          if (result.status === 'rejected') throw result.reason
+          if (result.value.ok) await guard.release(result.value.value)
+        }
+      })
+    },
+  }
+}

@@ -1,0 +1,173 @@
+import { Fault, type Denial, type EpochMs, type HeaderField, type Verdict } from '@gatewright/kernel'
+import type { Settings } from '../options.ts'
+import type { AccessLike, IdempotencyPort, RecordedAnswer, SpendGuardPort, WireAnswer } from '../ports.ts'
+import type { DecisionDraft } from '../response/decision.ts'
+import { storedForm, type Outcome } from '../response/outcome.ts'
+import type { GuardedCall, WriteOptions } from '../route/handler-types.ts'
+import { createReservations } from './reservations.ts'
+
+/** Ends a run. Its functions never reject: if the store fails, the outcome is still sent and the fault is reported. */
+export interface RunEnding {
+  /** Ends the run with an outcome. Returns that outcome, or a failure if another run has completed meanwhile. */
+  finish(outcome: Outcome): Promise<{ readonly outcome: Outcome; readonly fields: readonly HeaderField[] }>
+  /** Ends the run with a captured answer. `instead` is a failure, if another run has completed meanwhile. */
+  finishCaptured(
+    captured: WireAnswer,
+  ): Promise<{ readonly instead?: Outcome; readonly fields: readonly HeaderField[] }>
+}
+
+/** A call whose handler may run. */
+export interface StartedRun {
+  readonly call: object
+  readonly ending: RunEnding
+}
+
+/** What the idempotency record of an operation needs. */
+export interface RunDependencies {
+  readonly settings: Settings
+  readonly operation: string
+  readonly idempotency: IdempotencyPort
+  readonly accountOf: (access: AccessLike) => string
+  /** The guard, if it counts spends. */
+  readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
+  /** Whether the operation's rule spends. */
+  readonly reserves: boolean
+  readonly prepare: WriteOptions<AccessLike>['prepare'] | undefined
+}
+
+type Claim = Parameters<IdempotencyPort['complete']>[0]
+
+/** Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. */
+export async function startRun(
+  dependencies: RunDependencies,
+  guarded: GuardedCall<AccessLike>,
+  decision: DecisionDraft,
+): Promise<StartedRun | Denial | { readonly stored: WireAnswer; readonly fields: readonly HeaderField[] }> {
+  const { operation, idempotency, accountOf, spending, reserves, prepare } = dependencies
+  const { facts, access, body } = guarded
+  const startedAt = performance.now()
+  const begin = await idempotency.begin({
+    account: accountOf(access),
+    operation,
+    key: facts.header('idempotency-key'),
+    method: facts.method,
+    body,
+  })
+  decision.storeMs += performance.now() - startedAt
+  if (!begin.ok) return begin
+  if (begin.value.state === 'replay') {
+    const { response, expiresAt } = begin.value
+    const denial = await replayDenial(operation, spending, access, response)
+    return denial ?? { stored: response, fields: recordFields(true, expiresAt) }
+  }
+  const { claim } = begin.value
+  const ready = prepare && (await prepareRun(dependencies, prepare, guarded, claim))
+  if (ready && !ready.ok) return ready
+  const prepared = ready?.value
+  const effect = { effectId: claim.effectId, fence: claim.fence }
+  if (!spending || !reserves) {
+    return { call: { effect, prepared, ...guarded }, ending: createEnding(dependencies, claim, decision) }
+  }
+  const reservations = createReservations(spending, access, claim.effectId)
+  const { reserve } = reservations
+  const ending = createEnding(dependencies, claim, decision, reservations)
+  return { call: { reserve, effect, prepared, ...guarded }, ending }
+}
+
+/** Denies a replay if an amount that its run reserved exceeds the caller's limits on a single operation. */
+export async function replayDenial(
+  operation: string,
+  spending: SpendGuardPort<AccessLike, unknown> | undefined,
+  access: AccessLike,
+  { spends = [] }: RecordedAnswer,
+): Promise<Denial | undefined> {
+  for (const amount of spends) {
+    if (!spending) {
+      throw new TypeError(
+        `${operation}: a stored answer has spends, so the guard must have reserve, release and permits`,
+      )
+    }
+    const verdict = await spending.permits(access, amount)
+    if (!verdict.ok) return verdict
+  }
+  return undefined
+}
+
+/** Makes the header fields that say whether an answer is a replay, and until when the same key returns it. */
+export function recordFields(
+  replayed: boolean,
+  expiresAt: EpochMs | null | undefined,
+): readonly HeaderField[] {
+  const fields: HeaderField[] = replayed ? [['Idempotency-Replayed', 'true']] : []
+  if (typeof expiresAt === 'number') fields.push(['Idempotency-Expires', new Date(expiresAt).toUTCString()])
+  return fields
+}
+
+/** Runs `prepare`. If it denies or throws, nothing has taken effect, and the key is freed. */
+async function prepareRun(
+  { settings, operation, idempotency }: RunDependencies,
+  prepare: NonNullable<RunDependencies['prepare']>,
+  guarded: GuardedCall<AccessLike>,
+  claim: Claim,
+): Promise<Verdict<unknown>> {
+  let ready = false
+  try {
+    const verdict = await prepare(guarded)
+    if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
+    ready = verdict.ok
+    return verdict
+  } finally {
+    if (!ready) {
+      try {
+        await idempotency.release?.(claim)
+      } catch (error) {
+        settings.report({ operation, error })
+      }
+    }
+  }
+}
+
+/** Makes the ending of a run. It is the same whether or not the client is still connected. */
+function createEnding(
+  { operation, settings, idempotency }: RunDependencies,
+  claim: Claim,
+  decision: DecisionDraft,
+  reservations?: ReturnType<typeof createReservations>,
+): RunEnding {
+  const complete = (answer: WireAnswer): ReturnType<IdempotencyPort['complete']> =>
+    reservations
+      ? reservations.end(answer, (recorded, undo) => idempotency.complete(claim, recorded, undo))
+      : idempotency.complete(claim, answer)
+  const finishCaptured: RunEnding['finishCaptured'] = async captured => {
+    const startedAt = performance.now()
+    try {
+      const { state, expiresAt } = await complete(captured)
+      if (state !== 'late') return { fields: recordFields(false, expiresAt) }
+      const error = new Fault('ERR_LEASE_LOST', 'the run outlived its lease: raise leaseMs')
+      return { instead: { kind: 'failure', error }, fields: [] }
+    } catch (error) {
+      settings.report({ operation, error })
+      return { fields: [] }
+    } finally {
+      decision.storeMs += performance.now() - startedAt
+    }
+  }
+  return {
+    finishCaptured,
+    async finish(outcome) {
+      const { final, stored } = storable(outcome)
+      const { instead, fields } = await finishCaptured(stored)
+      return { outcome: instead ?? final, fields }
+    },
+  }
+}
+
+/** Returns an outcome with its stored form. An answer that JSON cannot represent becomes a failure before the run ends. */
+function storable(outcome: Outcome): { readonly final: Outcome; readonly stored: WireAnswer } {
+  try {
+    return { final: outcome, stored: storedForm(outcome) }
+  } catch (error) {
+    const final: Outcome = { kind: 'failure', error }
+    return { final, stored: storedForm(final) }
+  }
+}

@@ -1,0 +1,125 @@
+import type { Denial, HeaderField, Verdict } from '@gatewright/kernel'
+import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '../ports.ts'
+import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
+import type { GuardedCall, HandlerAnswer, TransactionContext, WriteOptions } from '../route/handler-types.ts'
+import { outcomeOf } from '../route/perform.ts'
+import { recordFields, replayDenial } from './run.ts'
+
+type Call = GuardedCall<AccessLike>
+type Prepare = NonNullable<WriteOptions<AccessLike>['prepare']>
+
+/** What a transactional write needs. */
+export interface TransactionalDependencies {
+  readonly operation: string
+  /** Whether the gate's renderer is the team's own. */
+  readonly hasOwnRenderer: boolean
+  readonly transactions: TransactionPort<unknown>
+  readonly accountOf: (access: AccessLike) => string
+  /** The guard, if it counts spends. */
+  readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
+  /** Whether the operation's rule spends. */
+  readonly reserves: boolean
+  /** Makes the spend storage that writes in an open transaction. */
+  readonly spendStorage: ((tx: unknown) => unknown) | undefined
+  readonly prepare: Prepare | undefined
+  readonly handler: (
+    call: Call,
+    context: TransactionContext<unknown, unknown>,
+  ) => HandlerAnswer | Promise<HandlerAnswer>
+}
+
+/** Carries a denial out of the run that it ends, so that nothing of the run is stored. */
+class Abandoned extends Error {
+  readonly denial: Denial
+  constructor(denial: Denial) {
+    super('abandoned')
+    this.denial = denial
+  }
+}
+
+/** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored answer. */
+export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
+  const { operation, transactions, accountOf, spending, prepare, handler } = dependencies
+  const { facts, access, body } = call
+  let outcome: Outcome | undefined
+  let prepared: unknown
+  const runPrepare = async (given: Prepare): Promise<void> => {
+    const verdict = await given(call)
+    if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
+    if (!verdict.ok) throw new Abandoned(verdict)
+    prepared = verdict.value
+  }
+  try {
+    const run = await transactions.run(
+      {
+        account: accountOf(access),
+        operation,
+        key: facts.header('idempotency-key'),
+        method: facts.method,
+        body,
+      },
+      async (tx, { effectId, fence }) => {
+        const spends: AmountLike[] = []
+        const spendFunctions = spendFunctionsOf(dependencies, call, { tx, effectId, spends })
+        outcome = outcomeOf(
+          operation,
+          await handler(call, { tx, effectId, fence, prepared, abandon, ...spendFunctions }),
+        )
+        return { ...storedForm(outcome), ...(spends.length > 0 ? { spends } : {}) }
+      },
+      prepare && (() => runPrepare(prepare)),
+    )
+    if (!run.ok) return { kind: 'denial', denial: run }
+    const { response, replayed, expiresAt } = run.value
+    const denial = replayed && (await replayDenial(operation, spending, access, response))
+    if (denial) return { kind: 'denial', denial }
+    const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
+    return withFields(final, recordFields(replayed, expiresAt))
+  } catch (error) {
+    if (error instanceof Abandoned) return { kind: 'denial', denial: error.denial }
+    throw error
+  }
+}
+
+const abandon = (denial: Denial): never => {
+  throw new Abandoned(denial)
+}
+
+/** Makes `reserve` and `permits` of one run: at most one reservation, under the effect's id, in its transaction. */
+function spendFunctionsOf(
+  { operation, spending, reserves, spendStorage }: TransactionalDependencies,
+  { access }: Call,
+  {
+    tx,
+    effectId,
+    spends,
+  }: { readonly tx: unknown; readonly effectId: string; readonly spends: AmountLike[] },
+): Pick<TransactionContext<unknown, unknown>, 'reserve' | 'permits'> {
+  let reserved = false
+  return {
+    async reserve(spend): Promise<Verdict<unknown>> {
+      if (!reserves || !spending || !spendStorage || reserved)
+        throw new TypeError(
+          `${operation} may not reserve ${reserved ? 'twice' : 'anything: its rule must spend'}`,
+        )
+      reserved = true
+      const held = await spending.reserve(access, { ...spend, holdId: effectId }, spendStorage(tx) as never)
+      if (held.ok) spends.push(spend)
+      return held
+    },
+    async permits(amount) {
+      if (!spending) throw new TypeError(`${operation}: the guard must have permits`)
+      return spending.permits(access, amount)
+    },
+  }
+}
+
+function withFields(outcome: Outcome, fields: readonly HeaderField[]): Outcome {
+  if (outcome.kind === 'failure') return outcome
+  if (outcome.kind === 'denial') {
+    const { denial } = outcome
+    return { kind: 'denial', denial: { ...denial, headers: [...fields, ...(denial.headers ?? [])] } }
+  }
+  const { answer } = outcome
+  return { kind: 'answer', answer: { ...answer, headers: [...fields, ...answer.headers] } }
+}

@@ -1,0 +1,154 @@
+import type { EpochMs, HeaderField, Rule, Session, Verdict } from '@gatewright/kernel'
+import type { OldName, RequestFacts } from './request/facts.ts'
+
+/** Translates old names of paths, headers and body fields: `createAliases` of legacy-alias-router, or your own. It does no I/O. */
+export interface AliasPort {
+  /** Translates the path and the headers of a request. */
+  resolve(facts: Pick<RequestFacts, 'method' | 'path' | 'header'>): Verdict<{
+    readonly path: string
+    /** Values that arrived under an old header name, by the current name. */
+    readonly headers: Readonly<Record<string, string>>
+    /** The old names that the request used, for decision events. */
+    readonly used?: readonly OldName[]
+    /** Header fields for every answer to the request, errors included. */
+    readonly answerHeaders: readonly HeaderField[]
+  }>
+  /** Translates the fields of a request body, before the body is checked. */
+  readFields?(
+    operation: string,
+    body: Readonly<Record<string, unknown>>,
+  ): Verdict<{ readonly body: Record<string, unknown>; readonly used: readonly OldName[] }>
+  /** Returns the header fields for every answer to a request that used these names. Default: those of `resolve`. */
+  answerHeaders?(used: readonly OldName[]): readonly HeaderField[]
+}
+
+/** The least that a guard must return for a request that may proceed. */
+export interface AccessLike {
+  readonly session: Session
+  /** Header fields for the answer, such as `RateLimit`. */
+  readonly headers: readonly HeaderField[]
+}
+
+/** Decides whether a request may proceed: `createGuard` of scope-guard, or your own. */
+export interface GuardPort<A extends AccessLike> {
+  check(
+    facts: { readonly authorization: string | undefined; readonly address?: string },
+    rule: Rule,
+  ): Promise<Verdict<A>>
+  /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */
+  prepare(rule: Rule): void
+}
+
+/** The ids of the caller, for decision events. They prove nothing. */
+export interface CallerIds {
+  readonly accountId: string | undefined
+  readonly keyId: string | undefined
+  readonly sessionId: string | undefined
+}
+
+/** A kind of credential that the team declares, such as a partner's key. A gate reads only the credentials that a route names. */
+export interface Credential<T> {
+  /** Verifies the credential of a request. Denial: usually `unauthorized` (401). */
+  check(facts: RequestFacts, rule: Rule): Promise<Verdict<T>>
+  /** Whether a request carries the credential. Required if a route names another credential after it. */
+  present?(facts: RequestFacts): boolean
+  /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */
+  prepare?(rule: Rule): void
+  /** Returns header fields for the answer, such as `RateLimit`. */
+  headersOf?(caller: T): readonly HeaderField[]
+  /** Returns ids for the decision event. */
+  idsOf?(caller: T): CallerIds
+}
+
+/** Credentials by name. A function is the `check` of a credential. */
+export type Credentials = Readonly<Record<string, Credential<unknown> | Credential<unknown>['check']>>
+
+/** An amount of money in a currency. */
+export interface AmountLike {
+  /** Minor units of the currency. */
+  readonly amountCents: number
+  readonly currency: string
+  /** Other operations that this movement of money completes. Their limits apply too. */
+  readonly countsAs?: readonly string[]
+}
+
+/** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
+export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
+  /** Holds an amount under every cap of the session, or denies it. The same `holdId` again returns the same hold. */
+  reserve(access: A, spend: AmountLike & { readonly holdId?: string }, storage?: never): Promise<Verdict<H>>
+  /** Gives a hold back. False: the hold was ended before. */
+  release(hold: H): Promise<boolean>
+  /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
+  permits(access: A, amount: AmountLike): Promise<Verdict<unknown>>
+}
+
+/** An answer as it is stored and sent: its body is text. */
+export interface WireAnswer {
+  readonly status: number
+  readonly headers: readonly HeaderField[]
+  readonly body: string
+  /** The body was too large to store, or is not text: `body` is empty, and the rest is unchanged. */
+  readonly bodyOmitted?: true
+}
+
+/** An answer as it is recorded. `spends` are the amounts that the run reserved; they are never sent. */
+export interface RecordedAnswer extends WireAnswer {
+  readonly spends?: readonly AmountLike[]
+}
+
+/** What identifies an idempotent write. */
+export interface WriteFacts {
+  readonly account: string
+  readonly operation: string
+  readonly key: string | undefined
+  readonly method: string
+  readonly body: Uint8Array
+}
+
+/** The right to run a write once. */
+interface Claim {
+  readonly fence: number
+  readonly effectId: string
+}
+
+/** Decides whether a write is new, running, completed or of unknown outcome: `createIdempotency` of idempotency-store. */
+export interface IdempotencyPort {
+  begin(
+    facts: WriteFacts,
+  ): Promise<
+    Verdict<
+      | { readonly state: 'started'; readonly claim: Claim }
+      | { readonly state: 'replay'; readonly response: RecordedAnswer; readonly expiresAt?: EpochMs }
+    >
+  >
+  /**
+   * Records the answer of a run. `late`: another run has completed the write. With `expiresAt` the answer is stored until
+   * then, with its `spends`. `undo` is called only if the key is freed, and before it is. If `undo` throws, the outcome of
+   * the run remains unknown, and `complete` throws the error.
+   */
+  complete(
+    claim: Claim,
+    answer: RecordedAnswer,
+    undo?: () => Promise<void>,
+  ): Promise<{ readonly state: string; readonly expiresAt?: EpochMs }>
+  /** Frees the key of a run without effect. Required for routes with `prepare`. */
+  release?(claim: Claim): Promise<boolean>
+}
+
+/**
+ * Runs a write whose record, rows and answer commit together: `createTransactionalIdempotency` of idempotency-store, or
+ * your own. `Tx` is the transaction that the handler writes with.
+ */
+export interface TransactionPort<Tx> {
+  run(
+    facts: WriteFacts,
+    handler: (tx: Tx, run: Claim) => Promise<RecordedAnswer>,
+    prepare?: () => Promise<void>,
+  ): Promise<
+    Verdict<{
+      readonly response: RecordedAnswer
+      readonly replayed: boolean
+      readonly expiresAt: EpochMs | null
+    }>
+  >
+}

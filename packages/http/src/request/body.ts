@@ -1,0 +1,76 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { allow, type Verdict } from '@gatewright/kernel'
+import { parse as parseContentType } from 'content-type'
+import getRawBody from 'raw-body'
+import { deny, type RequestDenial } from '../codes.ts'
+import { jsonFault } from './json-fault.ts'
+
+/**
+ * Reads the bytes of a body as they were sent. Nothing may have read the stream before. Denials: `payload_too_large` above
+ * `limitBytes` (the rest is discarded, so the connection stays usable), `invalid_request` if the body ends early or its
+ * length differs from `Content-Length`.
+ */
+export async function readRawBody(
+  request: Readable & { readonly headers: IncomingHttpHeaders },
+  limitBytes: number,
+): Promise<Verdict<Uint8Array, RequestDenial>> {
+  try {
+    const length = request.headers['content-length']
+    return allow(
+      await getRawBody(request, { limit: limitBytes, ...(length === undefined ? {} : { length }) }),
+    )
+  } catch (error) {
+    request.resume()
+    const { type } = error as { type?: string }
+    if (type === 'entity.too.large') {
+      return deny('payload_too_large', `the body must be at most ${limitBytes} bytes`)
+    }
+    if (type === undefined) throw error
+    return deny('invalid_request', 'the body ended early, or its length differs from Content-Length', {
+      field: 'body',
+    })
+  }
+}
+
+/**
+ * Parses bytes as one JSON object. An empty body is `{}`. Denials: `unsupported_media_type` unless the media type is JSON in
+ * UTF-8; `invalid_request` for text that is not UTF-8, not JSON or not an object, for more than 32 levels of nesting, and for
+ * a NUL or a lone surrogate in any string or member name (`field` is the body's member that contains it). Of a repeated
+ * member the last value counts. A member named `__proto__` is an own member like any other.
+ */
+export function parseJsonObject(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+): Verdict<Record<string, unknown>, RequestDenial> {
+  if (bytes.length === 0) return allow({})
+  if (!isJson(contentType)) {
+    return deny('unsupported_media_type', 'send the body as Content-Type: application/json in UTF-8')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes))
+  } catch {
+    return deny('invalid_request', 'the body is not valid JSON', { field: 'body' })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return deny('invalid_request', 'the body must be a JSON object', { field: 'body' })
+  }
+  const fault = jsonFault(value)
+  if (fault) return deny('invalid_request', fault.message, { field: fault.field })
+  return allow(value as Record<string, unknown>)
+}
+
+/** Whether a media type is JSON in UTF-8. */
+export function isJson(contentType: string | undefined): boolean {
+  if (contentType === undefined) return false
+  try {
+    const { type, parameters } = parseContentType(contentType)
+    const charset = parameters['charset']
+    return (
+      /^application\/(?:json|[\w.-]+\+json)$/.test(type) && (charset ?? 'utf-8').toLowerCase() === 'utf-8'
+    )
+  } catch {
+    return false
+  }
+}

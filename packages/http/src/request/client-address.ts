@@ -1,0 +1,53 @@
+import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
+
+interface Client {
+  /** Canonical text of the address; empty if it is unknown. */
+  readonly address: string
+  /** Whether the client's own connection is TLS. */
+  readonly secure: boolean
+}
+
+/** Whether an address belongs to a trusted proxy. */
+export type TrustedProxies = (address: string) => boolean
+
+/** Compiles the CIDRs of trusted proxies. Throws a `TypeError` that names an entry that is neither a CIDR nor an address. */
+export function trustedProxies(cidrs: readonly string[]): TrustedProxies {
+  const wrong = cidrs.find(cidr => typeof cidr !== 'string' || !isAddressBlock(cidr))
+  if (wrong !== undefined)
+    throw new TypeError(`trustProxy must contain CIDRs or addresses, got ${JSON.stringify(wrong)}`)
+  return addressMatcher(cidrs)
+}
+
+/** Some proxies append `1.2.3.4:567` or `[2001:db8::1]:567`. */
+const WITH_PORT = /^(?:\[([0-9a-fA-F:.]+)\](?::\d{1,5})?|(\d+\.\d+\.\d+\.\d+):\d{1,5})$/
+
+function listItems(field: string | undefined): string[] {
+  return field === undefined ? [] : field.split(',').map(item => item.trim())
+}
+
+/**
+ * Determines the client. `X-Forwarded-For` is read from the right, past every trusted proxy; the first other address is the
+ * client, and the entries to its left are ignored. If an entry is not an address, the client is the proxy that appended it.
+ * `X-Forwarded-Proto` is read only from a trusted peer: its only value, or the value at the client's position from the right.
+ */
+export function clientOf(
+  peer: Client,
+  header: (name: string) => string | undefined,
+  trusted: TrustedProxies,
+): Client {
+  let address = canonicalAddress(peer.address) ?? ''
+  if (!trusted(address)) return { address, secure: peer.secure }
+  const forwarded = listItems(header('x-forwarded-for'))
+  let hops = 0
+  while (hops < forwarded.length && trusted(address)) {
+    const entry = forwarded[forwarded.length - 1 - hops] as string
+    const [, inner, outer] = WITH_PORT.exec(entry) ?? []
+    const next = canonicalAddress(inner ?? outer ?? entry)
+    if (next === undefined) break
+    address = next
+    hops++
+  }
+  const schemes = listItems(header('x-forwarded-proto'))
+  const scheme = schemes.length === 1 ? schemes[0] : schemes[schemes.length - Math.max(hops, 1)]
+  return { address, secure: schemes.length === 0 ? peer.secure : scheme?.toLowerCase() === 'https' }
+}

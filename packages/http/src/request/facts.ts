@@ -1,0 +1,85 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import { clientOf, type TrustedProxies } from './client-address.ts'
+
+/** The facts of a request, read without a framework's own parsing. */
+export interface RequestFacts {
+  readonly method: string
+  /** The path as received: not decoded, without the query. */
+  readonly path: string
+  readonly query: URLSearchParams
+  /** Returns a header by its lower-case name; undefined if absent. Repeated headers are joined by `, `. */
+  header(name: string): string | undefined
+  /** The canonical address of the client; behind a trusted proxy the address that the proxy names. Empty if unknown. */
+  readonly address: string
+  /** Whether the client's connection is TLS; behind a trusted proxy as the proxy says. */
+  readonly secure: boolean
+}
+
+/** An old name that a request used: an entry of an alias table, by its id. */
+export interface OldName {
+  readonly alias: { readonly id: string }
+}
+
+/** The facts of a request under current names. */
+export interface CanonicalFacts extends RequestFacts {
+  /** The old names that the request used. A handler that reads another old name adds it, so that answer and decision event contain it. */
+  readonly oldNames: OldName[]
+}
+
+/** The members of a Node request that are used, of HTTP/1 and of the compatibility API of HTTP/2. */
+export interface NodeRequest extends Readable {
+  readonly method?: string | undefined
+  url?: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly socket: { readonly remoteAddress?: string | undefined; readonly encrypted?: boolean }
+}
+
+/** Trusts no proxy: the peer is the client. */
+export const noProxies: TrustedProxies = () => false
+
+/** Splits a request target into its path and its search, which starts with `?` or is empty. */
+export function splitTarget(target: string): [path: string, search: string] {
+  const mark = target.indexOf('?')
+  return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark)]
+}
+
+/** Reads the facts of a Node request. The header `host` is `Host` of HTTP/1 or `:authority` of HTTP/2. */
+export function nodeFacts(
+  request: NodeRequest,
+  trusted: TrustedProxies = noProxies,
+  target: string | undefined = request.url,
+): RequestFacts {
+  const [path, search] = splitTarget(target ?? '')
+  const { headers, socket } = request
+  const header = (name: string): string | undefined => {
+    const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+  const peer = { address: socket.remoteAddress ?? '', secure: socket.encrypted === true }
+  return {
+    method: request.method ?? '',
+    path,
+    query: new URLSearchParams(search),
+    header,
+    ...clientOf(peer, header, trusted),
+  }
+}
+
+/** Reads the facts of a fetch request. Its URL has been normalized already. The server must provide the peer's address. */
+export function fetchFacts(
+  request: Request,
+  peerAddress: string,
+  trusted: TrustedProxies = noProxies,
+): RequestFacts {
+  const url = new URL(request.url)
+  const header = (name: string): string | undefined =>
+    request.headers.get(name) ?? (name === 'host' ? url.host : undefined)
+  return {
+    method: request.method,
+    path: url.pathname,
+    query: url.searchParams,
+    header,
+    ...clientOf({ address: peerAddress, secure: url.protocol === 'https:' }, header, trusted),
+  }
+}

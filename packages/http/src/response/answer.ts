@@ -1,0 +1,88 @@
+import { STATUS_CODES } from 'node:http'
+import type { Denial, Fault, HeaderField } from '@gatewright/kernel'
+import type { WireAnswer } from '../ports.ts'
+
+/** An HTTP response as plain data, before a framework sends it. If `body` is undefined, it has no body. */
+export interface Answer {
+  readonly status: number
+  readonly headers: readonly HeaderField[]
+  readonly body: unknown
+}
+
+/**
+ * The shape of error bodies: `plain` is `{ error, message }`, `partner` adds the members of the partner envelope, `problem`
+ * is RFC 9457 (`application/problem+json`) with the code as an extension member.
+ */
+export type ErrorShape = 'plain' | 'partner' | 'problem'
+
+type RenderedDenial = Pick<
+  Denial,
+  'code' | 'status' | 'message' | 'field' | 'retryAfterSeconds' | 'details'
+> & {
+  readonly headers?: readonly HeaderField[]
+}
+
+function errorBody(denial: RenderedDenial, shape: ErrorShape): Record<string, unknown> {
+  const { code, status, message, field, details } = denial
+  const named = field === undefined ? {} : { field }
+  if (shape === 'problem') {
+    // RFC 9457 section 4.2.1: with `about:blank`, the title is the status phrase.
+    const title = STATUS_CODES[status] ?? 'Error'
+    return { ...details, ...named, type: 'about:blank', title, status, detail: message, code }
+  }
+  const plain = { ...details, error: code, message, ...named }
+  if (shape === 'plain') return plain
+  const errors = [{ error: code, code, message, ...named }]
+  return { ...plain, ok: false, data: {}, summary: message, errors }
+}
+
+/** Renders a denial. Its `reason` is not part of the answer; it is for the decision event. */
+export function denialAnswer(denial: RenderedDenial, shape: ErrorShape): Answer {
+  const { status, retryAfterSeconds, headers = [] } = denial
+  const added: HeaderField[] = []
+  if (retryAfterSeconds !== undefined && !hasField(headers, 'retry-after')) {
+    added.push(['Retry-After', String(Math.max(1, Math.ceil(retryAfterSeconds)))])
+  }
+  // RFC 6750 section 3: a 401 always has a challenge, without an error code if no credential was sent.
+  if (status === 401 && !hasField(headers, 'www-authenticate')) added.push(['WWW-Authenticate', 'Bearer'])
+  if (shape === 'problem') added.push(['Content-Type', 'application/problem+json'])
+  return { status, headers: [...headers, ...added], body: errorBody(denial, shape) }
+}
+
+/** Renders a fault: 503 with `Retry-After` and a fixed text. The fault's own message is not sent. */
+export function faultAnswer(fault: Pick<Fault, 'retryAfterSeconds'>, shape: ErrorShape): Answer {
+  return denialAnswer(
+    {
+      code: 'service_unavailable',
+      status: 503,
+      message: 'a service this request needs is not available: try again later',
+      retryAfterSeconds: fault.retryAfterSeconds,
+    },
+    shape,
+  )
+}
+
+/** Renders an unexpected error: 500 with a fixed text. */
+export function errorAnswer(shape: ErrorShape): Answer {
+  return denialAnswer({ code: 'internal_error', status: 500, message: 'an unexpected error happened' }, shape)
+}
+
+/** Whether fields contain a header; `name` is in lower case. */
+export function hasField(headers: readonly HeaderField[], name: string): boolean {
+  return headers.some(([field]) => field.length === name.length && field.toLowerCase() === name)
+}
+
+/** Adds fields to an answer, except fields that it has already. */
+export function withFields(answer: WireAnswer, fields: readonly HeaderField[]): WireAnswer {
+  const added = fields.filter(([name]) => !hasField(answer.headers, name.toLowerCase()))
+  return added.length === 0 ? answer : { ...answer, headers: [...added, ...answer.headers] }
+}
+
+/** Encodes the body of an answer: a string as it is, anything else as JSON. If the answer has no `Content-Type`, sets that of JSON. */
+export function wire({ status, headers, body }: Answer): WireAnswer {
+  if (body === undefined) return { status, headers, body: '' }
+  const withType: readonly HeaderField[] = hasField(headers, 'content-type')
+    ? headers
+    : [['Content-Type', 'application/json; charset=utf-8'], ...headers]
+  return { status, headers: withType, body: typeof body === 'string' ? body : JSON.stringify(body) }
+}

@@ -1,0 +1,100 @@
+import { Fault, type HeaderField } from '@gatewright/kernel'
+import type { CallerIds } from '../ports.ts'
+import { hasField } from './answer.ts'
+import type { Outcome } from './outcome.ts'
+
+/** The decision event of one request: what was decided and why. Frozen; it has no member for a credential, body or path. */
+export interface Decision extends CallerIds {
+  readonly requestId: string
+  /** The W3C trace id of the request, if it has one. */
+  readonly traceId: string | undefined
+  readonly method: string
+  /** The id of the operation; undefined if none was found. Never the path, which may contain ids. */
+  readonly operation: string | undefined
+  /** The name of the credential that was verified. */
+  readonly credential: string | undefined
+  readonly status: number
+  /** The code of the denial, if the request was denied. */
+  readonly code: string | undefined
+  /** The exact cause, which is not part of the answer: the `reason` of a denial, such as the claim that failed, or the code of a fault. */
+  readonly reason: string | undefined
+  /** The policy rule that blocked. */
+  readonly rule: string | undefined
+  /** The state of the rate limits: the `RateLimit` field of the answer. */
+  readonly limits: string | undefined
+  /** Ids of the old names that the request used. */
+  readonly aliases: readonly string[]
+  /** Whether the answer is a replay of an earlier answer. */
+  readonly replayed: boolean
+  /** From the arrival of the request at the gate to its answer, in ms. */
+  readonly durationMs: number
+  /** Part of it: the credential and the limits, in ms. */
+  readonly guardMs: number
+  /** Part of it: the handler, in ms. */
+  readonly handlerMs: number
+  /** Part of it: the idempotency record, in ms. */
+  readonly storeMs: number
+  /** A fault or an unexpected error; undefined if the request did not fail. */
+  readonly failure: unknown
+}
+
+/** Receives the decision event of each request. If it throws, a process warning is emitted and the answer is unchanged. */
+export type Observe = (decision: Decision) => void
+
+/** What is known of a request until its decision event is emitted. */
+export interface DecisionDraft {
+  operation: string | undefined
+  credential: string | undefined
+  ids: CallerIds
+  guardMs: number
+  handlerMs: number
+  storeMs: number
+  /** Whether the event has been emitted. */
+  emitted: boolean
+}
+
+const NO_IDS: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined, sessionId: undefined })
+
+/** Makes the draft of a request of which nothing is known yet. */
+export function newDecisionDraft(): DecisionDraft {
+  return {
+    operation: undefined,
+    credential: undefined,
+    ids: NO_IDS,
+    guardMs: 0,
+    handlerMs: 0,
+    storeMs: 0,
+    emitted: false,
+  }
+}
+
+/** Returns what an event contains of an outcome. */
+export function causeOf(outcome: Outcome): Pick<Decision, 'code' | 'reason' | 'rule' | 'failure'> {
+  if (outcome.kind === 'failure') {
+    const { error } = outcome
+    const isFault = error instanceof Fault
+    const code = isFault ? 'service_unavailable' : 'internal_error'
+    return { code, reason: isFault ? error.code : undefined, rule: undefined, failure: error }
+  }
+  const { code, reason, details } = outcome.kind === 'denial' ? outcome.denial : errorOf(outcome.answer.body)
+  const rule = details?.['rule']
+  return { code, reason, rule: typeof rule === 'string' ? rule : undefined, failure: undefined }
+}
+
+/** Reads the code of an error object that a handler returned as its answer. */
+function errorOf(body: unknown): { code?: string; reason?: string; details?: Record<string, unknown> } {
+  const error = typeof body === 'object' && body !== null ? (body as { error?: unknown }).error : undefined
+  return typeof error === 'string' ? { code: error } : {}
+}
+
+/** Returns the value of a header field, with all of its lines joined. */
+export function fieldValue(headers: readonly HeaderField[], name: string): string | undefined {
+  if (!hasField(headers, name)) return undefined
+  return headers.flatMap(([field, value]) => (field.toLowerCase() === name ? [value] : [])).join(', ')
+}
+
+/** Returns the trace id of a `traceparent` field (W3C Trace Context section 3.2); undefined if it is malformed. */
+export function traceIdOf(traceparent: string | undefined): string | undefined {
+  const match = /^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/.exec(traceparent ?? '')
+  return match?.[1] === undefined || /^0+$/.test(match[1]) ? undefined : match[1]
+}

@@ -1,0 +1,73 @@
+import { allow, type HeaderField, type Rule, type Verdict } from '@gatewright/kernel'
+import type { AccessLike, CallerIds, Credential, Credentials, GuardPort } from '../ports.ts'
+import type { RequestFacts } from '../request/facts.ts'
+
+/** A verified credential. */
+export interface Authentication {
+  /** The name of the credential; undefined for an operation that anyone may call. */
+  readonly credential: string | undefined
+  readonly caller: unknown
+  readonly headers: readonly HeaderField[]
+  readonly ids?: CallerIds
+}
+
+/** Verifies the credential of a request. */
+export type Authenticate = (facts: RequestFacts) => Promise<Verdict<Authentication>>
+
+const ANONYMOUS = allow<Authentication>({ credential: undefined, caller: undefined, headers: [] })
+
+/** Accepts every request, for operations that anyone may call. */
+export const anonymous: Authenticate = async () => ANONYMOUS
+
+/** Makes the credential `session`, which the guard verifies. */
+export function sessionCredential(guard: GuardPort<AccessLike>): Credential<AccessLike> {
+  return {
+    async check({ header, address }, rule) {
+      const authorization = header('authorization')
+      return guard.check(address === '' ? { authorization } : { authorization, address }, rule)
+    },
+    prepare: rule => guard.prepare(rule),
+    headersOf: ({ headers }) => headers,
+    idsOf: ({ session }) => {
+      const { accountId, keyId, sessionId } = session
+      return { accountId, keyId, sessionId }
+    },
+  }
+}
+
+/**
+ * Makes the authentication of a route. Of the credentials that the route names, it verifies the first that the request
+ * carries, or the last if it carries none. Throws a `TypeError` for a name that is not declared, and for a credential
+ * before the last without `present`.
+ */
+export function authenticator(declared: Credentials, names: readonly string[], rule: Rule): Authenticate {
+  const credentials = names.map((name, index) => {
+    const given = Object.hasOwn(declared, name) ? declared[name] : undefined
+    const credential: Credential<unknown> | undefined = typeof given === 'function' ? { check: given } : given
+    if (typeof credential?.check !== 'function')
+      throw new TypeError(
+        `${rule.operation}: the gate has no credential ${JSON.stringify(name)}: declare it in credentials`,
+      )
+    if (index < names.length - 1 && !credential.present)
+      throw new TypeError(
+        `${rule.operation}: the credential ${name} must have present(), since another credential follows it`,
+      )
+    credential.prepare?.(rule)
+    return { name, credential }
+  })
+  const last = credentials.at(-1)
+  if (!last) throw new TypeError(`${rule.operation}: name at least one credential`)
+  return async facts => {
+    const { name, credential } = credentials.find(candidate => candidate.credential.present?.(facts)) ?? last
+    const verified = await credential.check(facts, rule)
+    if (!verified.ok) return verified
+    const caller = verified.value
+    const ids = credential.idsOf?.(caller)
+    return allow({
+      credential: name,
+      caller,
+      headers: credential.headersOf?.(caller) ?? [],
+      ...(ids ? { ids } : {}),
+    })
+  }
+}

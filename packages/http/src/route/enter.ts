@@ -1,0 +1,38 @@
+import { deny } from '../codes.ts'
+import type { RequestFacts } from '../request/facts.ts'
+import type { Outcome } from '../response/outcome.ts'
+import { conclude } from './conclude.ts'
+import { createRequestContext, type GateContext, type RequestContext } from './request-context.ts'
+import type { StepResult } from './steps.ts'
+
+/** Begins a request: requires HTTPS if configured, before anything else is decided, and translates old names. */
+export function enter(gate: GateContext, received: RequestFacts): StepResult<RequestContext> {
+  const { settings, aliases } = gate
+  const context = createRequestContext(gate, received)
+  const refuse = (outcome: Outcome): StepResult<never> => ({
+    ok: false,
+    answer: conclude(gate, context, outcome),
+  })
+  if (settings.requireHttps && !received.secure)
+    return refuse({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
+  if (!received.path.startsWith('/'))
+    return refuse({ kind: 'denial', denial: deny('invalid_request', 'the request target must be a path') })
+  if (!aliases) return { ok: true, value: context }
+  try {
+    const resolved = aliases.resolve(received)
+    const { oldNames } = context.facts
+    if (!resolved.ok) {
+      oldNames.push(...((resolved as { used?: typeof oldNames }).used ?? []))
+      return refuse({ kind: 'denial', denial: resolved })
+    }
+    const { path, headers, used = [], answerHeaders } = resolved.value
+    oldNames.push(...used)
+    const header = (name: string): string | undefined => headers[name] ?? received.header(name)
+    return {
+      ok: true,
+      value: createRequestContext(gate, { ...received, path, header }, context, answerHeaders),
+    }
+  } catch (error) {
+    return refuse({ kind: 'failure', error })
+  }
+}

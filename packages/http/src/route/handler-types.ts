@@ -1,0 +1,111 @@
+import type { Denial, HeaderField, Verdict } from '@gatewright/kernel'
+import type { AccessLike, AmountLike } from '../ports.ts'
+import type { RequestDenial } from '../codes.ts'
+import type { CanonicalFacts } from '../request/facts.ts'
+import type { CheckedInput, InputSchemas } from '../request/input.ts'
+import type { DenialWithHeaders } from '../response/outcome.ts'
+
+/** A request as a handler gets it. */
+export interface OpenCall extends CheckedInput {
+  /** The facts under current names: old paths and headers have been translated. */
+  readonly facts: CanonicalFacts
+  /** The bytes of the body; empty for a method without a body. */
+  readonly body: Uint8Array
+  /** Path parameters by name, as the framework read them. */
+  readonly params: Readonly<Record<string, string>>
+  /** Reads the body as a JSON object; an empty body is `{}`. Denials: `invalid_request`, `unsupported_media_type`. */
+  json(): Verdict<Record<string, unknown>, RequestDenial>
+  /**
+   * Returns a signal that aborts when the client disconnects before the answer is sent. A write that has begun should be
+   * finished. It is a function because most handlers need no signal, and creating one is expensive.
+   */
+  signal(): AbortSignal
+}
+
+/** A request that the guard has accepted. */
+export interface GuardedCall<A extends AccessLike> extends OpenCall {
+  readonly access: A
+  readonly session: A['session']
+}
+
+/**
+ * A write that runs at most once per idempotency key. Pass `effectId` or `fence` to the system that makes the effect. The
+ * key is free again if the handler returns a refusal (400, 403, 422 ...). If it throws, the outcome is unknown.
+ */
+export interface IdempotentCall<A extends AccessLike, P = unknown> extends GuardedCall<A> {
+  readonly effect: { readonly effectId: string; readonly fence: number }
+  /** The value that the route's `prepare` returned. */
+  readonly prepared: P
+}
+
+/** An idempotent write whose rule spends. */
+export interface SpendingCall<A extends AccessLike, H, P = unknown> extends IdempotentCall<A, P> {
+  /**
+   * Holds an amount under every cap of the caller, before the effect. If it is denied, return the denial; for a malformed
+   * amount that is a 400. The amount is stored with the answer, so that a replay is checked against the limits of the
+   * session that requests it. The id of the hold is `effectId`, of the second hold of a run `effectId-2` and so on, so that
+   * a repeated run of unknown outcome finds its holds. If the handler returns a refusal, its holds are given back before
+   * the key is free, except those that the handler has ended. If the answer is stored (2xx, 404, 409 ...), the holds
+   * remain: settle them, or store them with the business row.
+   */
+  reserve(spend: AmountLike & { readonly holdId?: string }): Promise<Verdict<H>>
+}
+
+/** What a transactional write has beside its call. */
+export interface TransactionContext<Tx, H, P = unknown> {
+  /** The transaction of record and rows. Use no other connection while it is open. */
+  readonly tx: Tx
+  /** The same on every run of the same idempotency key. */
+  readonly effectId: string
+  readonly fence: number
+  /** The value that the route's `prepare` returned. */
+  readonly prepared: P
+  /**
+   * Holds an amount under every cap of the caller, in the same transaction. It may be called once, and only if the rule
+   * spends. The id of the hold is `effectId`. Denials: `policy_blocked`, `invalid_request`.
+   */
+  reserve(spend: AmountLike): Promise<Verdict<H>>
+  /** Decides whether an amount is within the caller's limits on a single operation, for the result of an earlier effect. */
+  permits(amount: AmountLike): Promise<Verdict<unknown>>
+  /**
+   * Ends the run as if it had never begun: nothing is committed or stored, and the key is free again. For a refusal whose
+   * status would be stored (404, 409), although its cause may be gone at the next request.
+   */
+  abandon(denial: Denial): never
+}
+
+/** What a handler returns: an answer, whose body is sent as JSON, or a denial of any package, which is rendered. */
+export type HandlerAnswer =
+  | { readonly status: number; readonly headers?: readonly HeaderField[]; readonly body?: unknown }
+  | Denial
+
+/** Handles a call and returns its answer. If it throws a fault, the answer is a 503; for any other error a 500. */
+export type Handler<C extends OpenCall> = (call: C) => HandlerAnswer | Promise<HandlerAnswer>
+
+/** A request with a verified credential, before its body is read. */
+export interface AuthenticatedRequest<T> {
+  readonly facts: CanonicalFacts
+  readonly params: Readonly<Record<string, string>>
+  readonly caller: T
+}
+
+/** Options of a route beside its rule. */
+export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown>
+  extends InputSchemas<B, Q, P> {
+  /**
+   * Runs after the credential is verified and before the body is read, for example to apply a rate limit of the route.
+   * Returns header fields for the answer, or a denial. `RateLimit` fields are joined to those of the guard.
+   */
+  admit?(request: AuthenticatedRequest<T>): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>>
+}
+
+/** Options of an idempotent or transactional route. */
+export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q = unknown, P = unknown>
+  extends RouteOptions<A, B, Q, P> {
+  /**
+   * Checks a request before its run begins. It may parse the body and call other services, but has no access to what makes
+   * the effect. It does not run for a replay. The value that it returns is the handler's `prepared`. If it returns a denial
+   * of any status, or throws, the key is free again.
+   */
+  readonly prepare?: (call: GuardedCall<A> & CheckedInput<B, Q, P>) => Verdict<X> | Promise<Verdict<X>>
+}

@@ -1,0 +1,151 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
+import { allow, type HeaderField, type Verdict } from '@gatewright/kernel'
+import type { OpenGate } from '../gate-types.ts'
+import type { WireAnswer } from '../ports.ts'
+import type { RequestFacts } from '../request/facts.ts'
+import type { Answer } from '../response/answer.ts'
+import type { Outcome } from '../response/outcome.ts'
+import type { Handler, HandlerAnswer, OpenCall } from './handler-types.ts'
+import type {
+  AdmittedRequest,
+  AuthorizedRequest,
+  CompleteRoute,
+  Connection,
+  Route,
+  StepResult,
+} from './steps.ts'
+
+/** What a binding knows of one request. */
+export interface IncomingRequest {
+  /** The framework's own request object. */
+  readonly request: object
+  facts(): RequestFacts
+  /** Path parameters by name. */
+  readonly params: Readonly<Record<string, string>>
+  readBody(): Promise<Verdict<Uint8Array>>
+  readonly connection: Connection
+}
+
+/** Reads nothing, for requests whose body is absent or not needed. */
+export const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
+
+/** Translates old names, then authorizes a request. */
+export async function authorize<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  { request, facts, params }: Pick<IncomingRequest, 'request' | 'facts' | 'params'>,
+): Promise<StepResult<AuthorizedRequest>> {
+  const entered = gate.enter(request, facts)
+  return entered.ok ? route.authorize(entered.value, params) : entered
+}
+
+/** Runs all steps before the handler. The body is read after authorization, so the gate waits for no unauthorized body. */
+export async function admit<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  incoming: IncomingRequest,
+  captured: boolean,
+): Promise<StepResult<AdmittedRequest<C>>> {
+  const authorized = await authorize(gate, route, incoming)
+  if (!authorized.ok) return authorized
+  const { params, connection } = incoming
+  const { method } = authorized.value.context.facts
+  const readBody = method === 'GET' || method === 'HEAD' ? noBody : () => incoming.readBody()
+  return route.admit(authorized.value, { params, readBody, connection, captured })
+}
+
+/** Converts what a handler returned to an outcome. Throws a `TypeError` that names the operation if it is not an answer. */
+export function outcomeOf(operation: string, answer: HandlerAnswer): Outcome {
+  const returned: unknown = answer
+  if (typeof returned === 'object' && returned !== null) {
+    const fields = (answer as { headers?: readonly HeaderField[] }).headers
+    const body = 'ok' in answer ? {} : answer.body
+    if (Number.isInteger(answer.status))
+      checkSendable(operation, { status: answer.status, headers: fields ?? [], body })
+    if ('ok' in answer) return { kind: 'denial', denial: answer }
+    const { status, headers = [] } = answer
+    if (Number.isInteger(status)) return { kind: 'answer', answer: { status, headers, body } }
+  }
+  const type = returned === null ? 'null' : typeof returned
+  const got = type === 'object' ? 'an object without a status' : type
+  throw new TypeError(
+    `${operation}: the handler must return { status, headers?, body? } or a denial, got ${got}`,
+  )
+}
+
+/** Statuses whose answers have no body (RFC 9110 section 6.4.1). */
+const BODILESS = [204, 205, 304]
+
+/** Refuses an answer that no server can send, before the run ends: it is a failure of the handler. Throws a `TypeError`. */
+function checkSendable(operation: string, { status, headers, body }: Answer): void {
+  if (status < 200 || status > 599)
+    throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
+  if (BODILESS.includes(status) && body !== undefined && body !== '')
+    throw new TypeError(`${operation}: an answer with status ${status} must not have a body`)
+  for (const [name, value] of headers) {
+    validateHeaderName(name)
+    validateHeaderValue(name, value)
+  }
+}
+
+/** Runs a handler that returns its answer, and ends the run with it. */
+export async function finish<C extends OpenCall>(
+  admitted: AdmittedRequest<C>,
+  run: (call: C) => Promise<Outcome>,
+): Promise<WireAnswer> {
+  const startedAt = performance.now()
+  let outcome: Outcome
+  try {
+    outcome = await run(admitted.call)
+  } catch (error) {
+    outcome = { kind: 'failure', error }
+  }
+  return admitted.finish(outcome, performance.now() - startedAt)
+}
+
+/** Processes a request from its first step to the answer to send. */
+export async function perform<C extends OpenCall>(
+  gate: OpenGate,
+  route: Route<C>,
+  incoming: IncomingRequest,
+  run: (call: C) => Promise<Outcome>,
+): Promise<WireAnswer> {
+  const admitted = await admit(gate, route, incoming, false)
+  return admitted.ok ? finish(admitted.value, run) : admitted.answer
+}
+
+/** Checks what is mounted on a path. Throws a `TypeError` unless it is a route, and every handler a function. */
+function checkRoute(route: { readonly operation: string; admit: unknown }, ...handlers: unknown[]): void {
+  if (typeof route?.admit !== 'function') {
+    throw new TypeError(
+      `a route must be made by open, guarded or idempotent of the gate, got ${typeof route}`,
+    )
+  }
+  if (handlers.some(handler => typeof handler !== 'function')) {
+    throw new TypeError(`${route.operation}: the handler must be a function, got ${typeof handlers[0]}`)
+  }
+}
+
+/** Returns what a mounted route runs: its own handler or the given one. Throws a `TypeError` if there is none, or both. */
+export function runOf<C extends OpenCall>(
+  route: Route<C>,
+  handler: Handler<C> | undefined,
+): (call: C) => Promise<Outcome> {
+  checkRoute(route)
+  const { run } = route as Partial<CompleteRoute<C>>
+  const { operation } = route
+  if (run && handler)
+    throw new TypeError(`${operation} has its own handler: call handle(route) without another handler`)
+  if (run) return run
+  if (typeof handler !== 'function')
+    throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
+  return async call => outcomeOf(operation, await handler(call))
+}
+
+/** Checks a route that guards existing handlers. Throws a `TypeError` for a route with its own handler. */
+export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
+  checkRoute(route, ...existing)
+  if ('run' in route)
+    throw new TypeError(`${route.operation} has its own handler: mount it with handle(route)`)
+  return route
+}

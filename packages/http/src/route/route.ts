@@ -1,0 +1,171 @@
+import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
+import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
+import type { AccessLike, WireAnswer } from '../ports.ts'
+import { jsonReader, readInput, type InputSchemas } from '../request/input.ts'
+import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
+import { conclude, concludeSent } from './conclude.ts'
+import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
+import type { GuardedCall, OpenCall, RouteOptions } from './handler-types.ts'
+import type { GateContext, RequestContext } from './request-context.ts'
+import type { AdmittedRequest, AuthorizedRequest, RequestSource, Route, StepResult } from './steps.ts'
+
+/** What the steps of a route need. */
+export interface RouteDependencies {
+  readonly gate: GateContext
+  readonly authenticate?: Authenticate
+  readonly admit?: RouteOptions['admit'] | undefined
+  readonly schemas?: InputSchemas
+  /** The idempotency record of the operation, if it is idempotent. */
+  readonly recording?: RunDependencies
+}
+
+/**
+ * Makes the steps of one operation in their only correct order: credential, the route's `admit`, parameters and body, then
+ * the idempotency record. A step that denies ends the request.
+ */
+export function makeRoute<C extends OpenCall>(operation: string, dependencies: RouteDependencies): Route<C> {
+  const { gate, authenticate = anonymous, admit } = dependencies
+  return {
+    operation,
+    idempotent: dependencies.recording !== undefined,
+
+    async authorize(context, params) {
+      const { facts, decision } = context
+      const startedAt = performance.now()
+      decision.operation = operation
+      try {
+        const authenticated = await authenticate(facts)
+        decision.guardMs = performance.now() - startedAt
+        if (!authenticated.ok) return refused(gate, context, { kind: 'denial', denial: authenticated })
+        const { credential, caller, headers, ids } = authenticated.value
+        decision.credential = credential
+        if (ids) decision.ids = ids
+        const admitted = admit ? await admit({ facts, params, caller }) : allow([])
+        decision.guardMs = performance.now() - startedAt
+        if (!admitted.ok) return refused(gate, context, { kind: 'denial', denial: admitted }, headers)
+        const fields = joinRateLimits(headers, admitted.value)
+        return { ok: true, value: { context, authentication: authenticated.value, fields } }
+      } catch (error) {
+        return refused(gate, context, { kind: 'failure', error })
+      }
+    },
+
+    async admit(authorized, source) {
+      const { context, fields } = authorized
+      try {
+        const started = await start(operation, dependencies, authorized, source)
+        if (!('outcome' in started)) {
+          return { ok: true, value: admittedRequest<C>(gate, authorized, started) }
+        }
+        const { outcome, fields: more = [], captured } = started
+        if (!captured) return refused(gate, context, outcome, [...more, ...fields])
+        const headers = [...more, ...context.fields(), ...fields, ...captured.headers]
+        const answer = { ...captured, headers }
+        concludeSent(gate, context, answer)
+        return { ok: false, answer }
+      } catch (error) {
+        return refused(gate, context, { kind: 'failure', error }, fields)
+      }
+    },
+  }
+}
+
+function refused(
+  gate: GateContext,
+  context: RequestContext,
+  outcome: Outcome,
+  fields?: readonly HeaderField[],
+): StepResult<never> {
+  return { ok: false, answer: conclude(gate, context, outcome, fields) }
+}
+
+/** The end of a request without a handler: a denial or a replay. */
+interface EarlyOutcome {
+  readonly outcome: Outcome
+  readonly fields?: readonly HeaderField[]
+  /** The stored answer, if the handler answers through its framework: it is sent as it was captured. */
+  readonly captured?: WireAnswer
+}
+
+/** Reads and checks the request, and begins the idempotency record of an idempotent write. */
+async function start(
+  operation: string,
+  { gate, schemas = {}, recording }: RouteDependencies,
+  { context, authentication }: AuthorizedRequest,
+  source: RequestSource,
+): Promise<StartedRun | EarlyOutcome> {
+  const { facts } = context
+  const readJson = jsonReader(gate.aliases, operation, facts)
+  const read = await readInput(schemas, source, facts, readJson)
+  if (!read.ok) return denied(read)
+  const { bytes: body, input } = read.value
+  const { params, connection } = source
+  const json: OpenCall['json'] = () => readJson(body) as ReturnType<OpenCall['json']>
+  const signal = (): AbortSignal => connection.signal
+  const call = { facts, body, input, params, json, signal, ...callerMembers(authentication) }
+  if (!recording) return { call, ending: NO_RECORD }
+  const run = await startRun(recording, call as unknown as GuardedCall<AccessLike>, context.decision)
+  if ('call' in run) return run
+  if ('ok' in run) return denied(run)
+  const { stored, fields } = run
+  const outcome = replayOutcome(stored, gate.settings.hasOwnRenderer)
+  return source.captured ? { outcome, fields, captured: withoutMark(stored) } : { outcome, fields }
+}
+
+const denied = (denial: Denial): EarlyOutcome => ({ outcome: { kind: 'denial', denial } })
+
+/** Returns the members of a call that describe its caller; for a session also `access` and `session`. */
+function callerMembers({ credential, caller }: Authentication): object {
+  if (credential === undefined) return {}
+  const session = (caller as Partial<AccessLike> | undefined)?.session
+  return session ? { credential, caller, access: caller, session } : { credential, caller }
+}
+
+const NO_RECORD: RunEnding = {
+  finish: async outcome => ({ outcome, fields: [] }),
+  finishCaptured: async () => ({ fields: [] }),
+}
+
+function admittedRequest<C>(
+  gate: GateContext,
+  { context, fields }: AuthorizedRequest,
+  { call, ending }: StartedRun,
+): AdmittedRequest<C> {
+  const finish: AdmittedRequest<C>['finish'] = async (outcome, handlerMs = 0) => {
+    context.decision.handlerMs = handlerMs
+    const { outcome: final, fields: more } = await ending.finish(outcome)
+    return conclude(gate, context, final, [...more, ...fields])
+  }
+  const finishCaptured: AdmittedRequest<C>['finishCaptured'] = async captured => {
+    const { instead, fields: more } = await ending.finishCaptured(captured)
+    if (instead) return conclude(gate, context, instead, [...more, ...fields])
+    const answer = { ...captured, headers: [...more, ...captured.headers] }
+    concludeSent(gate, context, answer)
+    return answer
+  }
+  return {
+    call: call as C,
+    fields: [...context.fields(), ...fields],
+    finish,
+    finishCaptured,
+    fail: error => finish({ kind: 'failure', error }),
+    async markUnknown(status) {
+      await ending.finishCaptured({ status: 500, headers: [], body: '' })
+      concludeSent(gate, context, { status, headers: fields })
+    },
+    sent: status => concludeSent(gate, context, { status, headers: fields }),
+  }
+}
+
+/** Joins the `RateLimit` fields (structured-field lists) of two limits. */
+function joinRateLimits(
+  fields: readonly HeaderField[],
+  others: readonly HeaderField[],
+): readonly HeaderField[] {
+  if (fields.length === 0 || others.length === 0) return [...fields, ...others]
+  const joined = fields.map(([name, value]): HeaderField => {
+    const same = others.find(([other]) => other === name)
+    return [name, same ? `${value}, ${same[1]}` : value]
+  })
+  return [...joined, ...others.filter(([name]) => !fields.some(([field]) => field === name))]
+}

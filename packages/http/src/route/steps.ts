@@ -1,0 +1,69 @@
+import type { HeaderField } from '@gatewright/kernel'
+import type { WireAnswer } from '../ports.ts'
+import type { InputSource } from '../request/input.ts'
+import type { Outcome } from '../response/outcome.ts'
+import type { Authentication } from './credentials.ts'
+import type { OpenCall } from './handler-types.ts'
+import type { RequestContext } from './request-context.ts'
+
+/** The result of a step that may end the request: its value, or the answer to send. */
+export type StepResult<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly answer: WireAnswer }
+
+/** A request that the guard has accepted. */
+export interface AuthorizedRequest {
+  readonly context: RequestContext
+  readonly authentication: Authentication
+  /** Header fields of this answer, beside those of every answer. */
+  readonly fields: readonly HeaderField[]
+}
+
+/** Whether the client is still connected. */
+export interface Connection {
+  /** Whether the client disconnected before the answer was complete. */
+  readonly ended: boolean
+  /** Aborts when the client disconnects. It is created when it is first read: most handlers never read it, and creating it costs more than a route. */
+  readonly signal: AbortSignal
+}
+
+/** What a binding reads of an authorized request. */
+export interface RequestSource extends InputSource {
+  readonly connection: Connection
+  /** Whether the handler answers through its framework, so that a replay is sent as it was captured. */
+  readonly captured: boolean
+}
+
+/** A request whose handler may run. Exactly one of its functions is called, once, to end the run. They never reject. */
+export interface AdmittedRequest<C> {
+  readonly call: C
+  readonly fields: readonly HeaderField[]
+  /** Ends the run with the handler's outcome and returns the answer to send. If the store fails, the outcome is still sent. */
+  finish(outcome: Outcome, handlerMs?: number): Promise<WireAnswer>
+  /** Ends the run with the answer that an existing handler wrote. If another run has completed meanwhile, returns a 503. */
+  finishCaptured(captured: WireAnswer): Promise<WireAnswer>
+  /** Ends the run of a handler that failed: its outcome is unknown. Returns the rendered error. */
+  fail(error: unknown): Promise<WireAnswer>
+  /** Ends the run of a handler whose error the framework renders, with the status that it sends: the outcome is unknown. */
+  markUnknown(status: number): Promise<void>
+  /** Reports that an existing handler, which is not idempotent, has answered through its framework. */
+  sent(status: number): void
+}
+
+/** One operation, ready to be mounted by a binding. Its steps never reject: errors are rendered. */
+export interface Route<C extends OpenCall> {
+  readonly operation: string
+  readonly idempotent: boolean
+  /** Verifies the credential and applies limits. */
+  authorize(
+    context: RequestContext,
+    params: Readonly<Record<string, string>>,
+  ): Promise<StepResult<AuthorizedRequest>>
+  /** Reads and checks the request, and begins its idempotency record. */
+  admit(authorized: AuthorizedRequest, source: RequestSource): Promise<StepResult<AdmittedRequest<C>>>
+}
+
+/** An operation with its own handler: a transactional write. */
+export interface CompleteRoute<C extends OpenCall> extends Route<C> {
+  run(call: C): Promise<Outcome>
+}

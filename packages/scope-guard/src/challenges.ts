@@ -1,0 +1,48 @@
+import type { HeaderField } from '@gatewright/kernel'
+import { deny, type GuardDenial, type GuardReason } from './codes.ts'
+
+/** The denials about credentials and scopes, each with its RFC 6750 section 3 challenge. */
+export interface Challenges {
+  /** Denies a request without a bearer credential. The challenge has no error code (section 3.1). */
+  missing(): GuardDenial
+  /** Denies a credential that is not valid. The response is the same for every cause; `reason` goes to the decision event. */
+  invalid(reason: GuardReason): GuardDenial
+  expired(): GuardDenial
+  /** Denies a session without a needed scope. `scope` is what the operation needs, `missing` what the session lacks. */
+  scope(scope: string, missing: string): GuardDenial
+}
+
+/** The realm is copied into a quoted string: printable ASCII without quote and backslash. */
+const REALM = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}$/
+
+/** Makes the denials of one realm. Throws a `TypeError` for a realm that a quoted string cannot hold. */
+export function createChallenges(realm: string): Challenges {
+  if (!REALM.test(realm)) {
+    throw new TypeError(
+      `realm must be 1 to 100 printable ASCII characters without quote and backslash, got ${JSON.stringify(realm)}`,
+    )
+  }
+  const field = (parameters: string): readonly HeaderField[] => [
+    ['WWW-Authenticate', `Bearer realm="${realm}"${parameters}`],
+  ]
+  const none = field('')
+  const invalid = field(', error="invalid_token", error_description="The access token is not valid"')
+  const expired = field(', error="invalid_token", error_description="The access token has expired"')
+  return {
+    missing: () => ({
+      ...deny('unauthorized', 'A bearer session token is required', { reason: 'no credential' }),
+      headers: none,
+    }),
+    invalid: reason => ({
+      ...deny('unauthorized', 'The session token is not valid', { reason }),
+      headers: invalid,
+    }),
+    expired: () => ({ ...deny('session_expired', 'The session has expired'), headers: expired }),
+    scope: (scope, missing) => ({
+      ...deny('insufficient_scope', `The session lacks the scope ${missing}`, {
+        details: { scope: missing },
+      }),
+      headers: field(`, error="insufficient_scope", scope="${scope}"`),
+    }),
+  }
+}

@@ -1,0 +1,123 @@
+import type { EpochMs, Rule } from '@gatewright/kernel'
+import type { SpendItem } from '../storage/port.ts'
+import type { Block } from './predicates.ts'
+import { operationMatcher } from './operation-matcher.ts'
+import type { Policy, StoredPolicy, Window } from './policy.ts'
+import { windowAt } from './windows.ts'
+
+/** The kind of money movement; undefined for an operation that moves no money. */
+type SpendKind = Rule['spends']
+
+/** One cap of one policy, compiled. Caps with the same name share a counter; the lowest of them applies. */
+interface Cap {
+  readonly rule: keyof Policy
+  readonly policyId: string
+  readonly unit: 'cents' | 'count'
+  readonly window: Window
+  readonly most: number
+  /** The counter's name without its window. It begins with the policy id, so new keys and sessions use the same counter. */
+  readonly name: string
+  applies(operation: string, kind: SpendKind): boolean
+}
+
+/** A counter that a call adds to, with the policy rule to name if its cap is reached. */
+export interface CounterItem {
+  readonly item: SpendItem
+  readonly rule: keyof Policy
+  readonly policyId: string
+  readonly window: Window
+}
+
+/** The caps that apply to one operation. */
+export interface OperationCaps {
+  /** The block for a currency without a rate. Undefined if no cap counts money. */
+  readonly money: Block | undefined
+  /** The block for a host without a store: the first cap that needs a counter. Undefined if no cap needs one. */
+  readonly firstCounted: Block | undefined
+  /** The first cap on a single call that an amount exceeds. */
+  overOneCall(cents: number): Block | undefined
+  /** The amounts that a call adds to counters, sorted by counter. */
+  items(cents: number, now: EpochMs): readonly CounterItem[]
+}
+
+function capsOf({ id, policy }: StoredPolicy): Cap[] {
+  const caps: Cap[] = []
+  const add = (rule: keyof Policy, cap: Omit<Cap, 'rule' | 'policyId' | 'name'>, about: unknown[]): void => {
+    caps.push({ ...cap, rule, policyId: id, name: JSON.stringify([id, rule, ...about]) })
+  }
+  const money = { unit: 'cents', applies: (_: string, kind: SpendKind) => kind !== undefined } as const
+  const { maxAuthAmountCents, dailySpendCapCents, dailyWithdrawalCapCents, limits = [] } = policy
+  if (maxAuthAmountCents !== undefined) {
+    add('maxAuthAmountCents', { ...money, window: 'operation', most: maxAuthAmountCents }, [])
+  }
+  if (dailySpendCapCents !== undefined) {
+    add('dailySpendCapCents', { ...money, window: 'day', most: dailySpendCapCents }, [])
+  }
+  if (dailyWithdrawalCapCents !== undefined) {
+    const applies: Cap['applies'] = (_, kind) => kind === 'withdrawal'
+    add(
+      'dailyWithdrawalCapCents',
+      { unit: 'cents', window: 'day', most: dailyWithdrawalCapCents, applies },
+      [],
+    )
+  }
+  for (const { operations, window, maxCents, maxCount } of limits) {
+    const matches = operationMatcher(operations)
+    const unit = maxCents === undefined ? 'count' : 'cents'
+    const applies: Cap['applies'] = (operation, kind) =>
+      matches(operation) && (unit === 'count' || kind !== undefined)
+    const most = (maxCents ?? maxCount) as number
+    add('limits', { unit, window, most, applies }, [unit, window, ...new Set([...operations].sort())])
+  }
+  return caps
+}
+
+/** Keeps the lowest cap of each name, sorted by name, so that no result depends on the order of the policies. */
+function lowest(caps: readonly Cap[]): Cap[] {
+  const byName = new Map<string, Cap>()
+  for (const cap of caps) {
+    const known = byName.get(cap.name)
+    if (!known || cap.most < known.most) byName.set(cap.name, cap)
+  }
+  return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+const blockOf = ({ rule, policyId, window }: Cap): Block => ({ rule, policyId, window })
+
+function operationCaps(caps: readonly Cap[]): OperationCaps {
+  const perCall = caps.filter(({ window }) => window === 'operation')
+  const counted = caps.filter(({ window }) => window !== 'operation')
+  const money = caps.find(({ unit }) => unit === 'cents')
+  return {
+    money: money && { rule: 'currency', policyId: money.policyId },
+    firstCounted: counted[0] && blockOf(counted[0]),
+    overOneCall(cents) {
+      const over = perCall.find(({ most }) => cents > most)
+      return over && { ...blockOf(over), remaining: over.most, unit: 'cents' }
+    },
+    items: (cents, now) =>
+      counted.map(({ rule, policyId, unit, window, most, name }) => {
+        const { label, endsAt } = windowAt(window as Exclude<Window, 'operation'>, now)
+        const counter = `${name}@${label}`
+        const amount = unit === 'cents' ? cents : 1
+        return { item: { counter, unit, cap: most, amount, expiresAt: endsAt }, rule, policyId, window }
+      }),
+  }
+}
+
+/** Compiles the caps of a chain. The caps of each operation are selected once. */
+export function compileCaps(
+  policies: readonly StoredPolicy[],
+): (operations: readonly string[], kind: SpendKind) => OperationCaps {
+  const caps = lowest(policies.flatMap(capsOf))
+  const byOperation = new Map<string, OperationCaps>()
+  return (operations, kind) => {
+    const key = `${kind ?? ''} ${operations.join(' ')}`
+    let selected = byOperation.get(key)
+    if (!selected) {
+      selected = operationCaps(caps.filter(cap => operations.some(operation => cap.applies(operation, kind))))
+      byOperation.set(key, selected)
+    }
+    return selected
+  }
+}

@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto'
+import { Fault } from '@gatewright/kernel'
+import { LRUCache } from 'lru-cache'
+import { withinTime } from '../timeout.ts'
+import { compileChain, type Chain } from './chain.ts'
+import { parsePolicy } from './parse.ts'
+import type { StoredPolicy } from './policy.ts'
+
+/**
+ * Reads policy documents by id, in the order of the ids. Return undefined for a document that does not exist, or leave
+ * it out. The guard then throws a fault: a session names the policy, so the store has lost it.
+ */
+export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
+
+/** Loads the compiled chain of a session's policy ids. */
+export type ChainLoader = (ids: readonly string[]) => Promise<Chain>
+
+/** How many compiled chains are kept for other sessions with the same policies. */
+const MAX_CHAINS = 1000
+
+const EMPTY = compileChain([])
+
+/**
+ * Loads and compiles chains. Sessions with the same policy documents share one compiled chain.
+ * Faults: `ERR_STORE_UNAVAILABLE` if the source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy.
+ */
+export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoader {
+  const compiled = new LRUCache<string, Chain>({ max: MAX_CHAINS })
+  return async ids => {
+    if (ids.length === 0) return EMPTY
+    const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
+    if (!Array.isArray(documents) || documents.length !== ids.length) {
+      throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
+    }
+    const digest = hash('sha256', JSON.stringify([ids, documents]))
+    let chain = compiled.get(digest)
+    if (!chain) {
+      chain = compileChain(ids.map((id, index) => stored(id, documents[index])))
+      compiled.set(digest, chain)
+    }
+    return chain
+  }
+}
+
+function stored(id: string, document: unknown): StoredPolicy {
+  const parsed = parsePolicy(document)
+  if (!parsed.ok) throw new Fault('ERR_STORE_REPLY', `policy ${id} cannot be read: ${parsed.message}`)
+  return { id, policy: parsed.value }
+}

@@ -1,0 +1,27 @@
+import type { Rule } from '@gatewright/kernel'
+import { compileCaps, type OperationCaps } from './caps.ts'
+import type { StoredPolicy } from './policy.ts'
+import { compilePredicates, type Block, type CallFacts } from './predicates.ts'
+
+/** The compiled policies of one session. Every policy must allow a call, and a spend counts against every policy. */
+export interface Chain {
+  /** Returns the first rule that blocks a call, or undefined. Pure: the same facts give the same result. */
+  block(facts: CallFacts): Block | undefined
+  /** Whether any policy counts calls, so that an operation that moves no money may need a counter. */
+  readonly countsCalls: boolean
+  /** Returns the caps that apply to any of these operations, each cap once. */
+  caps(operations: readonly string[], kind: Rule['spends']): OperationCaps
+}
+
+/**
+ * Compiles the policies of a session. Policies are sorted by id and each id counts once, so that neither the decision
+ * nor the named rule depends on their order.
+ */
+export function compileChain(chain: readonly StoredPolicy[]): Chain {
+  const byId = new Map(chain.map(stored => [stored.id, stored]))
+  const policies = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const countsCalls = policies.some(({ policy }) =>
+    policy.limits?.some(limit => limit.maxCount !== undefined),
+  )
+  return { block: compilePredicates(policies), countsCalls, caps: compileCaps(policies) }
+}

@@ -1,0 +1,130 @@
+import { allow, type Denial, type Verdict } from '@gatewright/kernel'
+import { isAddressBlock } from '@gatewright/kernel/address'
+import { deny } from '../codes.ts'
+import type { Policy, Window } from './policy.ts'
+
+/** The most entries that a list in a policy may have. */
+const MAX_ENTRIES = 100
+/** An operation id or `tag.*`. */
+const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_-]+)$/
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
+const WINDOWS: readonly unknown[] = ['operation', 'day', 'month', 'total'] satisfies Window[]
+
+/** A wrong member: its path, and what it must be. */
+interface Problem {
+  readonly field: string
+  readonly expected: string
+}
+type Check = (value: unknown, field: string) => Problem | undefined
+
+const must =
+  (expected: string, test: (value: unknown) => boolean): Check =>
+  (value, field) =>
+    test(value) ? undefined : { field, expected }
+
+const listOf =
+  (check: Check): Check =>
+  (value, field) => {
+    if (!Array.isArray(value) || value.length > MAX_ENTRIES) {
+      return { field, expected: `must be a list of at most ${MAX_ENTRIES}` }
+    }
+    for (const [index, entry] of value.entries()) {
+      const problem = check(entry, `${field}[${index}]`)
+      if (problem) return problem
+    }
+    return undefined
+  }
+
+/** Accepts an object if all its members are known: a misspelt cap must not be read as no cap. */
+const objectOf =
+  (members: Readonly<Record<string, Check>>): Check =>
+  (value, field) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      return { field, expected: 'must be an object' }
+    }
+    for (const [name, entry] of Object.entries(value)) {
+      const path = field === 'policy' ? name : `${field}.${name}`
+      if (!Object.hasOwn(members, name)) return { field: path, expected: 'is not a known member' }
+      const problem = (members[name] as Check)(entry, path)
+      if (problem) return problem
+    }
+    return undefined
+  }
+
+const amount = must('must be an integer of at least 0', v => Number.isSafeInteger(v) && (v as number) >= 0)
+const flag = must('must be true or false', v => typeof v === 'boolean')
+const instant = must(
+  'must be an RFC 3339 date-time',
+  v => typeof v === 'string' && INSTANT.test(v) && !Number.isNaN(Date.parse(v)),
+)
+const pattern = must(
+  'must be an operation id or "tag.*"',
+  v => typeof v === 'string' && v.length <= 100 && PATTERN.test(v),
+)
+const operations = listOf(pattern)
+const address = must(
+  'must be an IP address or a CIDR block',
+  v => typeof v === 'string' && v.length <= 50 && isAddressBlock(v),
+)
+
+const limitMembers = objectOf({
+  operations,
+  window: must('must be operation, day, month or total', v => WINDOWS.includes(v)),
+  maxCents: amount,
+  maxCount: amount,
+})
+const limit: Check = (value, field) => {
+  const problem = limitMembers(value, field)
+  if (problem) return problem
+  const { operations, window, maxCents, maxCount } = value as Record<string, unknown>
+  if (!Array.isArray(operations) || operations.length === 0) {
+    return { field: `${field}.operations`, expected: 'must name at least one operation' }
+  }
+  if (window === undefined) return { field: `${field}.window`, expected: 'must be given' }
+  if ((maxCents === undefined) === (maxCount === undefined)) {
+    return { field, expected: 'must have exactly one of maxCents and maxCount' }
+  }
+  if (maxCount !== undefined && window === 'operation') {
+    return { field: `${field}.window`, expected: 'must not be operation with maxCount' }
+  }
+  return undefined
+}
+
+const policyMembers = objectOf({
+  maxAuthAmountCents: amount,
+  dailySpendCapCents: amount,
+  dailyWithdrawalCapCents: amount,
+  allowCardSecrets: flag,
+  notBefore: instant,
+  notAfter: instant,
+  denyOperations: operations,
+  allowOperations: operations,
+  limits: listOf(limit),
+  allowedIps: listOf(address),
+} satisfies Record<keyof Policy, Check>)
+
+/**
+ * Decides whether a value is a policy; call it when a policy is written. Unknown members, null and numbers outside the
+ * safe integers are denied. The result is a frozen copy. Denial: `invalid_request`, whose `field` is the path of the
+ * wrong member, such as `limits[0].window`.
+ */
+export function parsePolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
+  const problem = policyMembers(value, 'policy')
+  if (problem) {
+    return deny('invalid_request', `${problem.field} ${problem.expected}`, { field: problem.field })
+  }
+  const policy = freeze(structuredClone(value)) as Policy
+  const { notBefore, notAfter } = policy
+  if (notBefore !== undefined && notAfter !== undefined && Date.parse(notBefore) >= Date.parse(notAfter)) {
+    return deny('invalid_request', 'notAfter must be later than notBefore', { field: 'notAfter' })
+  }
+  return allow(policy)
+}
+
+function freeze(value: unknown): unknown {
+  if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) freeze(member)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,45 @@
+/** The period over which amounts or calls add up: one call, a UTC calendar day or month, or for ever. */
+export type Window = 'operation' | 'day' | 'month' | 'total'
+
+/** One entry of `limits[]`: all its operations together may move `maxCents` of money, or make `maxCount` calls, per window. */
+export interface PolicyLimit {
+  /** Operation ids (`deposits.create`) or whole tags (`deposits.*`). */
+  readonly operations: readonly string[]
+  readonly window: Window
+  /** Integer US cents. Exactly one of `maxCents` and `maxCount` is present. */
+  readonly maxCents?: number
+  /** Number of calls. Not with the window `operation`. */
+  readonly maxCount?: number
+}
+
+/**
+ * A policy, in JSON and in storage. All members are optional; an empty object allows everything.
+ * Every member must allow a call, and the order of members and entries never matters. Made only by `parsePolicy`.
+ */
+export interface Policy {
+  /** The most US cents that one money operation may move. */
+  readonly maxAuthAmountCents?: number
+  /** The most US cents that money operations of any kind, withdrawals included, may move per UTC day. */
+  readonly dailySpendCapCents?: number
+  /** The most US cents that withdrawals may move per UTC day. */
+  readonly dailyWithdrawalCapCents?: number
+  /** `false` blocks operations that reveal card secrets. */
+  readonly allowCardSecrets?: boolean
+  /** RFC 3339 instant. Calls before this instant are blocked; calls exactly at it are allowed. */
+  readonly notBefore?: string
+  /** RFC 3339 instant. Calls exactly at this instant and after it are blocked. */
+  readonly notAfter?: string
+  /** Operation ids or `tag.*`. Matching operations are blocked. */
+  readonly denyOperations?: readonly string[]
+  /** Operation ids or `tag.*`. If present, all other operations are blocked. */
+  readonly allowOperations?: readonly string[]
+  readonly limits?: readonly PolicyLimit[]
+  /** CIDR blocks or single addresses. If present, all other client addresses and unknown ones are blocked. */
+  readonly allowedIps?: readonly string[]
+}
+
+/** A stored policy with its id, which its counters belong to. */
+export interface StoredPolicy {
+  readonly id: string
+  readonly policy: Policy
+}

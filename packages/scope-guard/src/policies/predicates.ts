@@ -1,0 +1,119 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { addressMatcher } from '@gatewright/kernel/address'
+import type { GuardRule } from '../codes.ts'
+import { operationMatcher } from './operation-matcher.ts'
+import type { Policy, StoredPolicy } from './policy.ts'
+
+/** The facts of a call that policies look at, apart from amounts. */
+export interface CallFacts {
+  readonly operation: string
+  readonly now: EpochMs
+  readonly address: string | undefined
+  /** Whether the response reveals card secrets. */
+  readonly cardSecrets: boolean
+}
+
+/** Why a policy blocks a call: the member and the policy, and what the caller may know about them. */
+export interface Block {
+  readonly rule: GuardRule
+  readonly policyId: string
+  readonly [fact: string]: unknown
+}
+
+/** One member of one policy, compiled. */
+interface Predicate {
+  readonly block: Block
+  /** Whether it depends on the operation alone, so that its result for an operation never changes. */
+  readonly operationOnly: boolean
+  blocks(facts: CallFacts): boolean
+}
+
+/** The members that depend on the operation alone. */
+const OPERATION_ONLY: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
+
+/** How each member decides, in the order in which blocks are reported: members on the operation alone come first. */
+const MEMBERS: readonly (readonly [
+  keyof Policy,
+  (policy: Policy) => ((facts: CallFacts) => boolean) | undefined,
+])[] = [
+  [
+    'denyOperations',
+    ({ denyOperations }) => {
+      if (!denyOperations) return undefined
+      const denied = operationMatcher(denyOperations)
+      return facts => denied(facts.operation)
+    },
+  ],
+  [
+    'allowOperations',
+    ({ allowOperations }) => {
+      if (!allowOperations) return undefined
+      const allowed = operationMatcher(allowOperations)
+      return facts => !allowed(facts.operation)
+    },
+  ],
+  [
+    'notBefore',
+    ({ notBefore }) => {
+      if (notBefore === undefined) return undefined
+      const from = Date.parse(notBefore)
+      return facts => facts.now < from
+    },
+  ],
+  [
+    'notAfter',
+    ({ notAfter }) => {
+      if (notAfter === undefined) return undefined
+      const until = Date.parse(notAfter)
+      return facts => facts.now >= until
+    },
+  ],
+  [
+    'allowedIps',
+    ({ allowedIps }) => {
+      if (!allowedIps) return undefined
+      const allowed = addressMatcher(allowedIps)
+      return facts => !allowed(facts.address)
+    },
+  ],
+  [
+    'allowCardSecrets',
+    policy => (policy.allowCardSecrets === false ? facts => facts.cardSecrets : undefined),
+  ],
+]
+
+/** Returns what a blocked caller may know beside the rule: when a validity period begins or ended. */
+function visibleDetails(member: keyof Policy, policy: Policy): Record<string, unknown> {
+  return member === 'notBefore' || member === 'notAfter' ? { [member]: policy[member] } : {}
+}
+
+/**
+ * Compiles policies to one function that returns the first block, or undefined. It tests member by member and, for one
+ * member, in the given order of policies. Sort the policies for a result that does not depend on their order.
+ */
+export function compilePredicates(
+  policies: readonly StoredPolicy[],
+): (facts: CallFacts) => Block | undefined {
+  const predicates: Predicate[] = MEMBERS.flatMap(([member, compile]) =>
+    policies.flatMap(({ id, policy }) => {
+      const blocks = compile(policy)
+      if (!blocks) return []
+      const block = Object.freeze({ rule: member, policyId: id, ...visibleDetails(member, policy) })
+      return [{ block, operationOnly: OPERATION_ONLY.includes(member), blocks }]
+    }),
+  )
+  const perCall = predicates.filter(({ operationOnly }) => !operationOnly)
+  /** The block of an operation whatever the call; null if none. There are only as many operations as rules. */
+  const byOperation = new Map<string, Block | null>()
+  const blockOfOperation = (facts: CallFacts): Block | null => {
+    const found = predicates.find(predicate => predicate.operationOnly && predicate.blocks(facts))
+    const block = found?.block ?? null
+    byOperation.set(facts.operation, block)
+    return block
+  }
+  return facts => {
+    let block = byOperation.get(facts.operation)
+    if (block === undefined) block = blockOfOperation(facts)
+    return block ?? perCall.find(predicate => predicate.blocks(facts))?.block
+  }
+}

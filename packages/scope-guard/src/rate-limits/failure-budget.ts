@@ -1,0 +1,79 @@
+import { Fault, type Clock, type OptionNames } from '@gatewright/kernel'
+import { LRUCache } from 'lru-cache'
+import { createLimiter, type Limiter } from './limiter.ts'
+import { checkedLimit, type LimiterStore } from './options.ts'
+
+/** Options of the budget of failed credentials per client address. */
+export interface FailureOptions {
+  /** Failures per window and address (IPv4, or IPv6 /64). Default 60. */
+  readonly points?: number
+  /** Length of the window. Default 60. */
+  readonly windowSeconds?: number
+  /** A store that processes share their failures through. Each process also counts its own; while the store is down, only those. */
+  readonly store?: LimiterStore
+  /** How many credentials of all addresses with a used-up budget may wait for their check, 1 to 65 536. Default 1024. */
+  readonly waiting?: number
+  /** How many of a single such address may wait, 1 to `waiting`. Default 256, or `waiting` if that is less. */
+  readonly waitingPerAddress?: number
+}
+
+/** The names of the options. */
+export const FAILURE_OPTIONS: OptionNames<FailureOptions> = {
+  points: true,
+  windowSeconds: true,
+  store: true,
+  waiting: true,
+  waitingPerAddress: true,
+}
+
+/** Counts failed credentials per address bucket. Keys and accounts are not charged, so no caller can use up another's budget. */
+interface FailureBudget {
+  /** Whether the bucket has no failure left in this window, as far as this process knows. */
+  isUsedUp(bucket: string): boolean
+  /**
+   * Counts a failure, in this process immediately. Resolves when the shared store has counted it. Faults of the store are
+   * ignored, because the budget decides about the order of work and never about a credential.
+   */
+  charge(bucket: string): Promise<void>
+}
+
+/** The fixed window of one bucket. It begins with the bucket's first failure. */
+interface FailureWindow {
+  readonly left: number
+  readonly until: number
+}
+
+/** How many buckets are counted. The least recently used bucket is evicted first and then has its whole budget again. */
+const MAX_BUCKETS = 16_384
+
+/** Makes the budget. Throws a `TypeError` for a wrong option. */
+export function createFailureBudget(name: string, options: FailureOptions, clock: Clock): FailureBudget {
+  const { points = 60, windowSeconds = 60, store } = options
+  const limit = checkedLimit({ name, points, windowSeconds, per: 'address' })
+  const shared = store && createLimiter({ ...limit, store })
+  const windows = new LRUCache<string, FailureWindow>({ max: MAX_BUCKETS })
+
+  const current = (bucket: string, now: number): FailureWindow => {
+    const window = windows.get(bucket)
+    const isCurrent = window !== undefined && now < window.until && window.until <= now + windowSeconds * 1000
+    return isCurrent ? window : { left: points, until: now + windowSeconds * 1000 }
+  }
+  const chargeStore = async (limiter: Limiter, bucket: string): Promise<void> => {
+    try {
+      const { state, msBeforeNext } = await limiter.take(bucket)
+      if (state.remaining === 0) windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext })
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+    }
+  }
+  return {
+    isUsedUp: bucket => current(bucket, clock.now()).left === 0,
+    async charge(bucket) {
+      const { left, until } = current(bucket, clock.now())
+      // A used-up budget needs no further count, so a flood costs no calls to the store.
+      if (left === 0) return
+      windows.set(bucket, { left: left - 1, until })
+      if (shared) await chargeStore(shared, bucket)
+    },
+  }
+}

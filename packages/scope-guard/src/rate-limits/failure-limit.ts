@@ -1,0 +1,100 @@
+import {
+  type Clock,
+  createFairQueue,
+  Fault,
+  integerOption,
+  knownOptions,
+  REFUSED,
+  runQueued,
+  systemClock,
+} from '@gatewright/kernel'
+import { rateLimited } from '../access.ts'
+import { addressBucket } from '@gatewright/kernel/address'
+import type { GuardDenial } from '../codes.ts'
+import { createFailureBudget, FAILURE_OPTIONS, type FailureOptions } from './failure-budget.ts'
+
+/**
+ * Limits the cost of failed credentials per client address. Checks of credentials that are not known yet run in a fair
+ * queue, one address after the other. The checks of an address whose budget of failures is used up run in a second,
+ * low-priority queue: few at a time and of bounded length. A valid credential therefore waits for its turn at most, and a
+ * credential that is known already does not need the limit at all.
+ */
+export interface FailureLimit {
+  /**
+   * Runs `check`, the expensive step that verifies a credential, when it is the turn of the address. While the budget has
+   * failures left, any number of checks may wait; afterwards the check waits in the low-priority queue. Without an
+   * address it runs immediately. Denial: `rate_limited` if the low-priority queue is full; `check` has not run then.
+   * Throws what `check` throws.
+   */
+  admit<T>(address: string | undefined, check: () => Promise<T>): Promise<T | GuardDenial>
+  /** Counts a failure of the address, also a failure that was found before `admit`. Successful checks are not counted. */
+  charge(address: string | undefined): Promise<void>
+}
+
+/**
+ * How many checks run at the same time. 32 keep the four threads of Node's thread pool busy. The low-priority queue runs
+ * fewer, because checks complete between turns of the event loop and a busy process must stay responsive.
+ */
+const CONCURRENT_CHECKS = 32
+const CONCURRENT_LOW_PRIORITY_CHECKS = 8
+/** A check in the low-priority queue starts within a fraction of a second. */
+const RETRY_AFTER_SECONDS = 1
+const DEMOTED: unique symbol = Symbol('demoted')
+
+/**
+ * Makes the limit. `name` is its name in denials. `off` runs every check immediately. Throws a `TypeError` for a wrong
+ * option.
+ */
+export function createFailureLimit(
+  name: string,
+  options: FailureOptions | 'off',
+  clock: Clock = systemClock,
+): FailureLimit {
+  if (options === 'off') return { admit: (_, check) => check(), charge: async () => {} }
+  knownOptions('createFailureLimit', options, FAILURE_OPTIONS)
+  const budget = createFailureBudget(name, options, clock)
+  const waiting = integerOption('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
+  const perAddress = options.waitingPerAddress ?? Math.min(256, waiting)
+  const waitingPerClass = integerOption('failedCredentials.waitingPerAddress', perAddress, 1, waiting)
+  const unbounded = { waiting: Infinity, waitingPerClass: Infinity }
+  const normal = createFairQueue({ atOnce: CONCURRENT_CHECKS, turnMs: Infinity, ...unbounded })
+  const lowPriority = createFairQueue({
+    atOnce: CONCURRENT_LOW_PRIORITY_CHECKS,
+    turnMs: 1,
+    waiting,
+    waitingPerClass,
+  })
+
+  const runLowPriority = async <T>(bucket: string, check: () => Promise<T>): Promise<T | GuardDenial> => {
+    const result = await enqueue(bucket, check)
+    if (result !== REFUSED) return result
+    return rateLimited({ name, remaining: 0, resetSeconds: RETRY_AFTER_SECONDS }, [])
+  }
+  /** Refuses whether the queue is full of other addresses or of this one: the caller has to retry in both cases. */
+  const enqueue = <T>(
+    bucket: string,
+    check: () => Promise<T>,
+  ): ReturnType<typeof runQueued<undefined, T>> => {
+    try {
+      return runQueued(lowPriority, bucket, check, undefined)
+    } catch (error) {
+      // The queue throws synchronously; `check` only rejects its promise.
+      if (error instanceof Fault && error.code === 'ERR_OVERLOADED') return REFUSED
+      throw error
+    }
+  }
+  return {
+    async admit<T>(address: string | undefined, check: () => Promise<T>): Promise<T | GuardDenial> {
+      if (address === undefined) return check()
+      const bucket = addressBucket(address)
+      if (budget.isUsedUp(bucket)) return runLowPriority(bucket, check)
+      // Other requests of the same burst may use up the budget before this check starts.
+      const job = async (): Promise<T | typeof DEMOTED> => (budget.isUsedUp(bucket) ? DEMOTED : check())
+      const result = await runQueued(normal, bucket, job, undefined)
+      return result === DEMOTED || result === REFUSED ? runLowPriority(bucket, check) : result
+    },
+    async charge(address) {
+      if (address !== undefined) await budget.charge(addressBucket(address))
+    },
+  }
+}

@@ -1,0 +1,108 @@
+import { Fault } from '@gatewright/kernel'
+import {
+  RateLimiterMemory,
+  RLWrapperTimeouts,
+  type RateLimiterAbstract,
+  type RateLimiterRes,
+} from 'rate-limiter-flexible'
+import type { LimitState } from './header-fields.ts'
+import { checkedLimit, type LimitOptions } from './options.ts'
+
+/** The result of taking one point from one limit. */
+export interface LimitResult {
+  /** The limiter that counted: the fallback if the store was down. A point is given back to the same limiter. */
+  readonly countedBy: Limiter
+  readonly state: LimitState
+  /** Whether the limit was used up before this request. */
+  readonly isOver: boolean
+  /** How long the window lasted from the moment the point was taken. */
+  readonly msBeforeNext: number
+}
+
+/** One limit over its store. It separates the library's results from its errors, both of which the library throws. */
+export interface Limiter {
+  readonly options: LimitOptions
+  /** Takes one point. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. */
+  take(bucket: string): Promise<LimitResult>
+  /**
+   * Gives back a point that was requested at `requestedAt` (`performance.now()`), unless its window may have ended: a
+   * point given to the next window would be one too many.
+   */
+  giveBack(bucket: string, result: LimitResult, requestedAt: number): Promise<void>
+  /** The same limit in this process's memory; undefined if it has no fallback. */
+  readonly local?: Limiter
+}
+
+/** The functions of the library's limiters that are used. */
+type Counter = Pick<RateLimiterAbstract, 'consume' | 'reward'>
+
+/** How long after the decision a give-back may take effect, in ms. For a store, its own time limit is added. */
+const MEMORY_MARGIN_MS = 20
+const STORE_MARGIN_MS = 2000
+
+/** Makes one limit. Throws a `TypeError` for a wrong option. */
+export function createLimiter(given: LimitOptions): Limiter {
+  const options = checkedLimit(given)
+  const { name, points, windowSeconds, store, storeTimeoutMs = 1000, localPoints } = options
+  if (!store) return inMemory(options, points)
+  const limiter = store({ keyPrefix: name, points, duration: windowSeconds })
+  const timed = new RLWrapperTimeouts({ limiter, timeoutMs: storeTimeoutMs })
+  const shared = limiterOver(options, timed, STORE_MARGIN_MS + storeTimeoutMs)
+  return localPoints === undefined ? shared : { ...shared, local: inMemory(options, localPoints) }
+}
+
+/** Takes one point. If the store is down, takes it from the limit's fallback in this process, if there is one. */
+export async function takeWithFallback(limiter: Limiter, bucket: string): Promise<LimitResult> {
+  try {
+    return await limiter.take(bucket)
+  } catch (error) {
+    if (!limiter.local || !(error instanceof Fault)) throw error
+    return limiter.local.take(bucket)
+  }
+}
+
+/** Makes a limit that this process counts. */
+function inMemory(options: LimitOptions, points: number): Limiter {
+  // Each limiter has its own map, so its buckets need no prefix.
+  const counter = new RateLimiterMemory({ keyPrefix: '', points, duration: options.windowSeconds })
+  return limiterOver(options, counter, MEMORY_MARGIN_MS)
+}
+
+function limiterOver(options: LimitOptions, counter: Counter, marginMs: number): Limiter {
+  const limiter: Limiter = {
+    options,
+    take: bucket => takePoint(limiter, counter, bucket),
+    async giveBack(bucket, { msBeforeNext }, requestedAt) {
+      if (performance.now() - requestedAt + marginMs >= msBeforeNext) return
+      await counter.reward(bucket, 1).catch(() => undefined)
+    },
+  }
+  return limiter
+}
+
+async function takePoint(countedBy: Limiter, counter: Counter, bucket: string): Promise<LimitResult> {
+  const { name } = countedBy.options
+  let result: RateLimiterRes
+  let isOver = false
+  try {
+    result = await counter.consume(bucket)
+  } catch (error) {
+    if (!isResult(error)) {
+      throw new Fault('ERR_STORE_UNAVAILABLE', `the store of the limit ${name} failed`, { cause: error })
+    }
+    result = error
+    isOver = true
+  }
+  const { remainingPoints: remaining, msBeforeNext } = result
+  // Without numbers every comparison would say that the limit is not reached, and everything would pass.
+  if (!Number.isFinite(remaining) || !(msBeforeNext >= 0) || msBeforeNext === Infinity) {
+    throw new Fault('ERR_STORE_REPLY', `the store of the limit ${name} sent a malformed reply`)
+  }
+  const resetSeconds = Math.max(1, Math.ceil(msBeforeNext / 1000))
+  return { countedBy, state: { name, remaining, resetSeconds }, isOver, msBeforeNext }
+}
+
+/** The library rejects with a result if the limit is reached, and with an error if its store failed. */
+function isResult(value: unknown): value is RateLimiterRes {
+  return typeof value === 'object' && value !== null && 'msBeforeNext' in value
+}

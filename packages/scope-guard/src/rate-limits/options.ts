@@ -1,0 +1,85 @@
+import { integerOption, type OptionNames } from '@gatewright/kernel'
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
+
+/**
+ * Makes a limiter on a shared store. Pass the settings on to a rate-limiter-flexible class, with your own client:
+ * `settings => new RateLimiterRedis({ ...settings, storeClient: client, useRedisPackage: true })`.
+ */
+export type LimiterStore = (settings: {
+  readonly keyPrefix: string
+  readonly points: number
+  readonly duration: number
+}) => RateLimiterAbstract
+
+/**
+ * One rate limit: at most `points` requests per window and bucket. Windows are fixed and begin with the bucket's first
+ * request. No window lets more than `points` requests pass; a period as long as a window, which may overlap two windows,
+ * lets at most twice as many pass.
+ */
+export interface LimitOptions {
+  /** Name in header fields, evidence and store keys: a letter, then letters, digits, `_`, `-`. */
+  readonly name: string
+  /** Requests per window, 1 to 1 000 000 000. */
+  readonly points: number
+  /**
+   * Length of the window, 1 to 2 592 000 (30 days). If this process counts, also as a fallback, at most 2 147 483
+   * (24 days), the longest timer of Node.
+   */
+  readonly windowSeconds: number
+  /** Whose bucket a request counts in. `address`: the client's IPv4 address or IPv6 /64; a request without an address is not limited. */
+  readonly per: 'key' | 'session' | 'account' | 'address'
+  /** The classes of operations that it limits (`Rule.limit`). Absent: every guarded request. */
+  readonly classes?: readonly string[]
+  /** Where it counts requests. Default: this process's memory. */
+  readonly store?: LimiterStore
+  /** How long a call to the store may take, 1 to 60 000 ms, default 1000. A slower store counts as down. */
+  readonly storeTimeoutMs?: number
+  /**
+   * How many requests per window and bucket this process lets pass while the store is down, on operations that spend
+   * nothing. If absent, and always for operations that spend, the response is a 503.
+   */
+  readonly localPoints?: number
+}
+
+/** The names of the options. */
+export const LIMIT_OPTIONS: OptionNames<LimitOptions> = {
+  name: true,
+  points: true,
+  windowSeconds: true,
+  per: true,
+  classes: true,
+  store: true,
+  storeTimeoutMs: true,
+  localPoints: true,
+}
+
+const BUCKETS: readonly unknown[] = ['key', 'session', 'account', 'address'] satisfies LimitOptions['per'][]
+
+const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/
+
+/** The library expires a bucket by a timer, and Node runs a timer of 2^31 ms or more immediately. */
+const LONGEST_TIMER_SECONDS = 2_147_483
+
+/** Checks a limit. Throws a `TypeError` that names it, the option and the bound. */
+export function checkedLimit(options: LimitOptions): LimitOptions {
+  const { name, points, windowSeconds, per, storeTimeoutMs = 1000, localPoints = 1 } = options
+  if (typeof name !== 'string' || !NAME.test(name)) {
+    throw new TypeError(
+      `limit name must be a letter and up to 63 letters, digits, _ or -, got ${JSON.stringify(name)}`,
+    )
+  }
+  const bounds = {
+    points: [points, 1_000_000_000],
+    windowSeconds: [windowSeconds, options.store && !options.localPoints ? 2_592_000 : LONGEST_TIMER_SECONDS],
+    storeTimeoutMs: [storeTimeoutMs, 60_000],
+    localPoints: [localPoints, 1_000_000_000],
+  } as const
+  for (const [option, [value, most]] of Object.entries(bounds))
+    integerOption(`limit ${name}: ${option}`, value, 1, most)
+  if (!BUCKETS.includes(per)) {
+    throw new TypeError(
+      `limit ${name}: per must be "key", "session", "account" or "address", got ${JSON.stringify(per)}`,
+    )
+  }
+  return options
+}

@@ -1,0 +1,32 @@
+import { allow, knownOptions, type Verdict, type HeaderField } from '@gatewright/kernel'
+import { rateLimited } from '../access.ts'
+import type { GuardDenial } from '../codes.ts'
+import { policyField, rateLimitFields } from './header-fields.ts'
+import { createLimiter, takeWithFallback } from './limiter.ts'
+import { LIMIT_OPTIONS, type LimitOptions } from './options.ts'
+
+/** One rate limit outside guarded requests, such as on sign-in per address or on new sessions per key. */
+export interface RateLimit {
+  /**
+   * Takes one point from a bucket. The value is the header fields of the response. Denial: `rate_limited`. Faults:
+   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`; the point may have been taken. With `localPoints` this process counts
+   * while the store is down.
+   */
+  take(bucket: string): Promise<Verdict<readonly HeaderField[], GuardDenial>>
+}
+
+const { per: _per, classes: _classes, ...OPTIONS } = LIMIT_OPTIONS
+
+/** Makes one limit. Throws a `TypeError` for a wrong option. */
+export function createRateLimit(options: Omit<LimitOptions, 'per' | 'classes'>): RateLimit {
+  knownOptions('createRateLimit', options, OPTIONS)
+  const limiter = createLimiter({ ...options, per: 'key' })
+  const policy = policyField([options])
+  return {
+    async take(bucket) {
+      const { state, isOver } = await takeWithFallback(limiter, bucket)
+      const headers = rateLimitFields(policy, [state])
+      return isOver ? rateLimited(state, headers) : allow(headers)
+    },
+  }
+}

@@ -1,0 +1,52 @@
+import {
+  endsSession,
+  FEED_RETENTION_MS,
+  type EpochMs,
+  type FeedEntry,
+  type Session,
+} from '@gatewright/kernel'
+
+/** The revocations that a process knows, by the key or session that they end. */
+export interface KnownRevocations {
+  /** The highest position of a known entry; 0 if there is none. */
+  readonly position: number
+  add(entries: readonly FeedEntry[]): void
+  /** Whether any entry ends a session. */
+  ends(session: Session, now: EpochMs): boolean
+  /** Removes entries whose sessions have all expired. */
+  forget(now: EpochMs): void
+}
+
+/** Makes an empty set of revocations. Adding an entry twice, or in another order, changes nothing. */
+export function knownRevocations(): KnownRevocations {
+  const byTarget = new Map<string, FeedEntry[]>()
+  let position = 0
+  const target = (kind: FeedEntry['kind'], id: string): string => `${kind} ${id}`
+  const ended = (entries: readonly FeedEntry[] | undefined, session: Session, now: EpochMs): boolean =>
+    entries !== undefined && entries.some(entry => endsSession(entry, session, now))
+  return {
+    get position() {
+      return position
+    },
+    add(entries) {
+      for (const entry of entries) {
+        const key = target(entry.kind, entry.id)
+        const known = byTarget.get(key)
+        if (!known) byTarget.set(key, [entry])
+        else if (!known.some(({ position: at }) => at === entry.position)) known.push(entry)
+        position = Math.max(position, entry.position)
+      }
+    },
+    ends: (session, now) =>
+      byTarget.size > 0 &&
+      (ended(byTarget.get(target('session', session.sessionId)), session, now) ||
+        ended(byTarget.get(target('key', session.keyId)), session, now)),
+    forget(now) {
+      for (const [key, known] of byTarget) {
+        const live = known.filter(({ at, from = at }) => Math.max(at, from) + FEED_RETENTION_MS > now)
+        if (live.length === 0) byTarget.delete(key)
+        else if (live.length < known.length) byTarget.set(key, live)
+      }
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { allow, malformedReply, orFault, type Rule, type Verdict } from '@gatewright/kernel'
+import { blocked, type Access } from '../access.ts'
+import { deny, type SpendDenial } from '../codes.ts'
+import type { OperationCaps } from '../policies/caps.ts'
+
+/** An amount of money in a currency. */
+export interface Amount {
+  /** Minor units of the currency, a safe integer of at least 0. */
+  readonly amountCents: number
+  /** ISO 4217. Caps are in US cents. */
+  readonly currency: string
+  /**
+   * Other operations that this movement of money completes, such as the operation that requested the payment which the
+   * rule's operation makes. Limits on any of these operations apply too. A limit that names several of them counts the
+   * amount once.
+   */
+  readonly countsAs?: readonly string[]
+}
+
+/** Returns US cents per minor unit of a currency; undefined if there is no rate, so that a money cap must block. */
+export type RateSource = (currency: string) => number | undefined | Promise<number | undefined>
+
+/** Lists the operations whose limits apply to an amount. */
+export function operationsOf({ operation }: Rule, { countsAs = [] }: Amount): readonly string[] {
+  return [operation, ...countsAs]
+}
+
+/** Denies a malformed amount or currency and names the field. Both may come from a request's body. */
+export function malformedAmount({ amountCents, currency }: Amount): SpendDenial | undefined {
+  if (!Number.isSafeInteger(amountCents) || amountCents < 0) {
+    return invalid('amountCents', 'must be a safe integer of at least 0')
+  }
+  if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) {
+    return invalid('currency', 'must be three capital letters')
+  }
+  return undefined
+}
+
+const invalid = (field: string, expected: string): SpendDenial => ({
+  ...deny('invalid_request', `${field} ${expected}`, { field }),
+  headers: [],
+})
+
+/**
+ * Checks an amount against the caps on a single call and returns its US cents, rounded up, so that no cap lets a
+ * fraction of a cent more pass. Without a money cap the result is 0, and no rate is read.
+ */
+export async function checkAmount(
+  caps: OperationCaps,
+  { amountCents, currency }: Amount,
+  rates: RateSource,
+): Promise<number | SpendDenial> {
+  if (!caps.money) return 0
+  const cents = currency === 'USD' ? amountCents : await convert(amountCents, currency, rates)
+  if (cents === undefined) return blocked(caps.money)
+  if (!Number.isSafeInteger(cents)) return invalid('amountCents', 'is too large to be converted to US cents')
+  const over = caps.overOneCall(cents)
+  return over ? blocked(over) : cents
+}
+
+async function convert(
+  amountCents: number,
+  currency: string,
+  rates: RateSource,
+): Promise<number | undefined> {
+  const rate = await orFault('exchange rates', async () => rates(currency))
+  if (rate === undefined) return undefined
+  if (!(rate > 0 && rate < Infinity)) throw malformedReply('exchange rates', 'a positive number')
+  return Math.ceil(amountCents * rate)
+}
+
+/** Implements `Guard.permits`. */
+export async function permitsAmount(
+  { rule, chain, evidence }: Access,
+  amount: Amount,
+  rates: RateSource,
+): Promise<Verdict<undefined, SpendDenial>> {
+  if (rule.spends === undefined) return allow(undefined)
+  const checked =
+    malformedAmount(amount) ??
+    (await checkAmount(chain.caps(operationsOf(rule, amount), rule.spends), amount, rates))
+  return typeof checked === 'number' ? allow(undefined) : { ...checked, evidence }
+}

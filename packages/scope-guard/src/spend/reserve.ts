@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto'
+import { allow, type Verdict } from '@gatewright/kernel'
+import { blocked, type Access } from '../access.ts'
+import type { SpendDenial } from '../codes.ts'
+import type { CounterItem } from '../policies/caps.ts'
+import type { Block } from '../policies/predicates.ts'
+import type { ReserveOutcome, SpendStorage } from '../storage/port.ts'
+import { withinTime } from '../timeout.ts'
+import type { Amount } from './amount.ts'
+import { overBlock, planCall, planSpend, type SpendDependencies } from './plan.ts'
+import type { SpendHold } from './settle.ts'
+
+/** The money that one call moves: the amount that the server determined. Never take the amount from the body if the server has its own. */
+export interface Spend extends Amount {
+  /**
+   * The id of the hold, by default random. Give the operation's stable id (such as `effectId`): then a reservation of
+   * unknown outcome can be repeated, and its hold can be found after a crash.
+   */
+  readonly holdId?: string
+}
+
+/** Implements `Guard.reserve`. */
+export async function reserveSpend(
+  access: Access,
+  spend: Spend,
+  dependencies: SpendDependencies,
+): Promise<Verdict<SpendHold, SpendDenial>> {
+  const { evidence } = access
+  const plan = await planSpend(access, spend, dependencies)
+  if ('ok' in plan) return { ...plan, evidence }
+  const { cents, items } = plan
+  const { accountId } = access.session
+  const { amountCents, currency, holdId = randomUUID() } = spend
+  const held = items.length > 0
+  if (held) {
+    const reserved = await reserveItems(accountId, holdId, items, dependencies)
+    if (reserved.outcome === 'conflict') {
+      throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
+    }
+    if (reserved.outcome === 'over') {
+      return { ...blocked(overBlock(items[reserved.index] as CounterItem, reserved.used)), evidence }
+    }
+  }
+  return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
+}
+
+/** Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the limit it exceeds. */
+export async function countCall(access: Access, dependencies: SpendDependencies): Promise<Block | undefined> {
+  const plan = planCall(access, dependencies)
+  if ('rule' in plan) return plan
+  const { items } = plan
+  if (items.length === 0) return undefined
+  const reserved = await reserveItems(access.session.accountId, null, items, dependencies)
+  return reserved.outcome === 'over'
+    ? overBlock(items[reserved.index] as CounterItem, reserved.used)
+    : undefined
+}
+
+/** Only called with items, which are planned only where there is a store. */
+function reserveItems(
+  accountId: string,
+  holdId: string | null,
+  items: readonly CounterItem[],
+  { storage, timeoutMs, clock }: SpendDependencies,
+): Promise<ReserveOutcome> {
+  const store = storage as SpendStorage
+  const amounts = items.map(({ item }) => item)
+  return withinTime('spend store', timeoutMs, () => store.reserve(accountId, holdId, amounts, clock.now()))
+}
+
+/** Says what `reserveSpend` would decide, or `countCall` if there is no spend. Changes nothing. */
+export async function simulateSpend(
+  access: Access,
+  spend: Spend | undefined,
+  dependencies: SpendDependencies,
+): Promise<Verdict<undefined, SpendDenial>> {
+  const plan = spend ? await planSpend(access, spend, dependencies) : planCall(access, dependencies)
+  if ('ok' in plan) return plan as SpendDenial
+  if ('rule' in plan) return blocked(plan)
+  const { items } = plan
+  if (items.length === 0) return allow(undefined)
+  const counters = items.map(({ item }) => item.counter)
+  const storage = dependencies.storage as SpendStorage
+  const used = await withinTime('spend store', dependencies.timeoutMs, () =>
+    storage.used(access.session.accountId, counters),
+  )
+  const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
+  return index < 0 ? allow(undefined) : blocked(overBlock(items[index] as CounterItem, used[index] as number))
+}

@@ -1,0 +1,45 @@
+import { GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SpendItem } from './port.ts'
+
+/** Encodes the items of a hold: counter digest, unit, amount. Equal items give equal text. */
+export function holdText(items: readonly SpendItem[]): string {
+  return JSON.stringify(items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount]))
+}
+
+/** Implements `SpendStorage.used` in one statement for Postgres and SQLite. */
+export async function usedCounters(
+  db: SqlQueries,
+  prefix: string,
+  accountId: string,
+  counters: readonly string[],
+): Promise<number[]> {
+  if (counters.length === 0) return []
+  const digests = counters.map(keyDigest)
+  const placeholders = digests.map((_, index) => `$${index + 2}`).join(', ')
+  const found = await rows(
+    db,
+    `select counter, used from ${prefix}spend_counters where account = $1 and counter in (${placeholders})`,
+    [keyDigest(accountId), ...digests],
+  )
+  const used = new Map(found.map(row => [toText(row['counter']), toInteger(row['used'])]))
+  return digests.map(digest => used.get(digest) ?? 0)
+}
+
+/** Implements `SpendStorage.collect` in one statement for Postgres and SQLite. */
+export async function collectCounters(
+  db: SqlQueries,
+  prefix: string,
+  limit: number,
+  now: EpochMs,
+): Promise<number> {
+  const table = `${prefix}spend_counters`
+  const deleted = await rows(
+    db,
+    `delete from ${table} where (account, counter) in
+      (select account, counter from ${table} where expires_at <= $1 order by expires_at limit $2)
+      returning 1 as deleted`,
+    [now - GRACE_MS, limit],
+  )
+  return deleted.length
+}

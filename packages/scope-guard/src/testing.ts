@@ -1,6 +1,0 @@
-export { revocationFeedContract } from './testing/feed.ts'
-export { spendStorageContract } from './testing/spend.ts'
-export { spendStorageFaults } from './testing/spend-faults.ts'
-export type { RevocationFeedUnderTest } from './testing/feed.ts'
-export type { SpendStorageUnderTest } from './testing/spend.ts'
-export type { FaultySpendStorage } from './testing/spend-faults.ts'

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto'
+import { fetchGate } from '@gatewright/http/fetch'
+import t from 'tap'
+import { createWorld } from '../e2e/world.ts'
+
+t.test(
+  'refuses a body whose length differs from content-length, although its stream ended normally',
+  async t => {
+    const { gate, bearer, routes, effects } = await createWorld()
+    const { path, route, handler } = routes.createCard
+    const post = fetchGate(gate, { body: 'stream', peer: () => '203.0.113.9' }).handle(route, handler)
+    const authorization = await bearer({ scopes: ['cards.write'] })
+    const key = randomUUID()
+    const send = async (announced: number, sent: string): Promise<Response> => {
+      const headers = {
+        ...{ authorization, 'idempotency-key': key },
+        ...{ 'content-type': 'application/json', 'content-length': String(announced) },
+      }
+      const init = { method: 'POST', headers, body: new Blob([sent]).stream(), duplex: 'half' }
+      return post(new Request(`http://host${path}`, init as RequestInit), undefined)
+    }
+    // Whole JSON on both sides of the cut, so that only the length tells.
+    const whole = '{"name":"a"}  '
+    for (const announced of [100, whole.length - 2]) {
+      const cut = await send(announced, whole)
+      t.equal(cut.status, 400)
+      t.match(await cut.json(), { error: 'invalid_request', field: 'body' })
+    }
+    t.equal(effects.length, 0, 'nothing was started')
+    t.equal((await send(whole.length, whole)).status, 201, 'and the key is still free')
+    t.equal(effects.length, 1)
+  },
+)

@@ -1,0 +1,107 @@
+import { gate, type Failure, type Handler } from '@gatewright/http'
+import { fetchGate } from '@gatewright/http/fetch'
+import type { Policy } from '@gatewright/scope-guard'
+import fc from 'fast-check'
+import t from 'tap'
+import { policy } from '../../scope-guard/policies/arbitrary.ts'
+import { naiveAllows } from '../../scope-guard/policies/naive.ts'
+import { created, refused, rule, scopes, setUp, USD10, type Pay } from './spending.ts'
+
+t.test('checks requests that wait for an answer against their own limits', async t => {
+  const { send } = await setUp({ ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } })
+  let go: () => void = () => {}
+  const waiting = new Promise<void>(resolve => (go = resolve))
+  const slow: Handler<Pay> = async ({ reserve }) => {
+    const hold = await reserve(USD10)
+    await waiting
+    return hold.ok ? created : hold
+  }
+  const first = send(slow)
+  const others = ['one', 'ten', 'one'].map(id => send(slow, { policyIds: [id] }))
+  for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
+  go()
+  t.match(await first, { status: 201, replayed: false })
+  t.match(await Promise.all(others), [
+    { status: 403, body: { error: 'policy_blocked', rule: 'maxAuthAmountCents', remaining: 1 } },
+    { status: 201, replayed: true },
+    { status: 403, replayed: false },
+  ])
+})
+
+t.test('does not replay an answer with spends if the guard lacks permits', async t => {
+  const { guard, bearer, idempotency, failures, send } = await setUp()
+  await send(async ({ reserve }) => ((await reserve(USD10)).ok ? created : refused))
+  const report = (failure: Failure): unknown => failures.push(failure)
+  const plain = { check: guard.check, prepare: guard.prepare }
+  const api = gate({ guard: plain, scopes, idempotency, report })
+  const mounted = fetchGate(api, { body: 'stream', peer: 'none' }).handle(api.idempotent(rule), call => {
+    t.notOk('reserve' in call)
+    return created
+  })
+  const headers = {
+    authorization: await bearer({ scopes: ['payments.write'] }),
+    'content-type': 'application/json',
+    'idempotency-key': 'key-00000001',
+  }
+  const request = new Request('http://api.test/', { method: 'POST', headers, body: '{}' })
+  t.equal((await mounted(request, undefined)).status, 500)
+  t.match(failures, [{ error: { message: /the guard must have reserve, release and permits/ } }])
+})
+
+/** The policies without what counts over time: what a replay is judged by. */
+const atOnce = (policies: Record<string, Policy>): Record<string, Policy> =>
+  Object.fromEntries(
+    Object.entries(policies).map(
+      ([id, { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, limits, ...rest }]) => [
+        id,
+        { ...rest, ...(limits && { limits: limits.filter(({ window }) => window === 'operation') }) },
+      ],
+    ),
+  )
+
+const withdraw = { operation: 'withdrawals.create', allOf: ['payments.write'], spends: 'withdrawal' } as const
+
+/** Whether a policy caps the money of withdrawals: another currency without a rate is blocked by it. */
+const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
+  ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'].some(name => name in caps) ||
+  limits.some(
+    ({ maxCents, operations }) =>
+      maxCents !== undefined && operations.some(each => /^withdrawals\.(?:\*|create)$/.test(each)),
+  )
+
+t.test(
+  'replays an answer if a new call with its amount would satisfy the policies and per-operation limits',
+  async t => {
+    let [answered, blocked] = [0, 0]
+    const chain = fc
+      .array(policy, { minLength: 1, maxLength: 2 })
+      .map(list => Object.fromEntries(list.map((one, index) => [`p${index}`, one])))
+    const amountCents = fc.integer({ min: 0, max: 120 })
+    const currency = fc.constantFrom('USD', 'USD', 'EUR')
+    await fc.assert(
+      fc.asyncProperty(chain, amountCents, currency, async (policies, cents, unit) => {
+        const { send, clock } = await setUp(policies)
+        const paying: Handler<Pay> = async ({ reserve }) => {
+          const hold = await reserve({ amountCents: cents, currency: unit })
+          return hold.ok ? created : hold
+        }
+        if ((await send(paying, { as: withdraw, policyIds: [] })).status !== 201) throw new Error('refused')
+        const replay = await send(paying, { as: withdraw, policyIds: Object.keys(policies) })
+        const call = {
+          ...{ operation: withdraw.operation, now: clock.now(), address: undefined, cardSecrets: false },
+          ...{ kind: withdraw.spends, cents },
+        }
+        const expected =
+          naiveAllows(atOnce(policies), call, []) &&
+          (unit === 'USD' || !Object.values(policies).some(capsMoney))
+        if (expected) answered++
+        else blocked++
+        if (replay.replayed !== expected || replay.status !== (expected ? 201 : 403)) {
+          throw new Error(`${JSON.stringify(replay)}, expected ${expected ? 'the answer' : 'policy_blocked'}`)
+        }
+      }),
+      { numRuns: 400 },
+    )
+    t.ok(answered > 50 && blocked > 50, `both sides were met: ${answered} answered, ${blocked} blocked`)
+  },
+)

@@ -1,0 +1,182 @@
+import { Fault } from '@gatewright/kernel'
+import type { Handler } from '@gatewright/http'
+import t from 'tap'
+import { created, refused, setUp, USD10, type Pay } from './spending.ts'
+
+t.test(
+  'the id of a hold is the effect id, and of the second hold of a run the effect id and its number',
+  async t => {
+    const { send } = await setUp()
+    const ids: string[] = []
+    await send(async ({ reserve, effect }) => {
+      for (const [amountCents, holdId] of [[1], [2], [3, 'own'], [4]] as [number, string?][]) {
+        const hold = await reserve({ amountCents, currency: 'USD', ...(holdId && { holdId }) })
+        if (hold.ok) ids.push(hold.value.id.replace(effect.effectId, 'effect'))
+      }
+      return created
+    })
+    t.same(ids, ['effect', 'effect-2', 'own', 'effect-4'])
+  },
+)
+
+t.test('two reservations of one amount count twice', async t => {
+  const { send, left } = await setUp()
+  await send(async ({ reserve }) => {
+    const holds = await Promise.all([1, 2].map(() => reserve({ amountCents: 4, currency: 'USD' })))
+    return holds.find(hold => !hold.ok) ?? created
+  })
+  t.equal(await left(), 2)
+})
+
+t.test('a refusal gives back every hold of its run, also if another reservation was denied', async t => {
+  const { send, left } = await setUp()
+  const twice: Handler<Pay> = async ({ reserve }) => {
+    const first = await reserve({ amountCents: 6, currency: 'USD' })
+    const second = await reserve({ amountCents: 6, currency: 'USD' })
+    return second.ok && first.ok ? created : refused
+  }
+  for (const _ of [1, 2]) t.equal((await send(twice)).status, 422)
+  t.equal(await left(), 10)
+})
+
+t.test('keeps what a run reserved if its answer is stored', async t => {
+  for (const status of [201, 303, 402, 404, 409]) {
+    const { send, left } = await setUp()
+    const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(USD10)).ok ? { status } : refused)
+    t.equal((await send(kept)).status, status)
+    t.match(await send(kept), { status, replayed: true })
+    t.equal(await left(), 0)
+  }
+})
+
+t.test('if a handler throws after it reserved, the hold remains and the outcome is unknown', async t => {
+  const errors = [
+    new TypeError('x'),
+    Object.assign(new Error('x'), { status: 400 }),
+    new Fault('ERR_STORE_REPLY', 'x'),
+  ]
+  const denial = { ok: false, code: 'invalid_request', status: 400, message: 'x' }
+  for (const error of [...errors, denial, 'text', undefined]) {
+    const { send, left } = await setUp()
+    const failing: Handler<Pay> = async ({ reserve }) => {
+      await reserve(USD10)
+      // oxlint-disable-next-line typescript/only-throw-error -- whatever it is
+      throw error
+    }
+    t.match((await send(failing)).status, /50[03]/)
+    t.match(await send(failing), { status: 503, body: { error: 'outcome_unknown' } })
+    t.equal(await left(), 0)
+  }
+})
+
+t.test('a handler that throws for a malformed body leaves the outcome unknown', async t => {
+  const { send } = await setUp()
+  const reading: Handler<Pay> = ({ json }) => {
+    const body = json()
+    const { deep } = (body.ok ? body.value : {}) as { deep: { deeper: string } }
+    return { status: 201, body: deep.deeper }
+  }
+  t.equal((await send(reading)).status, 500)
+  t.match((await send(reading)).body, { error: 'outcome_unknown' })
+})
+
+t.test('if a hold cannot be given back, the outcome is unknown and the failure is reported', async t => {
+  const { send, left, broken, failures } = await setUp()
+  const refusing: Handler<Pay> = async ({ reserve }) => ((await reserve(USD10)).ok ? refused : created)
+  broken.release = async () => Promise.reject(new Error('the store is down'))
+  t.equal((await send(refusing)).status, 422, 'the true answer is sent')
+  delete broken.release
+  t.match(failures, [{ operation: 'payments.create', error: { code: 'ERR_STORE_UNAVAILABLE' } }])
+  t.match(await send(refusing), { status: 503, body: { error: 'outcome_unknown' } })
+  t.equal(await left(), 0, 'the hold stands')
+})
+
+t.test(
+  'a reservation of unknown outcome leaves the outcome of the run unknown, also if the handler refuses',
+  async t => {
+    const { send, broken, failures } = await setUp()
+    broken.reserve = async () => Promise.reject(new Error('the store is down'))
+    const catching: Handler<Pay> = ({ reserve }) =>
+      reserve(USD10).then(
+        () => created,
+        () => refused,
+      )
+    t.equal((await send(catching)).status, 422)
+    t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
+    t.match((await send(catching)).body, { error: 'outcome_unknown' })
+    const forgetting: Handler<Pay> = ({ reserve }) => {
+      void reserve(USD10)
+      return refused
+    }
+    t.equal((await send(forgetting, { key: 'key-00000002' })).status, 422)
+    t.match((await send(forgetting, { key: 'key-00000002' })).body, { error: 'outcome_unknown' })
+  },
+)
+
+t.test('frees the key also if the handler has ended its hold itself', async t => {
+  const { send, guard, left } = await setUp()
+  for (const end of ['release', 'settle'] as const) {
+    const ending: Handler<Pay> = async ({ reserve }) => {
+      const hold = await reserve({ amountCents: 5, currency: 'USD' })
+      if (hold.ok) await guard[end](hold.value)
+      return refused
+    }
+    t.equal((await send(ending)).status, 422)
+  }
+  t.equal(await left(), 5, 'what was settled stays spent')
+})
+
+t.test('refuses reserve after the answer, since its hold would never be given back', async t => {
+  const { send, left } = await setUp()
+  let late: Pay['reserve'] | undefined
+  await send(({ reserve }) => {
+    late = reserve
+    return refused
+  })
+  await t.rejects((late as Pay['reserve'])(USD10), /before the handler answers/)
+  t.equal(await left(), 10)
+})
+
+t.test('a repeated run of unknown outcome finds its hold', async t => {
+  const { send, left, clock, recoverAs } = await setUp()
+  const never = new Promise<never>(() => {})
+  let reserved: () => void = () => {}
+  const held = new Promise<void>(resolve => (reserved = resolve))
+  void send(async ({ reserve }) => {
+    await reserve(USD10)
+    reserved()
+    return never
+  })
+  await held
+  clock.advance(60_000)
+  const paying: Handler<Pay> = async ({ reserve }) => {
+    const hold = await reserve(USD10)
+    return hold.ok ? created : hold
+  }
+  t.match((await send(paying)).body, { error: 'outcome_unknown' })
+  recoverAs({ state: 'never_happened' })
+  t.equal((await send(paying)).status, 201)
+  t.equal(await left(), 0)
+})
+
+t.test('a run that outlived its lease does not give back the hold of the next run', async t => {
+  const { send, left, clock, recoverAs } = await setUp()
+  let answer: () => void = () => {}
+  let reserved: () => void = () => {}
+  const slow = new Promise<void>(resolve => (answer = resolve))
+  const held = new Promise<void>(resolve => (reserved = resolve))
+  const first = send(async ({ reserve }) => {
+    await reserve(USD10)
+    reserved()
+    await slow
+    return refused
+  })
+  await held
+  clock.advance(60_000)
+  recoverAs({ state: 'never_happened' })
+  const second = await send(async ({ reserve }) => ((await reserve(USD10)).ok ? created : refused))
+  t.equal(second.status, 201)
+  answer()
+  t.equal((await first).status, 503, 'another run has decided')
+  t.equal(await left(), 0, 'the hold of the second run stands')
+})

@@ -1,0 +1,83 @@
+import { trustedProxies } from '@gatewright/http'
+import { requestFacts } from '@gatewright/http/koa'
+import { gate } from '@gatewright/http'
+import { fetchGate } from '@gatewright/http/fetch'
+import fc from 'fast-check'
+import t from 'tap'
+
+/** What the gate takes for the client of a request with these header fields. */
+async function client(
+  peer: string,
+  headers: Record<string, string>,
+  trustProxy: string[] = ['10.0.0.0/8', 'fd00::/8'],
+): Promise<unknown> {
+  const api = gate({ trustProxy })
+  const { handle } = fetchGate(api, { body: 'stream', peer: () => peer })
+  const answer = handle(api.open('tests.client'), ({ facts: { address, secure } }) => ({
+    status: 200,
+    body: [address, secure],
+  }))
+  return (await answer(new Request('http://api.test/', { headers }), undefined)).json()
+}
+
+t.test('without a trusted proxy the peer is the client, whatever the header contains', async t => {
+  const headers = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
+  t.same(await client('198.51.100.1', headers), ['198.51.100.1', false])
+  t.same(await client('10.0.0.1', headers, []), ['10.0.0.1', false])
+})
+
+t.test('the first address from the right that is not a trusted proxy is the client', async t => {
+  const header = { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 10.1.1.1' }
+  t.same(await client('10.0.0.1', header), ['203.0.113.9', false])
+  t.same(await client('::ffff:10.0.0.1', header), ['203.0.113.9', false], 'IPv4 mapped into IPv6')
+  t.same(await client('10.0.0.1', { 'x-forwarded-for': '10.1.1.1' }), ['10.1.1.1', false], 'a proxy itself')
+  t.same(await client('10.0.0.1', {}), ['10.0.0.1', false])
+})
+
+t.test('ignores ports, and stops at an entry that is not an address', async t => {
+  t.same(await client('10.0.0.1', { 'x-forwarded-for': '203.0.113.9:4711' }), ['203.0.113.9', false])
+  t.same(await client('10.0.0.1', { 'x-forwarded-for': '[2001:db8::1]:4711' }), ['2001:db8::1', false])
+  t.same(await client('10.0.0.1', { 'x-forwarded-for': '203.0.113.9, unknown' }), ['10.0.0.1', false])
+  t.same(await client('10.0.0.1', { 'x-forwarded-for': '203.0.113.9, 127.1' }), ['10.0.0.1', false])
+})
+
+t.test('the scheme is the value at the position of the client', async t => {
+  const hops = { 'x-forwarded-for': '203.0.113.9, 10.1.1.1' }
+  t.same(await client('10.0.0.1', { ...hops, 'x-forwarded-proto': 'https' }), ['203.0.113.9', true])
+  t.same(await client('10.0.0.1', { ...hops, 'x-forwarded-proto': 'https, http' }), ['203.0.113.9', true])
+  t.same(await client('10.0.0.1', { ...hops, 'x-forwarded-proto': 'https, http, http' }), [
+    '203.0.113.9',
+    false,
+  ])
+  t.same(await client('10.0.0.1', { ...hops, 'x-forwarded-proto': 'wss' }), ['203.0.113.9', false])
+})
+
+t.test('ignores what a client writes into X-Forwarded-For', async t => {
+  await fc.assert(
+    fc.asyncProperty(fc.stringMatching(/^[ -~]{0,60}$/), async forged => {
+      const found = await client('10.0.0.1', { 'x-forwarded-for': `${forged}, 203.0.113.9` })
+      t.same((found as unknown[])[0], '203.0.113.9')
+    }),
+    { numRuns: 200 },
+  )
+})
+
+t.test('refuses a malformed CIDR at construction', async t => {
+  t.throws(() => trustedProxies(['10.0.0.0/33']), /trustProxy must contain CIDRs or addresses/)
+  t.throws(() => trustedProxies([7 as never]), TypeError)
+  t.ok(trustedProxies(['10.0.0.1'])('10.0.0.1'))
+  t.notOk(trustedProxies(['10.0.0.1'])('10.0.0.2'))
+})
+
+t.test('HTTP/2 sends :authority where HTTP/1 has Host', async t => {
+  const req = {
+    url: '/a?b=1',
+    method: 'GET',
+    headers: { ':authority': 'api.test' },
+    socket: { encrypted: true },
+  }
+  const facts = requestFacts({ req: req as never })
+  t.match(facts, { path: '/a', method: 'GET', secure: true, address: '' })
+  t.equal(facts.header('host'), 'api.test')
+  t.equal(facts.query.get('b'), '1')
+})

@@ -1,0 +1,192 @@
+import type { Session } from '@gatewright/kernel'
+import { manualClock } from '@gatewright/kernel/testing'
+import { createGuard, type Guard, type Policy } from '@gatewright/scope-guard'
+import { memoryStorage } from '@gatewright/scope-guard/memory'
+import fc from 'fast-check'
+import t from 'tap'
+import { session } from '../issuer.ts'
+import { call, calls, chain, policy, ruleOf, START } from './arbitrary.ts'
+import { naiveAllows, type Call, type History } from './naive.ts'
+
+type Chain = Record<string, Policy>
+type Step = Omit<Call, 'now'> & { readonly step: number }
+
+/** A guard of its own store and clock over a chain. */
+function world(policies: Chain) {
+  const clock = manualClock(START)
+  const guard = createGuard({
+    issuer: 'i',
+    audience: 'a',
+    keys: async () => undefined,
+    limits: [],
+    cacheEntries: 1,
+    policies: async ids => ids.map(id => policies[id]),
+    spend: memoryStorage(),
+    clock,
+  })
+  const over = (ids: readonly string[]): Session =>
+    session(START, { policyIds: ids, expiresAt: START + 1e12 })
+  return { clock, guard, over }
+}
+
+/** The real thing: check, then reserve where the call spends, and settle. Answers the verdict's code and details. */
+async function decide(guard: Guard, holder: Session, step: Omit<Call, 'now'>): Promise<unknown> {
+  const facts = { authorization: undefined, ...(step.address ? { address: step.address } : {}) }
+  const access = await guard.authorize(holder, facts, ruleOf(step))
+  if (!access.ok || step.kind === undefined) return access.ok || access.details
+  const hold = await guard.reserve(access.value, { amountCents: step.cents, currency: 'USD' })
+  if (!hold.ok) return hold.details
+  await guard.settle(hold.value)
+  return true
+}
+
+async function simulate(guard: Guard, holder: Session, step: Omit<Call, 'now'>): Promise<unknown> {
+  const facts = { authorization: undefined, ...(step.address ? { address: step.address } : {}) }
+  const spend = step.kind ? { amountCents: step.cents, currency: 'USD' } : undefined
+  const verdict = await guard.simulate(holder, facts, ruleOf(step), spend)
+  return verdict.ok || verdict.details
+}
+
+/** Runs steps through a world and answers every decision. */
+async function play(policies: Chain, ids: readonly string[], steps: readonly Step[]): Promise<unknown[]> {
+  const { clock, guard, over } = world(policies)
+  const decisions: unknown[] = []
+  for (const step of steps) {
+    clock.advance(step.step)
+    decisions.push(await decide(guard, over(ids), step))
+  }
+  return decisions
+}
+
+t.test('decides as the naive interpreter does, call after call', async t => {
+  let allowed = 0
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(chain, calls, async (policies, steps) => {
+      const { clock, guard, over } = world(policies)
+      const ids = Object.keys(policies)
+      const history: History = []
+      for (const step of steps) {
+        clock.advance(step.step)
+        const now: Call = { ...step, now: clock.now() }
+        const expected = naiveAllows(policies, now, history)
+        const decision = await decide(guard, over(ids), step)
+        if ((decision === true) !== expected) throw new Error(`decided ${JSON.stringify(decision)}`)
+        if (expected) history.push({ ...now, chain: ids })
+        if (expected) allowed++
+        else refused++
+      }
+    }),
+    { numRuns: 800 },
+  )
+  t.ok(allowed > 300 && refused > 300, `both sides were met: ${allowed} allowed, ${refused} refused`)
+})
+
+t.test(
+  'simulate returns the later decision, with its rule and remaining amount, and changes nothing',
+  async t => {
+    await fc.assert(
+      fc.asyncProperty(chain, calls, async (policies, steps) => {
+        const { clock, guard, over } = world(policies)
+        const holder = over(Object.keys(policies))
+        for (const step of steps) {
+          clock.advance(step.step)
+          const first = await simulate(guard, holder, step)
+          const second = await simulate(guard, holder, step)
+          const decision = await decide(guard, holder, step)
+          if (JSON.stringify(first) !== JSON.stringify(decision)) {
+            throw new Error(`${JSON.stringify(first)} is not ${JSON.stringify(decision)}`)
+          }
+          if (JSON.stringify(first) !== JSON.stringify(second)) throw new Error('simulate left a trace')
+        }
+      }),
+      { numRuns: 300 },
+    )
+    t.pass()
+  },
+)
+
+t.test('does not depend on the order of the chain, of its lists or of its members', async t => {
+  await fc.assert(
+    fc.asyncProperty(chain, calls, fc.func(fc.integer()), async (policies, steps, weight) => {
+      const shuffle = <T>(list: readonly T[]): T[] => [...list].sort((a, b) => weight(a) - weight(b))
+      const turned = (one: Policy): Policy =>
+        Object.fromEntries(
+          shuffle(Object.entries(one)).map(([name, value]) => [
+            name,
+            Array.isArray(value) ? shuffle(value) : value,
+          ]),
+        )
+      const other = Object.fromEntries(Object.entries(policies).map(([id, one]) => [id, turned(one)]))
+      const ids = Object.keys(policies)
+      const straight = await play(policies, ids, steps)
+      const mixed = await play(other, shuffle([...ids, ids[0] as string]), steps)
+      if (JSON.stringify(straight) !== JSON.stringify(mixed)) {
+        throw new Error(`${JSON.stringify(straight)} is not ${JSON.stringify(mixed)}`)
+      }
+    }),
+    { numRuns: 200 },
+  )
+  t.pass()
+})
+
+/** For one call from the same past: whatever the tighter world allows, the looser one allows. */
+async function tightens(loose: Chain, tight: Chain, past: readonly Step[], step: Step): Promise<boolean> {
+  const run = async (policies: Chain): Promise<boolean> => {
+    const { clock, guard, over } = world({ ...policies, __past: {} })
+    // The past is the same for both: every earlier call counted against the policies it names.
+    for (const one of past) {
+      clock.advance(one.step)
+      await decide(guard, over(Object.keys(loose)), one)
+    }
+    clock.advance(step.step)
+    return (await decide(guard, over(Object.keys(policies)), step)) === true
+  }
+  return !(await run(tight)) || run(loose)
+}
+
+t.test('a longer chain never allows more', async t => {
+  await fc.assert(
+    fc.asyncProperty(
+      chain,
+      policy,
+      fc.array(call, { maxLength: 5 }),
+      call,
+      async (policies, added, past, step) => tightens(policies, { ...policies, added }, past, step),
+    ),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+t.test('adding a deny to any policy never allows more', async t => {
+  await fc.assert(
+    fc.asyncProperty(
+      chain,
+      fc.constantFrom('cards.*', 'withdrawals.create', 'deposits.*', 'cards.list'),
+      fc.nat(),
+      call,
+      async (policies, pattern, pick, step) => {
+        const ids = Object.keys(policies)
+        const id = ids[pick % ids.length] as string
+        const held = policies[id] as Policy
+        const denied = { ...held, denyOperations: [...(held.denyOperations ?? []), pattern] }
+        return tightens(policies, { ...policies, [id]: denied }, [], step)
+      },
+    ),
+    { numRuns: 300 },
+  )
+  t.pass()
+})
+
+t.test('lowering any cap never allows more', async t => {
+  const caps = ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'] as const
+  await fc.assert(
+    fc.asyncProperty(policy, fc.constantFrom(...caps), fc.nat(200), call, async (one, cap, most, step) => {
+      const lowered = { ...one, [cap]: Math.min(one[cap] ?? Infinity, most) }
+      return tightens({ p: one }, { p: lowered }, [], step)
+    }),
+    { numRuns: 300 },
+  )
+  t.pass()
+})

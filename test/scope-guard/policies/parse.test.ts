@@ -1,0 +1,70 @@
+import { parsePolicy } from '@gatewright/scope-guard'
+import t from 'tap'
+
+t.test('accepts every member of a policy and returns a frozen copy', async t => {
+  const value = {
+    maxAuthAmountCents: 5000,
+    dailySpendCapCents: 0,
+    dailyWithdrawalCapCents: 100_000,
+    allowCardSecrets: false,
+    notBefore: '2026-01-01T00:00:00Z',
+    notAfter: '2026-12-31T23:59:59.999+02:00',
+    denyOperations: ['withdrawals.*'],
+    allowOperations: ['cards.list', 'cards.secrets.session'],
+    limits: [
+      { operations: ['deposits.create'], maxCents: 100, window: 'operation' },
+      { operations: ['cards.*'], maxCount: 3, window: 'month' },
+    ],
+    allowedIps: ['10.0.0.0/8', '192.0.2.7', '2001:db8::/32', '::1'],
+  }
+  const parsed = parsePolicy(value)
+  t.match(parsed, { ok: true, value })
+  if (!parsed.ok) return
+  t.not(parsed.value, value)
+  t.ok(Object.isFrozen(parsed.value.limits?.[0]?.operations))
+  t.match(parsePolicy({}), { ok: true, value: {} })
+})
+
+t.test('refuses an invalid policy and names the member', async t => {
+  const wrong: [unknown, string][] = [
+    [null, 'policy'],
+    [[], 'policy'],
+    ['{}', 'policy'],
+    [{ dailySpendCap: 1 }, 'dailySpendCap'],
+    [JSON.parse('{"__proto__": {"x": 1}}'), '__proto__'],
+    [{ constructor: 1 }, 'constructor'],
+    [{ maxAuthAmountCents: -1 }, 'maxAuthAmountCents'],
+    [{ maxAuthAmountCents: 1.5 }, 'maxAuthAmountCents'],
+    [{ maxAuthAmountCents: '100' }, 'maxAuthAmountCents'],
+    [{ maxAuthAmountCents: null }, 'maxAuthAmountCents'],
+    [{ maxAuthAmountCents: 2 ** 53 }, 'maxAuthAmountCents'],
+    [{ dailySpendCapCents: NaN }, 'dailySpendCapCents'],
+    [{ allowCardSecrets: 'false' }, 'allowCardSecrets'],
+    [{ notBefore: '2026-01-01' }, 'notBefore'],
+    [{ notBefore: 1_767_225_600 }, 'notBefore'],
+    [{ notAfter: '2026-13-01T00:00:00Z' }, 'notAfter'],
+    [{ notBefore: '2026-01-02T00:00:00Z', notAfter: '2026-01-02T00:00:00Z' }, 'notAfter'],
+    [{ denyOperations: 'cards.*' }, 'denyOperations'],
+    [{ denyOperations: ['*'] }, 'denyOperations[0]'],
+    [{ denyOperations: ['cards.list', 'cards'] }, 'denyOperations[1]'],
+    [{ allowOperations: Array(101).fill('a.b') }, 'allowOperations'],
+    [{ limits: [{ operations: ['a.b'], maxCents: 1 }] }, 'limits[0].window'],
+    [{ limits: [{ operations: ['a.b'], maxCents: 1, window: 'week' }] }, 'limits[0].window'],
+    [{ limits: [{ operations: [], maxCents: 1, window: 'day' }] }, 'limits[0].operations'],
+    [{ limits: [{ maxCents: 1, window: 'day' }] }, 'limits[0].operations'],
+    [{ limits: [{ operations: ['a.b'], window: 'day' }] }, 'limits[0]'],
+    [{ limits: [{ operations: ['a.b'], maxCents: 1, maxCount: 1, window: 'day' }] }, 'limits[0]'],
+    [{ limits: [{ operations: ['a.b'], maxCount: 1, window: 'operation' }] }, 'limits[0].window'],
+    [{ limits: [{ operations: ['a.b'], maxCents: 1, window: 'day', extra: 1 }] }, 'limits[0].extra'],
+    [{ allowedIps: ['10.0.0.0/33'] }, 'allowedIps[0]'],
+    [{ allowedIps: ['127.1'] }, 'allowedIps[0]'],
+    [{ allowedIps: ['example.com'] }, 'allowedIps[0]'],
+  ]
+  for (const [value, field] of wrong) {
+    t.match(
+      parsePolicy(value),
+      { ok: false, code: 'invalid_request', status: 400, field },
+      JSON.stringify(value),
+    )
+  }
+})

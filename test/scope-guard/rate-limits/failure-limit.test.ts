@@ -1,0 +1,123 @@
+import { createFailureLimit } from '@gatewright/scope-guard'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+
+const address = '2001:db8::1'
+const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+
+/** A limit whose checks end only when told. */
+function held(options: Parameters<typeof createFailureLimit>[1]) {
+  const clock = manualClock()
+  const limit = createFailureLimit('failedKeys', options, clock)
+  const ends: (() => void)[] = []
+  const admit = async (from: string | undefined = address): Promise<string> => {
+    const ran = await limit.admit(from, () => new Promise<string>(resolve => ends.push(() => resolve('ran'))))
+    return typeof ran === 'string' ? ran : ran.code
+  }
+  const release = async (): Promise<void> => {
+    while (ends.length > 0) {
+      ends.shift()?.()
+      await turn()
+    }
+  }
+  const useUp = async (from: string, points: number): Promise<void> => {
+    for (let n = 0; n < points; n++) await limit.charge(from)
+  }
+  return { limit, admit, release, ends, useUp, clock }
+}
+
+t.test('limits the running and waiting checks of an address that failed too often', async t => {
+  const { admit, release, ends, useUp } = held({ points: 2, waiting: 10, waitingPerAddress: 4 })
+  await useUp('2001:db8::2', 2)
+  const all = Array.from({ length: 20 }, () => admit())
+  const refused = await Promise.all(all.slice(12))
+  t.same(new Set(refused), new Set(['rate_limited']))
+  await turn()
+  t.ok(ends.length <= 8)
+  await release()
+  // Up to 8 are under way, fewer where the first of them took this turn's time; 4 wait.
+  t.same(new Set(await Promise.all(all.slice(0, 5))), new Set(['ran']))
+})
+
+t.test('checks of an address with failures left do not wait for the low-priority queue', async t => {
+  const { admit, release, ends, useUp } = held({ points: 2 })
+  await useUp(address, 2)
+  const slow = Array.from({ length: 100 }, () => admit())
+  await turn()
+  const before = ends.length
+  const other = admit('192.0.2.9')
+  await turn()
+  t.equal(ends.length, before + 1, 'started at once')
+  ends.pop()?.()
+  t.equal(await other, 'ran')
+  await release()
+  await Promise.all(slow)
+})
+
+t.test('serves the addresses in the low-priority queue in turn', async t => {
+  const { limit, useUp, admit, release } = held({ points: 1 })
+  for (const from of [address, '192.0.2.9']) await useUp(from, 1)
+  const order: string[] = []
+  const flood = Array.from({ length: 100 }, () => admit().then(() => order.push('flood')))
+  const one = limit.admit('192.0.2.9', async () => order.push('one'))
+  await release()
+  await Promise.all([...flood, one])
+  t.ok(order.indexOf('one') < 20, `number ${order.indexOf('one')}`)
+})
+
+t.test(
+  'moves the rest of a burst to the low-priority queue once its first failures used up the budget',
+  async t => {
+    const { limit } = held({ points: 3, waiting: 5 })
+    let running = 0
+    let most = 0
+    let checked = 0
+    const fail = async (): Promise<'failed'> => {
+      most = Math.max(most, ++running)
+      checked++
+      await turn()
+      running--
+      await limit.charge(address)
+      return 'failed'
+    }
+    const all = await Promise.all(Array.from({ length: 1000 }, () => limit.admit(address, fail)))
+    const refused = all.filter(ran => ran !== 'failed').length
+    t.ok(most <= 40, `${most} at once`)
+    t.ok(checked <= 60, `${checked} of 1000 were checked`)
+    t.equal(refused, 1000 - checked)
+  },
+)
+
+t.test('denies with 429 and not 503 when other addresses fill the low-priority queue', async t => {
+  const { admit, release, useUp } = held({ points: 1, waiting: 2, waitingPerAddress: 1 })
+  const hosts = Array.from({ length: 12 }, (_, n) => `192.0.2.${n}`)
+  for (const host of hosts) await useUp(host, 1)
+  const all = hosts.map(host => admit(host))
+  t.same(await Promise.all(all.slice(10)), ['rate_limited', 'rate_limited'])
+  await release()
+  t.same(new Set(await Promise.all(all.slice(0, 3))), new Set(['ran']))
+})
+
+t.test('runs every check immediately without an address, and when the limit is off', async t => {
+  for (const options of ['off', { points: 1 }] as const) {
+    const { limit, admit, release, ends, useUp } = held(options)
+    await useUp(address, 5)
+    const all = Array.from({ length: 50 }, () =>
+      options === 'off' ? admit() : limit.admit(undefined, async () => 'ran'),
+    )
+    await turn()
+    if (options === 'off') t.equal(ends.length, 50)
+    await release()
+    t.same(new Set(await Promise.all(all)), new Set(['ran']))
+  }
+})
+
+t.test('continues after a check that throws, and throws the same error', async t => {
+  const { limit, useUp } = held({ points: 1 })
+  for (const used of [0, 1]) {
+    await useUp(address, used)
+    const fail = () => limit.admit(address, () => Promise.reject(new Error('store lost')))
+    for (let n = 0; n < 40; n++) await t.rejects(fail(), /store lost/)
+    t.equal(await limit.admit(address, async () => 'ran'), 'ran')
+  }
+})

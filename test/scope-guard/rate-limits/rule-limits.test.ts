@@ -1,0 +1,299 @@
+import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
+import type { Guard, LimiterStore, LimitOptions } from '@gatewright/scope-guard'
+import fc from 'fast-check'
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
+import t, { type Test } from 'tap'
+import { bench, field, session, type Bench } from '../issuer.ts'
+
+const read = { operation: 'cards.list', allOf: [] }
+const money = { operation: 'withdrawals.create', allOf: [], spends: 'withdrawal', limit: 'writes' } as const
+
+/** A store that counts in memory until it is told to misbehave. */
+function store() {
+  const state = { fail: undefined as undefined | (() => Promise<RateLimiterRes>), given: [] as string[] }
+  const make: LimiterStore = settings => {
+    const limiter = new RateLimiterMemory(settings)
+    const consume = limiter.consume.bind(limiter)
+    const reward = limiter.reward.bind(limiter)
+    limiter.consume = (key, ...rest) => (state.fail ? state.fail() : consume(key, ...rest))
+    limiter.reward = (key, ...rest) => {
+      state.given.push(settings.keyPrefix)
+      return reward(key, ...rest)
+    }
+    return limiter
+  }
+  return { state, make }
+}
+const limit = (name: string, points: number, more: Partial<LimitOptions> = {}): LimitOptions => ({
+  name,
+  points,
+  windowSeconds: 60,
+  per: 'key',
+  ...more,
+})
+
+/** Holds the machine's clock, which the library's memory limiter reads. */
+function machineClock(test: Test): ManualClock {
+  const clock = manualClock()
+  const real = Date.now
+  Date.now = clock.now
+  test.teardown(() => {
+    Date.now = real
+  })
+  return clock
+}
+
+const NOWHERE = { authorization: undefined }
+
+/** What a caller sees of a decision about limits. */
+function decided(verdict: Awaited<ReturnType<Guard['check']>>) {
+  const { headers, evidence } = verdict.ok ? verdict.value : verdict
+  return { headers, limits: evidence?.limits, code: verdict.ok || verdict.code }
+}
+
+t.test('counts several limits and lists them all in the fields', async t => {
+  const limits = [
+    limit('perKey', 10),
+    limit('perSession', 5, { per: 'session' }),
+    limit('writes', 3, { classes: ['writes'] }),
+  ]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  const reading = await guard.check({ authorization }, read)
+  if (!reading.ok) return t.fail('refused')
+  t.equal(field(reading.value.headers, 'RateLimit-Policy'), '"perKey";q=10;w=60, "perSession";q=5;w=60')
+  const writing = await guard.check({ authorization }, money)
+  if (!writing.ok) return t.fail('refused')
+  t.equal(
+    field(writing.value.headers, 'RateLimit'),
+    '"perKey";r=8;t=60, "perSession";r=3;t=60, "writes";r=2;t=60',
+  )
+  t.same(
+    writing.value.evidence.limits.map(({ name, remaining }) => [name, remaining]),
+    [
+      ['perKey', 8],
+      ['perSession', 3],
+      ['writes', 2],
+    ],
+  )
+})
+
+t.test('gives back the points of the other limits when one limit refuses the request', async t => {
+  const limits = [limit('perKey', 10), limit('perSession', 1, { per: 'session' })]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  for (let i = 0; i < 20; i++) {
+    t.match(await guard.check({ authorization }, read), {
+      code: 'rate_limited',
+      details: { limit: 'perSession' },
+    })
+  }
+  // 20 refusals took nothing from the key: a second session still has the other 9 points.
+  const next = await guard.check({ authorization: await bearer({ sessionId: 'ses_2' }) }, read)
+  t.match(next, { value: { evidence: { limits: [{ name: 'perKey', remaining: 8 }] } } })
+})
+
+t.test('accepts exactly the points of a window, however many requests are simultaneous', async t => {
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 20)] })
+  const authorization = await bearer()
+  const all = await Promise.all(Array.from({ length: 100 }, async () => guard.check({ authorization }, read)))
+  t.equal(all.filter(({ ok }) => ok).length, 20)
+})
+
+t.test(
+  'accepts at most twice the points in a period of one window length that overlaps two windows',
+  async t => {
+    const clock = machineClock(t)
+    const { guard, bearer } = await bench({ limits: [limit('perKey', 5)] })
+    const authorization = await bearer()
+    const burst = async (): Promise<number> => {
+      const all = await Promise.all(
+        Array.from({ length: 20 }, async () => guard.check({ authorization }, read)),
+      )
+      return all.filter(({ ok }) => ok).length
+    }
+    // The window starts with its first request; the rest come in its last millisecond and the next window's first.
+    t.match(await guard.check({ authorization }, read), { ok: true })
+    clock.advance(59_999)
+    t.equal(await burst(), 4)
+    clock.advance(1)
+    t.equal(await burst(), 5)
+    clock.advance(59_998)
+    t.equal(await burst(), 0)
+  },
+)
+
+t.test('counts in memory as a store does, over any calls and windows', async t => {
+  const machine = machineClock(t)
+  const call = fc.tuple(fc.constantFrom('ses_1', 'ses_2'), fc.constantFrom(0, 1, 30_000, 59_999, 60_000))
+  await fc.assert(
+    fc.asyncProperty(fc.integer({ min: 1, max: 4 }), fc.array(call), async (points, calls) => {
+      const per = { per: 'session' } as const
+      const ours = await bench({ limits: [limit('limit', points, per)] })
+      const store: LimiterStore = settings => new RateLimiterMemory(settings)
+      const theirs = await bench({ limits: [limit('limit', points, { store, ...per })] })
+      for (const [sessionId, afterMs] of calls) {
+        machine.advance(afterMs)
+        const asked = ({ guard, clock }: Bench) =>
+          guard.authorize(session(clock.now(), { sessionId }), NOWHERE, read)
+        t.strictSame(decided(await asked(ours)), decided(await asked(theirs)))
+      }
+    }),
+    { numRuns: 50 },
+  )
+})
+
+t.test('refuses a window that is longer than the longest timer, if this process counts', async t => {
+  const { make } = store()
+  const windowSeconds = 2_147_484
+  const refusal = { name: 'TypeError', message: /limit perKey: windowSeconds .* 1 to 2147483, not 2147484/ }
+  await t.rejects(bench({ limits: [limit('perKey', 5, { windowSeconds })] }), refusal)
+  await t.rejects(
+    bench({ limits: [limit('perKey', 5, { windowSeconds, store: make, localPoints: 1 })] }),
+    refusal,
+  )
+  await t.resolves(bench({ limits: [limit('perKey', 5, { windowSeconds: 2_592_000, store: make })] }))
+})
+
+t.test('counts in the longest window that a timer lasts', async t => {
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 1, { windowSeconds: 2_147_483 })] })
+  const authorization = await bearer()
+  // Node warns of a timer that is too long, and runs it after one millisecond.
+  const warnings: Error[] = []
+  const warned = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', warned)
+  t.teardown(() => process.off('warning', warned))
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  await new Promise(resolve => setImmediate(resolve))
+  t.same(warnings, [])
+  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
+})
+
+t.test('throws a fault for money operations while the store is down, and never denies with 429', async t => {
+  const { state, make } = store()
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make, localPoints: 2 })] })
+  const authorization = await bearer()
+  t.match(await guard.check({ authorization }, money), { ok: true })
+  state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+  await t.rejects(async () => guard.check({ authorization }, money), {
+    name: 'Fault',
+    code: 'ERR_STORE_UNAVAILABLE',
+  })
+})
+
+t.test(
+  'uses the configured local points for reads while the store is down, and only if configured',
+  async t => {
+    const { state, make } = store()
+    const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make, localPoints: 2 })] })
+    const authorization = await bearer()
+    state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+    t.match(await guard.check({ authorization }, read), { ok: true })
+    t.match(await guard.check({ authorization }, read), { ok: true })
+    t.match(await guard.check({ authorization }, read), { code: 'rate_limited', retryAfterSeconds: 60 })
+    const strict = await bench({ limits: [limit('perKey', 5, { store: make })] })
+    const spared = await strict.bearer()
+    await t.rejects(async () => strict.guard.check({ authorization: spared }, read), { name: 'Fault' })
+  },
+)
+
+t.test('gives a point back to this process if this process counted it', async t => {
+  const { state, make } = store()
+  const limits = [
+    limit('perKey', 5, { store: make, localPoints: 2 }),
+    limit('perSession', 1, { per: 'session' }),
+  ]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  state.fail = () => Promise.reject(new Error('connect ECONNREFUSED'))
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
+  t.same(state.given, [], 'the store took no point')
+  t.match(await guard.check({ authorization: await bearer({ sessionId: 'ses_2' }) }, read), { ok: true })
+})
+
+t.test('treats a slow store as down, and a malformed reply as a fault', async t => {
+  const nonsense = Object.assign(new RateLimiterRes(), { remainingPoints: NaN, msBeforeNext: NaN })
+  const cases: [string, () => Promise<RateLimiterRes>][] = [
+    ['ERR_STORE_UNAVAILABLE', () => new Promise(() => {})],
+    ['ERR_STORE_REPLY', async () => nonsense],
+    ['ERR_STORE_REPLY', () => Promise.reject(nonsense)],
+  ]
+  for (const [code, fail] of cases) {
+    const { state, make } = store()
+    const { guard, bearer } = await bench({
+      limits: [limit('perKey', 5, { store: make, storeTimeoutMs: 20 })],
+    })
+    const authorization = await bearer()
+    state.fail = fail
+    await t.rejects(async () => guard.check({ authorization }, read), { name: 'Fault', code })
+  }
+})
+
+t.test('gives no point back if its window may have ended', async t => {
+  const { state, make } = store()
+  const limits = [
+    limit('short', 5, { windowSeconds: 1, store: make }),
+    limit('perSession', 1, { per: 'session' }),
+  ]
+  const { guard, bearer } = await bench({ limits })
+  const authorization = await bearer()
+  await guard.check({ authorization }, read)
+  t.match(await guard.check({ authorization }, read), { code: 'rate_limited' })
+  t.same(state.given, [], 'a point given to the next window would let one request too many pass')
+})
+
+t.test('denies every failed credential with 401 and charges no key for it', async t => {
+  const { guard, bearer } = await bench({
+    limits: [limit('perKey', 3)],
+    failedCredentials: { points: 3, windowSeconds: 60 },
+  })
+  const authorization = await bearer()
+  const forged = `${authorization.slice(0, -8)}AAAAAAAA`
+  const attack = (address: string, n: number) =>
+    guard.check({ authorization: forged, address }, { operation: `a.b${n}`, allOf: [] })
+  for (let n = 0; n < 9; n++) t.match(await attack('2001:db8::1', n), { code: 'unauthorized' })
+  t.match(await attack('2001:db8::2', 9), { code: 'unauthorized' }, 'one at a time never overflows the lane')
+  // The owner, elsewhere, has every point; and passes from the attacked address as well.
+  t.match(await guard.check({ authorization, address: '192.0.2.1' }, read), {
+    value: { evidence: { limits: [{ remaining: 2 }] } },
+  })
+  t.match(await guard.check({ authorization, address: '2001:db8::1' }, read), { ok: true })
+})
+
+t.test('does not charge valid tokens to the budget of failed credentials', async t => {
+  const { guard, bearer } = await bench({ failedCredentials: { points: 2 } })
+  for (let n = 0; n < 10; n++) {
+    const authorization = await bearer({ sessionId: `s${n}` })
+    t.match(await guard.check({ authorization, address: '192.0.2.1' }, read), { ok: true })
+  }
+  t.match(await guard.check({ authorization: 'Bearer x', address: '192.0.2.1' }, read), {
+    code: 'unauthorized',
+  })
+})
+
+t.test('bounds the length of store keys', async t => {
+  const keys: string[] = []
+  const make: LimiterStore = settings => {
+    const limiter = new RateLimiterMemory(settings)
+    const consume = limiter.consume.bind(limiter)
+    limiter.consume = (key, ...rest) => {
+      keys.push(limiter.getKey(key))
+      return consume(key, ...rest)
+    }
+    return limiter
+  }
+  const { guard, bearer } = await bench({ limits: [limit('perKey', 5, { store: make })] })
+  const authorization = await bearer({ keyId: 'k'.repeat(1000) })
+  t.match(await guard.check({ authorization }, read), { ok: true })
+  t.ok((keys[0] as string).length < 120)
+})
+
+t.test('refuses a limit without a valid `per`', async t => {
+  for (const per of [undefined, null, 'user', 'Key', 'ip', '']) {
+    const limit = { name: 'writes', points: 1, windowSeconds: 1, per: per as never }
+    const message = `limit writes: per must be "key", "session", "account" or "address", got ${JSON.stringify(per)}`
+    await t.rejects(bench({ limits: [limit] }), { name: 'TypeError', message })
+  }
+})
