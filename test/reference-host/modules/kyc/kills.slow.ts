@@ -86,7 +86,7 @@ async function answered(act: Act): Promise<Answer | void> {
   }
 }
 
-t.setTimeout(900_000)
+t.setTimeout(1_800_000)
 t.jobs = 2
 
 for (const store of ['postgres', 'sqlite'] as const) {
