@@ -52,8 +52,8 @@ async function openWorld(t: Test, stores: 'embedded' | 'postgres'): Promise<Worl
       const user = `insert into gw_users (id, account_id, principal, kyc_status, created_at, profile, data_key)
         values ($1, $2, $1, 'pending', 1, $3, $4)`
       await rows(db, user, [`usr_${id}`, accountId, seal('profile'), seal('dataKey')])
-      const kyc = `insert into gw_kyc_applications (account_id, id, digest, fields, completion_link, submitted_at)
-        values ($1, $2, 'digest', $3, 'https://kyc.example/1', 1)`
+      const kyc = `insert into gw_kyc_applications (account_id, id, fields, completion_link, submitted_at)
+        values ($1, $2, $3, 'https://kyc.example/1', 1)`
       await rows(db, kyc, [accountId, `kyc_${id}`, seal('kycFields')])
       return accountId
     },
@@ -65,7 +65,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
     const world = await openWorld(t, stores)
     const { db, run, json, addUser } = world
     const stored = async (accountId: string): Promise<Record<string, unknown>> => {
-      const text = `select u.profile, u.data_key, k.fields, k.digest, k.completion_link from gw_users u
+      const text = `select u.profile, u.data_key, k.fields, k.completion_link from gw_users u
         join gw_kyc_applications k on k.account_id = u.account_id where u.account_id = $1`
       return { ...(await rows(db, text, [accountId]))[0] }
     }
@@ -83,7 +83,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
         const id = accountId.slice(4)
         t.equal(reader.open('profile', accountId, profile as string), `profile of ${id}`)
         t.equal(reader.open('data key', accountId, dataKey as string), `dataKey of ${id}`)
-        t.equal(reader.open('kyc fields', accountId, fields as string), `kycFields of ${id}`)
+        t.equal(reader.open('kyc application', accountId, fields as string), `kycFields of ${id}`)
       }
       t.same(await json('data-keys', 'rewrap'), counts(0, 3))
       t.match(await run(['data-keys', 'rewrap']), { output: /^users\.profile +0 +3$/m })
@@ -117,7 +117,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
       const accountId = await addUser('e')
       t.match(await run(['users', 'erase', 'usr_e']), { code: 1, output: /needs --yes/ })
       t.same(await json('users', 'erase', 'usr_e', '--yes'), { userId: 'usr_e', erased: true, accountId })
-      const blank = { profile: null, data_key: null, fields: null, digest: '', completion_link: null }
+      const blank = { profile: null, data_key: null, fields: null, completion_link: null }
       t.same(await stored(accountId), blank)
       t.match(await json('users', 'show', 'usr_e'), {
         ...{ hasProfile: false, hasKycFields: false, hasDataKey: false, kycStatus: 'pending' },

@@ -245,7 +245,10 @@ t.test(
     const problems = config.ok ? [] : config.problems
     const refused = ['DATABASE_URL', 'KEY_PEPPERS', 'PUBLIC_URL', 'RPC_URLS', 'SERVICE_NAME']
     const names = new Set(problems.map(problem => problem.split(' ')[0]))
-    t.same(names, new Set([...refused, 'LOG_LEVEL', 'SIGNING_KEY_ENCRYPTION_KEY', 'TRUST_PROXY']))
+    t.same(
+      names,
+      new Set([...refused, 'LOG_LEVEL', 'DATA_KEYS', 'SIGNING_KEY_ENCRYPTION_KEY', 'TRUST_PROXY']),
+    )
     t.match(problems.join('\n'), /RPC_URLS must use https for chain 10: .*set RPC_PRIVATE_NETWORK=on/)
     t.match(problems.join('\n'), /TRUST_PROXY must not trust ::\/0: .*name the addresses/)
     for (const name of refused) t.match(problems.join('\n'), new RegExp(`^${name} must .*: `, 'm'))

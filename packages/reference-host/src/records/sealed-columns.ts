@@ -13,5 +13,5 @@ export interface SealedColumn {
 export const sealedColumns = {
   profile: { table: 'gw_users', column: 'profile', purpose: 'profile' },
   dataKey: { table: 'gw_users', column: 'data_key', purpose: 'data key' },
-  kycFields: { table: 'gw_kyc_applications', column: 'fields', purpose: 'kyc fields' },
+  kycFields: { table: 'gw_kyc_applications', column: 'fields', purpose: 'kyc application' },
 } as const satisfies Readonly<Record<string, SealedColumn>>

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
+import { kycBody } from '../../../harness/kyc.ts'
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
 t.teardown(() => host.close())
@@ -55,4 +56,17 @@ t.test('of simultaneous applications of different codes, one stays', async t => 
   t.equal(answers.filter(({ status }) => status === 400).length, 7)
   t.ok(codes.includes(referralOf(await read(token)).appliedCode as string))
   t.same(host.failures, [])
+})
+
+t.test('an identity check applies its referral code, and ignores one that does not apply', async t => {
+  const code = await codeOf(await newUser())
+  for (const [referralCode, appliedCode] of [
+    [code.toLowerCase(), code],
+    ['AEIOUA', null],
+  ]) {
+    const token = await newUser()
+    const body = kycBody('Approved', { referralCode })
+    t.match(await host.send('/user/v1/kyc', { body, headers: bearer(token) }), { status: 200 })
+    t.equal(referralOf(await read(token)).appliedCode, appliedCode)
+  }
 })

@@ -6,6 +6,7 @@ import { operation, type Operation, type Success } from '../../http/operation.ts
 import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import { invalidState } from '../invalid-state.ts'
+import { applyReferral } from '../referrals/store.ts'
 import type { ModuleServices } from '../services.ts'
 import * as examples from './examples.ts'
 import { KycBody, readApplication } from './fields.ts'
@@ -58,7 +59,11 @@ function submit(surface: Surface, services: ModuleServices): Operation {
       if (!application.ok) return application
       const submitted = await db.transaction(async tx => {
         const result = await kyc.submit(tx, accountId, application.value, now)
-        if (result.outcome === 'submitted') await jobs.add(tx, SUBMIT_JOB, result.id, now)
+        if (result.outcome !== 'submitted') return result
+        await jobs.add(tx, SUBMIT_JOB, result.id, now)
+        const { referralCode } = body as { readonly referralCode?: string }
+        // A code that does not apply is ignored: it must not stand in the way of an identity check.
+        if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
         return result
       })
       if (submitted.outcome === 'refused') {

@@ -12,6 +12,7 @@ import type { KycApplication, KycReport, Link } from '../../providers/kyc.ts'
 import type { EventStore } from '../../records/events.ts'
 import { newId } from '../../records/owned-rows.ts'
 import type { Sealer } from '../../records/sealed.ts'
+import { sealedColumns } from '../../records/sealed-columns.ts'
 import { mayMove, type KycCause, type KycStatus } from './states.ts'
 
 /** The application of an account, without what the person has told. */
@@ -57,7 +58,7 @@ interface Sealed {
   readonly application: KycApplication
 }
 
-const PURPOSE = 'kyc application'
+const PURPOSE = sealedColumns.kycFields.purpose
 const READ = `select u.account_id, u.kyc_status, a.id, a.fields, a.version, a.reason, a.completion_link, a.verification_link
   from gw_users u left join gw_kyc_applications a on a.account_id = u.account_id`
 const SUBMIT = `insert into gw_kyc_applications (account_id, id, fields, submitted_at) values ($1, $2, $3, $4)

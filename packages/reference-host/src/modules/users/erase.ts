@@ -32,9 +32,9 @@ export async function eraseUser(tx: SqlQueries, dialect: SqlDialect, userId: str
   const obstacles = await eraseObstacles(tx, accountId)
   if (obstacles.moneyCents !== 0 || obstacles.openCards > 0) return { erased: false, obstacles }
   await rows(tx, 'update gw_users set profile = null, data_key = null where account_id = $1', [accountId])
-  // The digest is of the fields, and the links open the person's pages at the provider.
+  // The links open the person's pages at the provider.
   const blank = `update gw_kyc_applications
-    set fields = null, digest = '', completion_link = null, verification_link = null where account_id = $1`
+    set fields = null, completion_link = null, verification_link = null where account_id = $1`
   await rows(tx, blank, [accountId])
   return { erased: true, accountId }
 }
