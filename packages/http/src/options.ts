@@ -2,6 +2,7 @@ import { Fault, integerOption, type OptionNames } from '@gatewright/kernel'
 import { trustedProxies, type TrustedProxies } from './request/client-address.ts'
 import type { ErrorShape } from './response/answer.ts'
 import type { Observe } from './response/decision.ts'
+import { developmentHint, type Hint } from './response/hint.ts'
 import type { RequestFacts } from './request/facts.ts'
 import type { AliasPort, Credentials } from './ports.ts'
 import { plainRender, type Render } from './response/outcome.ts'
@@ -72,6 +73,8 @@ export interface Settings {
   /** Whether the option `render` is set. */
   readonly hasOwnRenderer: boolean
   readonly observe: Observe | undefined
+  /** Prints causes of denials in development. */
+  readonly hint: Hint | undefined
 }
 
 const MAX_BYTES = 16_777_216
@@ -128,6 +131,7 @@ export function checkedOptions(options: OpenGateOptions): Settings {
     render: options.render ?? plainRender(shapeOf),
     hasOwnRenderer: options.render !== undefined,
     observe: options.observe && withFallback(options.observe, undefined),
+    hint: developmentHint(),
     trusted: trustedProxies(options.trustProxy ?? []),
     proxied: (options.trustProxy ?? []).length > 0,
     requireHttps: flag('requireHttps', options.requireHttps ?? false),

@@ -9,6 +9,8 @@ export interface ConnectRequest extends NodeRequest {
   originalUrl?: string
   /** Path parameters, as a router set them. */
   params?: Record<string, string>
+  /** The route that an Express router matched. */
+  route?: { readonly path?: unknown }
 }
 
 /** A Connect middleware. */

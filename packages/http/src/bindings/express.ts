@@ -48,8 +48,9 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     response: NodeResponse,
     readBody: IncomingRequest['readBody'],
   ): IncomingRequest => {
-    const { params = {} } = request
-    return { request, facts: facts(request), params, readBody, connection: connectionOf(response) }
+    const { params = {}, route } = request
+    const connection = connectionOf(response)
+    return { request, facts: facts(request), params, pattern: route?.path, readBody, connection }
   }
 
   return {

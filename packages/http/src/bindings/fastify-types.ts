@@ -9,6 +9,7 @@ export interface FastifyRequest {
   readonly body: unknown
   /** Path parameters. */
   readonly params?: unknown
+  readonly routeOptions?: { readonly url?: string | undefined }
 }
 
 /** The members of a Fastify reply that are used. */

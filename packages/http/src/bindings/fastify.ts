@@ -59,6 +59,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         request: raw,
         facts: facts(raw),
         params: paramsOf(request),
+        pattern: request.routeOptions?.url,
       })
       if (!result.ok) return sendReply(reply, result.answer)
       progress.set(raw, { route, authorized: result.value, connection: connectionOf(reply.raw) })

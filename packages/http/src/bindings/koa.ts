@@ -28,6 +28,8 @@ export interface KoaContext {
   body: unknown
   /** Path parameters, as a router set them. */
   readonly params?: Record<string, string>
+  /** The pattern that a router matched. */
+  readonly _matchedRoute?: unknown
   /** False if a handler writes to `res` itself. */
   respond?: boolean | undefined
   set(name: string, value: string): void
@@ -102,8 +104,8 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
   const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
   const incoming = (ctx: KoaContext, readBody: IncomingRequest['readBody']): IncomingRequest => {
-    const { req, res, params = {} } = ctx
-    return { request: req, facts: facts(ctx), params, readBody, connection: connectionOf(res) }
+    const { req, res, params = {}, _matchedRoute: pattern } = ctx
+    return { request: req, facts: facts(ctx), params, pattern, readBody, connection: connectionOf(res) }
   }
 
   return {

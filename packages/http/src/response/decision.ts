@@ -11,6 +11,8 @@ export interface Decision extends CallerIds {
   readonly method: string
   /** The id of the operation; undefined if none was found. Never the path, which may contain ids. */
   readonly operation: string | undefined
+  /** The pattern that the router matched, such as `/cards/:id`; undefined where the framework does not say. */
+  readonly route: string | undefined
   /** The name of the credential that was verified. */
   readonly credential: string | undefined
   readonly status: number
@@ -44,6 +46,7 @@ export type Observe = (decision: Decision) => void
 /** What is known of a request until its decision event is emitted. */
 export interface DecisionDraft {
   operation: string | undefined
+  route: string | undefined
   credential: string | undefined
   ids: CallerIds
   guardMs: number
@@ -59,6 +62,7 @@ const NO_IDS: CallerIds = Object.freeze({ accountId: undefined, keyId: undefined
 export function newDecisionDraft(): DecisionDraft {
   return {
     operation: undefined,
+    route: undefined,
     credential: undefined,
     ids: NO_IDS,
     guardMs: 0,

@@ -47,13 +47,14 @@ export function concludeSent(
 
 /** Emits the decision event of a request once, since a server may end a request in more than one way. */
 function emitDecision(
-  { observe }: Settings,
+  { observe, hint }: Settings,
   { facts, requestId, startedAtMs, decision: draft }: RequestContext,
   { status, headers }: Pick<WireAnswer, 'status' | 'headers'>,
   outcome: Outcome,
 ): void {
   if (draft.emitted) return
   draft.emitted = true
+  if (hint && outcome.kind === 'denial') hint(draft.operation, outcome.denial)
   if (!observe) return
   const { code, reason, rule, failure } = causeOf(outcome)
   // Member by member: spreads would cost more than everything else that the gate does for a plain answer
@@ -63,6 +64,7 @@ function emitDecision(
     traceId: traceIdOf(facts.header('traceparent')),
     method: facts.method,
     operation: draft.operation,
+    route: draft.route,
     credential: draft.credential,
     accountId: draft.ids.accountId,
     keyId: draft.ids.keyId,

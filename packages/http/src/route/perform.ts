@@ -22,6 +22,8 @@ export interface IncomingRequest {
   facts(): RequestFacts
   /** Path parameters by name. */
   readonly params: Readonly<Record<string, string>>
+  /** The pattern that the router matched, such as `/cards/:id`; undefined where a framework does not say. */
+  readonly pattern?: unknown
   readBody(): Promise<Verdict<Uint8Array>>
   readonly connection: Connection
 }
@@ -33,10 +35,12 @@ export const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8A
 export async function authorize<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
-  { request, facts, params }: Pick<IncomingRequest, 'request' | 'facts' | 'params'>,
+  { request, facts, params, pattern }: Pick<IncomingRequest, 'request' | 'facts' | 'params' | 'pattern'>,
 ): Promise<StepResult<AuthorizedRequest>> {
   const entered = gate.enter(request, facts)
-  return entered.ok ? route.authorize(entered.value, params) : entered
+  if (!entered.ok) return entered
+  if (typeof pattern === 'string') entered.value.decision.route = pattern
+  return route.authorize(entered.value, params)
 }
 
 /** Runs all steps before the handler. The body is read after authorization, so the gate waits for no unauthorized body. */

@@ -46,8 +46,8 @@ function closeOnSignals(host: RunningHost, say: (text: string) => void): void {
 function greetSandbox({ url, partnerKey }: RunningHost, say: (text: string) => void): void {
   say(
     partnerKey === undefined
-      ? 'Set PARTNER_KEY to the key that the first start showed, then:'
-      : 'A sandbox partner key was made. It is shown this once; keep it:',
+      ? 'Set PARTNER_KEY to the key that the first start printed, then:'
+      : 'A sandbox partner key was created. It is shown only now; keep it:',
   )
   say(`\n${curlLines(url, partnerKey)}\n`)
 }
@@ -56,7 +56,7 @@ function greetSandbox({ url, partnerKey }: RunningHost, say: (text: string) => v
 function reasonOf(error: unknown, { port }: Config): string {
   const { code, message, stack, cause } = error as NodeJS.ErrnoException
   if (error instanceof DataDirUnusable) return message
-  if (code === 'EADDRINUSE') return `PORT ${port} is taken: stop what holds it, or set PORT`
+  if (code === 'EADDRINUSE') return `PORT ${port} is in use: stop the process that uses it, or set PORT`
   if (error instanceof Fault)
     return `${message}: ${cause instanceof Error ? cause.message : 'no further cause'}`
   return stack ?? message

@@ -1,0 +1,20 @@
+import type { Denial } from '@gatewright/kernel'
+
+/** Tells a developer the cause of a denial, which the answer does not contain. */
+export type Hint = (operation: string | undefined, denial: Pick<Denial, 'code' | 'status' | 'reason'>) => void
+
+/** Causes that are printed at most: a client must not be able to fill a log. */
+const MOST = 100
+
+/** Prints each cause once, to stderr, where `NODE_ENV` is `development`; undefined elsewhere. */
+export function developmentHint(): Hint | undefined {
+  if (process.env['NODE_ENV'] !== 'development') return undefined
+  const printed = new Set<string>()
+  return (operation = 'a request', { code, status, reason }) => {
+    if (reason === undefined || printed.size === MOST) return
+    const line = `gatewright: ${operation} was answered ${status} ${code}: ${reason} (printed once, in development)\n`
+    if (printed.has(line)) return
+    printed.add(line)
+    process.stderr.write(line)
+  }
+}
