@@ -11,6 +11,7 @@ import { createLimits, type RuleLimits } from './rate-limits/rule-limits.ts'
 import { createRevocation } from './revocation/revocation.ts'
 import { simulate } from './simulate.ts'
 import { permitsAmount, type Amount } from './spend/amount.ts'
+import { capStates, type CapState } from './spend/cap-states.ts'
 import { reserveSpend, type Spend } from './spend/reserve.ts'
 import { releaseSpend, settleSpend, type SpendHold } from './spend/settle.ts'
 import type { SettleOutcome, SpendStorage } from './storage/port.ts'
@@ -69,6 +70,13 @@ export interface Guard {
   release(hold: SpendHold, storage?: SpendStorage): Promise<boolean>
 
   /**
+   * Lists every cap of a session's policies with what counts against it now: the lowest of those that share a counter. Reads the
+   * counters in one call and changes nothing; another call may have used them by the time the caller looks.
+   * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   */
+  caps(session: Session): Promise<readonly CapState[]>
+
+  /**
    * Says what `authorize` and `reserve` would decide now, and changes nothing: no limit, counter or hold. Rate limits
    * are not part of the simulation.
    */
@@ -100,6 +108,7 @@ export function createGuard(options: GuardOptions): Guard {
     permits: (access, amount) => permitsAmount(access, amount, spending.rates),
     settle: (hold, actual, storage = spending.storage) => settleSpend(hold, { ...spending, storage }, actual),
     release: (hold, storage = spending.storage) => releaseSpend(hold, { ...spending, storage }),
+    caps: async session => capStates(await dependencies.chainOf(session.policyIds), session, spending),
     simulate: (session, facts, rule, spend) => simulate(dependencies, { session, facts, rule, spend }),
     start: () => revocation.start(),
     stop: () => revocation.stop(),

@@ -1,6 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient, SqlDialect } from '@gatewright/kernel/sql'
 import type { Aliases } from '@gatewright/legacy-alias-router'
+import type { Guard } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
 import type { Verifier } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
@@ -30,6 +31,7 @@ export interface ModuleServices {
   readonly aliases: Aliases
   readonly verifier: Verifier
   readonly issuer: Issuer
+  readonly guard: Guard
   readonly users: UserStore
   readonly cards: CardStore
   readonly payins: PayinStore

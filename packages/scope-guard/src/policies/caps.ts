@@ -15,6 +15,8 @@ interface Cap {
   readonly unit: 'cents' | 'count'
   readonly window: Window
   readonly most: number
+  /** The operations that a limit names; undefined for a cap on all money. */
+  readonly operations: readonly string[] | undefined
   /** The counter's name without its window. It begins with the policy id, so new keys and sessions use the same counter. */
   readonly name: string
   applies(operation: string, kind: SpendKind): boolean
@@ -42,8 +44,14 @@ export interface OperationCaps {
 
 function capsOf({ id, policy }: StoredPolicy): Cap[] {
   const caps: Cap[] = []
-  const add = (rule: keyof Policy, cap: Omit<Cap, 'rule' | 'policyId' | 'name'>, about: unknown[]): void => {
-    caps.push({ ...cap, rule, policyId: id, name: JSON.stringify([id, rule, ...about]) })
+  const add = (
+    rule: keyof Policy,
+    cap: Omit<Cap, 'rule' | 'policyId' | 'name' | 'operations'>,
+    about: unknown[],
+    limited?: readonly string[],
+  ): void => {
+    const name = JSON.stringify([id, rule, ...about])
+    caps.push({ ...cap, rule, policyId: id, name, operations: limited })
   }
   const money = { unit: 'cents', applies: (_: string, kind: SpendKind) => kind !== undefined } as const
   const { maxAuthAmountCents, dailySpendCapCents, dailyWithdrawalCapCents, limits = [] } = policy
@@ -67,7 +75,8 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     const applies: Cap['applies'] = (operation, kind) =>
       matches(operation) && (unit === 'count' || kind !== undefined)
     const most = (maxCents ?? maxCount) as number
-    add('limits', { unit, window, most, applies }, [unit, window, ...new Set([...operations].sort())])
+    const sorted = [...new Set([...operations].sort())]
+    add('limits', { unit, window, most, applies }, [unit, window, ...sorted], sorted)
   }
   return caps
 }
@@ -103,6 +112,30 @@ function operationCaps(caps: readonly Cap[]): OperationCaps {
         return { item: { counter, unit, cap: most, amount, expiresAt: endsAt }, rule, policyId, window }
       }),
   }
+}
+
+/** A cap, with the counter that adds up to it in the window of an instant; a cap on one call has no counter. */
+export interface CountedCap {
+  readonly rule: keyof Policy
+  readonly policyId: string
+  readonly operations: readonly string[] | undefined
+  readonly unit: 'cents' | 'count'
+  readonly window: Window
+  readonly cap: number
+  readonly counter: string | undefined
+  readonly endsAt: EpochMs | null
+}
+
+/** Lists every cap of a chain, at an instant. */
+export function listCaps(policies: readonly StoredPolicy[], now: EpochMs): CountedCap[] {
+  return lowest(policies.flatMap(capsOf)).map(
+    ({ rule, policyId, operations, unit, window, most: cap, name }) => {
+      const common = { rule, policyId, operations, unit, window, cap }
+      if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
+      const { label, endsAt } = windowAt(window, now)
+      return { ...common, counter: `${name}@${label}`, endsAt }
+    },
+  )
 }
 
 /** Compiles the caps of a chain. The caps of each operation are selected once. */

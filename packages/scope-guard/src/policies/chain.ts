@@ -1,5 +1,5 @@
-import type { Rule } from '@gatewright/kernel'
-import { compileCaps, type OperationCaps } from './caps.ts'
+import type { EpochMs, Rule } from '@gatewright/kernel'
+import { compileCaps, listCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts } from './predicates.ts'
 
@@ -11,6 +11,8 @@ export interface Chain {
   readonly countsCalls: boolean
   /** Returns the caps that apply to any of these operations, each cap once. */
   caps(operations: readonly string[], kind: Rule['spends']): OperationCaps
+  /** Lists every cap, with its counter at an instant. */
+  allCaps(now: EpochMs): readonly CountedCap[]
 }
 
 /**
@@ -23,5 +25,10 @@ export function compileChain(chain: readonly StoredPolicy[]): Chain {
   const countsCalls = policies.some(({ policy }) =>
     policy.limits?.some(limit => limit.maxCount !== undefined),
   )
-  return { block: compilePredicates(policies), countsCalls, caps: compileCaps(policies) }
+  return {
+    block: compilePredicates(policies),
+    countsCalls,
+    caps: compileCaps(policies),
+    allCaps: now => listCaps(policies, now),
+  }
 }

@@ -22,8 +22,40 @@ t.test('a session reads what it is, may do and is bound by, from the root down',
     (identity['policies'] as { policy: unknown }[]).map(each => each.policy),
     [policy, sessionPolicy],
   )
+  t.match(identity['caps'], [
+    {
+      rule: 'maxAuthAmountCents',
+      operations: null,
+      window: 'operation',
+      cap: 5000,
+      remaining: 5000,
+      resetsAt: null,
+    },
+  ])
   const left = Date.parse(identity['expiresAt'] as string) - Date.now()
   t.ok(left > 0 && left <= 900_000, 'ends with the session')
+})
+
+t.test('shows for each cap what is used, what is left and when it starts anew', async t => {
+  const { token } = await bootstrapUser(host.send, { policy: { dailySpendCapCents: 2500 } })
+  const pay = {
+    body: { amountCents: 2000 },
+    headers: { ...bearer(token), 'idempotency-key': 'identity-caps-1' },
+  }
+  t.match(await host.send('/user/v1/subscriptions/payin', pay), { status: 200 })
+  const { body } = await host.send('/user/v1/identity', { headers: bearer(token) })
+  const midnight = new Date((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000).toISOString()
+  t.match((body.data['identity'] as { caps: unknown }).caps, [
+    {
+      rule: 'dailySpendCapCents',
+      unit: 'cents',
+      window: 'day',
+      cap: 2500,
+      used: 2000,
+      remaining: 500,
+      resetsAt: midnight,
+    },
+  ])
 })
 
 t.test('a key that is sent itself has no session and no end', async t => {

@@ -1,4 +1,5 @@
 import { allow, type Session } from '@gatewright/kernel'
+import type { CapState } from '@gatewright/scope-guard'
 import * as Type from 'typebox/type'
 import { isKeySession } from '../../http/key-session.ts'
 import { ledgerWrite, operation, type Call, type Operation } from '../../http/operation.ts'
@@ -12,6 +13,22 @@ const BindingPolicy = Type.Object(
   { id: text('Names the policy'), policy: Policy },
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
+const Cap = Type.Object(
+  {
+    policyId: text('The policy that has the cap'),
+    rule: text('The member of the policy'),
+    operations: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'What a limit counts; null: every operation that moves money',
+    }),
+    unit: Type.Enum(['cents', 'count']),
+    window: Type.Enum(['operation', 'day', 'month', 'total']),
+    cap: Type.Integer({ description: 'The most in one window' }),
+    used: Type.Integer({ description: 'Spent or held in the current window' }),
+    remaining: Type.Integer({ description: 'What is free' }),
+    resetsAt: instantOrNull('When the next window begins; null: never'),
+  },
+  component('Cap', 'A cap on the credential, and how much of it is used'),
+)
 const Identity = Type.Object(
   {
     userId: text('The user'),
@@ -24,6 +41,7 @@ const Identity = Type.Object(
     sessionId: textOrNull('The session; null where the key itself was sent'),
     scopes: grantedScopes,
     policies: Type.Array(BindingPolicy, { description: 'All of them must allow' }),
+    caps: Type.Array(Cap, { description: 'Every cap of the policies' }),
     expiresAt: instantOrNull('When the credential stops working by itself; null: never'),
   },
   component('Identity', 'What the credential of this request is and may do'),
@@ -43,7 +61,13 @@ const example = {
     ...{ accountId: 'acc_5b0b4f9be2b84b6a9d8d6a2f65d3e2aa', principal: 'eoa' as const, chainId: null },
     ...{ walletLabel: 'Main', keyId: examples.key.userKeyId, sessionId, expiresAt },
     scopes: ['identity.read'],
-    policies: [{ id: 'pol_1', policy: { maxAuthAmountCents: 5000 } }],
+    policies: [{ id: 'pol_1', policy: { dailySpendCapCents: 5000 } }],
+    caps: [
+      {
+        ...{ policyId: 'pol_1', rule: 'dailySpendCapCents', operations: null, unit: 'cents' as const },
+        ...{ window: 'day' as const, cap: 5000, used: 1200, remaining: 3800, resetsAt: examples.LATER },
+      },
+    ],
   },
 }
 const common = {
@@ -55,7 +79,11 @@ const common = {
 } as const
 
 /** `GET` and `PATCH /user/v1/identity`: the credential of the request. */
-export function identityOperations({ users, issuer, db }: ModuleServices): Operation[] {
+export function identityOperations({ users, issuer, guard, db }: ModuleServices): Operation[] {
+  const rights = async (session: Session): Promise<Rights> => {
+    const [policies, caps] = await Promise.all([issuer.policies(session.policyIds), guard.caps(session)])
+    return { policies, caps }
+  }
   return [
     operation({
       ...common,
@@ -65,9 +93,9 @@ export function identityOperations({ users, issuer, db }: ModuleServices): Opera
       scopes: ['identity.read'],
       example: { answer: example },
       async handle({ caller: { session } }) {
-        const policies = await issuer.policies(session.policyIds)
+        const held = await rights(session)
         const user = await users.ofAccount(db, session.accountId)
-        return allow({ data: identityData(session, user, policies), summary: 'This credential.' })
+        return allow({ data: identityData(session, user, held), summary: 'This credential.' })
       },
     }),
     ledgerWrite({
@@ -81,7 +109,7 @@ export function identityOperations({ users, issuer, db }: ModuleServices): Opera
       body: Body,
       example: { body: { walletLabel: 'Main' }, answer: example },
       // Before the transaction: policies have a store of their own.
-      prepare: ({ caller: { session } }: Call<'session', unknown>) => issuer.policies(session.policyIds),
+      prepare: ({ caller: { session } }: Call<'session', unknown>) => rights(session),
       async write({ caller: { session }, body: { walletLabel } }, { tx, prepared }) {
         const user = await users.setWalletLabel(tx, session.accountId, walletLabel)
         return allow({ data: identityData(session, user, prepared), summary: 'The label is changed.' })
@@ -90,10 +118,16 @@ export function identityOperations({ users, issuer, db }: ModuleServices): Opera
   ]
 }
 
+/** What binds a credential. */
+interface Rights {
+  readonly policies: readonly unknown[]
+  readonly caps: readonly CapState[]
+}
+
 function identityData(
   session: Session,
   { id, principal, walletLabel }: User,
-  policies: readonly unknown[],
+  { policies, caps }: Rights,
 ): Record<string, unknown> {
   const { accountId, walletAddress, keyId, policyIds, scopes } = session
   const direct = isKeySession(session)
@@ -105,6 +139,10 @@ function identityData(
       ...{ walletAddress, walletLabel, chainId: chainId === undefined ? null : Number(chainId) },
       ...{ keyId, sessionId: direct ? null : session.sessionId, scopes },
       policies: policies.map((policy, index) => ({ id: policyIds[index], policy })),
+      caps: caps.map(({ operations, resetsAt, ...cap }) => ({
+        ...{ ...cap, operations: operations ?? null },
+        resetsAt: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+      })),
       expiresAt: end === null ? null : new Date(end).toISOString(),
     },
   }
