@@ -11,12 +11,16 @@ t.test('checks requests that wait for an answer against their own limits', async
   const { send } = await setUp({ ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } })
   let go: () => void = () => {}
   const waiting = new Promise<void>(resolve => (go = resolve))
+  let started: () => void = () => {}
+  const running = new Promise<void>(resolve => (started = resolve))
   const slow: Handler<Pay> = async ({ reserve }) => {
+    started()
     const hold = await reserve(USD10)
     await waiting
     return hold.ok ? created : hold
   }
   const first = send(slow)
+  await running
   const others = ['one', 'ten', 'one'].map(id => send(slow, { policyIds: [id] }))
   for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate)
   go()

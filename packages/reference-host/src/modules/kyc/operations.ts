@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { operation, type Operation, type Success } from '../../http/operation.ts'
@@ -31,8 +32,9 @@ export function kycOperations(services: ModuleServices): Operation[] {
 
 async function answerOf(
   surface: Surface,
-  { db, kyc, acceptances }: ModuleServices,
+  { kyc, acceptances, ...services }: Pick<ModuleServices, 'db' | 'kyc' | 'acceptances'>,
   accountId: string,
+  db: SqlQueries = services.db,
 ): Promise<Verdict<Success>> {
   const [state, acceptedAt] = [await kyc.read(db, accountId), await acceptances.acceptedAt(db, accountId)]
   const next = state.status === 'approved' ? { next: `POST /${surface}/v1/agreements` } : {}
@@ -119,8 +121,11 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
       const decision = {
         ...{ status: statusOf(body.status) ?? 'pending', reason: body.reason ?? null, cause: 'simulated' },
       }
-      await db.transaction(tx => kyc.decide(tx, accountId, decision, clock.now()))
-      return answerOf(surface, services, accountId)
+      return db.transaction(async tx => {
+        await kyc.decide(tx, accountId, decision, clock.now())
+        // In the transaction: what this request came to, and not a later one.
+        return answerOf(surface, services, accountId, tx)
+      })
     },
   })
 }
