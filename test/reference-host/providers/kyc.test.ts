@@ -149,6 +149,25 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
   t.same(new Set(counted), new Set(['kyc answered', 'kyc unavailable', 'kyc malformed']))
 })
 
+t.test('keeps name and verify of a provider that is an instance of a class', async t => {
+  class Checks implements KycProvider {
+    readonly #report = approved
+    get name(): string {
+      return 'checks'
+    }
+    async submit(): Promise<KycReport> {
+      return this.#report
+    }
+    async verify(): Promise<string> {
+      return `msg_${this.#report.status}`
+    }
+  }
+  const { name, submit, verify } = limitedKyc(new Checks(), { count: () => {} })
+  t.equal(name, 'checks')
+  t.same(await submit('kyc_1', sampleApplication, signal), approved)
+  t.equal(await verify?.({ header: () => undefined, body: new Uint8Array() }), 'msg_approved')
+})
+
 t.test('a host refuses a provider whose name is the built-in one or fits into no path', async t => {
   for (const name of ['sandbox', 'My Provider', ''])
     await t.rejects(

@@ -21,8 +21,11 @@ export interface CallOptions {
  */
 export function limitedKyc(provider: KycProvider, options: CallOptions): KycProvider {
   const { name } = provider
+  // A provider can be an instance of a class, whose methods and getters a spread would lose.
+  const verify = provider.verify?.bind(provider)
   return {
-    ...provider,
+    name,
+    ...(verify ? { verify } : {}),
     submit: (id, application, signal) =>
       limited(name, 'kyc', signal, options, async within => {
         const report = await provider.submit(id, application, within)
