@@ -139,6 +139,8 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
     {},
     { ...approved, status: 'not_submitted' },
     { ...approved, version: -1 },
+    { ...approved, version: 2 ** 53 },
+    { ...approved, externalVerificationLink: { url: 'https://[', params: {} } },
     { ...approved, completionLink: { url: 'javascript:alert(1)', params: {} } },
   ])
     await t.rejects(

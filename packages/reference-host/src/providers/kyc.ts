@@ -87,13 +87,23 @@ const LinkSchema = Type.Object({
   params: Type.Record(Type.String(), Type.String({ maxLength: 2000 })),
 })
 
-/** Returns the first error in a report; undefined for a valid report. */
-export const kycReportFault: ReturnType<typeof compileSchema> = compileSchema(
+const schemaFault = compileSchema(
   Type.Object({
-    version: orNull(Type.Integer({ minimum: 0 })),
+    // A larger number would be stored inexactly and could never be read again.
+    version: orNull(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
     status: Type.Enum([...REPORTED_STATUSES]),
     reason: orNull(nameText(1, 200)),
     completionLink: orNull(LinkSchema),
     externalVerificationLink: orNull(LinkSchema),
   }),
 )
+const LINKS = ['completionLink', 'externalVerificationLink'] as const
+
+/** Returns the first error in a report; undefined for a valid report. */
+export const kycReportFault: ReturnType<typeof compileSchema> = report => {
+  const fault = schemaFault(report)
+  if (fault) return fault
+  const links = report as Pick<KycReport, (typeof LINKS)[number]>
+  const wrong = LINKS.find(name => links[name] && !URL.canParse(links[name].url))
+  return wrong && { path: [wrong, 'url'], message: `${wrong}.url must be a valid URL` }
+}
