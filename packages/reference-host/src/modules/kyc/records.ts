@@ -147,8 +147,9 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
         ])
         return 'ignored'
       }
+      // An erased application gets no links, which open pages about the person.
       const links = [report.completionLink, report.externalVerificationLink].map(each =>
-        each === null ? null : JSON.stringify(each),
+        each === null || fields === null ? null : JSON.stringify(each),
       )
       await rows(tx, REPORT, [accountId, fields, version, reason, ...links])
       await move(tx, { accountId, id, from, to, cause }, now)
