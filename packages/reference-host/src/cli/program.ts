@@ -136,7 +136,7 @@ function refuse(at: Program, error: CommanderError): never {
   const reason = (): string => {
     switch (error.code) {
       case 'commander.help':
-        return `${path} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
+        return `${path || 'gatewright'} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
       case 'commander.missingArgument':
       case 'commander.excessArguments':
         return `${path} takes ${at.registeredArguments.map(each => each.name()).join(' ') || 'no arguments'}`
