@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { collectTests, failingTests, manualClock, type TestRunner } from '@gatewright/kernel/testing'
@@ -134,6 +135,11 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
     code: 'ERR_PROVIDER_UNAVAILABLE',
     message: 'provider slow failed: TypeError',
   })
+  const cause = new TypeError('Ada Sample 123-45-6789')
+  const fault = new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down', { cause, retryAfterSeconds: 7 })
+  const thrown = await submit(() => Promise.reject(fault)).catch((error: unknown) => error)
+  t.match(thrown, { code: 'ERR_PROVIDER_UNAVAILABLE', message: 'is down', retryAfterSeconds: 7 })
+  t.notMatch(inspect(thrown), /Sample/, 'a cause is logged, so it goes')
   for (const wrong of [
     undefined,
     {},

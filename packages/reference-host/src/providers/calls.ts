@@ -67,7 +67,9 @@ async function limited<T>(
 
 /** Keeps only the name of an unknown error: messages of libraries can contain what they sent, which is personal data. */
 function providerFault(name: string, error: unknown): Fault {
-  if (error instanceof Fault && error.code.startsWith('ERR_PROVIDER_')) return error
+  // Without the cause, whose message is logged too.
+  if (error instanceof Fault && error.code.startsWith('ERR_PROVIDER_'))
+    return new Fault(error.code, error.message, { retryAfterSeconds: error.retryAfterSeconds })
   const kind = error instanceof Error ? error.name : typeof error
   return new Fault('ERR_PROVIDER_UNAVAILABLE', `provider ${name} failed: ${kind}`)
 }
