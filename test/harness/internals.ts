@@ -14,7 +14,8 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
-  typeof import('../../packages/reference-host/dist/modules/system/provider-events.js')
+  typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
+  typeof import('../../packages/reference-host/dist/modules/users/erase.js')
 
 const FILES = [
   'records/jobs',
@@ -33,6 +34,7 @@ const FILES = [
   'modules/kyc/states',
   'modules/kyc/job',
   'modules/system/provider-events',
+  'modules/users/erase',
 ]
 const load = (file: string): Promise<object> =>
   import(`${process.cwd()}/packages/reference-host/dist/${file}.js`) as Promise<object>

@@ -127,7 +127,7 @@ t.test('refuses an invalid gate, route or handler when it is mounted', async t =
     for (const mount of ['handle', 'guard', 'hooks', 'wrap'].filter(name => name in binding)) {
       t.throws(
         () => binding[mount]?.('plans.list', () => undefined),
-        /a route must be made by open, guarded or idempotent/,
+        /a route must be made by open, guarded, guardedBy, idempotent or transactional/,
       )
     }
     t.throws(

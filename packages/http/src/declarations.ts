@@ -10,14 +10,14 @@ import type { GateContext } from './route/request-context.ts'
 import { makeRoute, type RouteDependencies } from './route/route.ts'
 import type { CompleteRoute, Route } from './route/steps.ts'
 
-/** A gate with the functions of every kind of gate. */
+/** A gate with the functions of every kind of gate. The overloads of `gate` show only those that the options allow. */
 export type AnyGate = SpendGate<string, AccessLike, unknown> &
   CredentialGate<string, AccessLike, { readonly own: Credential<unknown> }> &
   TransactionGate<string, AccessLike, unknown, unknown>
 
 type Options = OpenGateOptions & Partial<GateOptions<string, AccessLike>>
 
-/** Makes the functions that declare operations. Throws a `TypeError` for a port without its functions. */
+/** Makes the functions of a gate that declare operations. Throws a `TypeError` if a port lacks a required function. */
 export function declarations(
   gate: GateContext,
   options: Options,
@@ -30,39 +30,46 @@ export function declarations(
   const credentials = { ...session, ...options.credentials } as Credentials
   const spending = guard && countsSpends(guard) ? guard : undefined
 
-  const open = (operation: string, route: RouteOptions = {}): RouteDependencies => ({
+  const openDependencies = (operation: string, route: RouteOptions = {}): RouteDependencies => ({
     gate,
     admit: route.admit?.bind(route),
     schemas: checkedSchemas(operation, route),
   })
-  const guardedBy = (names: readonly string[], rule: Rule, route?: object): RouteDependencies => {
+  const credentialDependencies = (
+    names: readonly string[],
+    rule: Rule,
+    route?: object,
+  ): RouteDependencies => {
     checkRule(rule)
     checkScopes(rule, scopes)
     const authenticate = authenticator(credentials, names, rule)
-    return { ...open(rule.operation, route), authenticate }
+    return { ...openDependencies(rule.operation, route), authenticate }
   }
-  const guarded = (rule: Rule, route?: object): RouteDependencies => {
+  const sessionDependencies = (rule: Rule, route?: object): RouteDependencies => {
     if (!guard) throw new TypeError(`${rule.operation}: a guarded operation needs the option guard`)
-    return guardedBy(['session'], rule, route)
+    return credentialDependencies(['session'], rule, route)
   }
-  const write = ({ operation, spends }: Rule) => ({
+  const writeDependencies = ({ operation, spends }: Rule) => ({
     operation,
     accountOf,
     spending,
     reserves: spends !== undefined,
   })
   return {
-    open: (operation, route) => makeRoute(operation, open(operation, route as object)),
-    guarded: (rule, route) => makeRoute(rule.operation, guarded(rule, route)),
+    open: (operation, route) => makeRoute(operation, openDependencies(operation, route as object)),
+    guarded: (rule, route) => makeRoute(rule.operation, sessionDependencies(rule, route)),
     guardedBy: (names, rule, route) =>
-      makeRoute(rule.operation, guardedBy(typeof names === 'string' ? [names] : names, rule, route)),
+      makeRoute(
+        rule.operation,
+        credentialDependencies(typeof names === 'string' ? [names] : names, rule, route),
+      ),
     idempotent<C extends OpenCall>(rule: Rule, route: object = {}): Route<C> {
       const { prepare } = route as WriteOptions<AccessLike>
       if (!idempotency)
         throw new TypeError(`${rule.operation}: an idempotent operation needs the option idempotency`)
       if (prepare) checkPort('idempotency of a route with prepare', idempotency, ['release'])
-      const recording = { ...write(rule), settings, idempotency, prepare }
-      return makeRoute(rule.operation, { ...guarded(rule, route), recording })
+      const recording = { ...writeDependencies(rule), settings, idempotency, prepare }
+      return makeRoute(rule.operation, { ...sessionDependencies(rule, route), recording })
     },
     transactional<C extends OpenCall>(rule: Rule, handler: unknown, route: object = {}): CompleteRoute<C> {
       const { operation } = rule
@@ -72,7 +79,7 @@ export function declarations(
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
       const dependencies: TransactionalDependencies = {
-        ...write(rule),
+        ...writeDependencies(rule),
         hasOwnRenderer: settings.hasOwnRenderer,
         transactions,
         spendStorage,
@@ -80,7 +87,7 @@ export function declarations(
         handler: handler as TransactionalDependencies['handler'],
       }
       return {
-        ...makeRoute<C>(operation, guarded(rule, route)),
+        ...makeRoute<C>(operation, sessionDependencies(rule, route)),
         run: call => runTransaction(dependencies, call as unknown as GuardedCall<AccessLike>),
       }
     },
@@ -93,10 +100,14 @@ function checkPorts({ aliases, guard, idempotency, transactions, scopes }: Optio
   checkPort('idempotency', idempotency, ['begin', 'complete'])
   checkPort('transactions', transactions, ['run'])
   if ((idempotency || transactions) && !guard)
-    throw new TypeError('idempotency needs a guard: a replay must be authorized too')
+    throw new TypeError(
+      'idempotency needs a guard, because a replay must be authorized too: give the option guard',
+    )
   checkPort('scopes', scopes, ['has'])
   if (guard && !scopes)
-    throw new TypeError('scopes must be a catalogue of scopes (scopeCatalogue), got undefined')
+    throw new TypeError(
+      'scopes must be a catalogue, got undefined: with a guard, give the option scopes (scopeCatalogue)',
+    )
 }
 
 function checkPort(name: string, port: object | undefined, functions: readonly string[]): void {
@@ -111,12 +122,13 @@ function checkScopes(rule: Rule, scopes: Options['scopes']): void {
   for (const scope of [...(rule.allOf ?? []), ...(rule.anyOf ?? [])]) {
     if (scopes && !scopes.names.includes(scope))
       throw new TypeError(
-        `${rule.operation}: ${scope} is not in the catalogue of scopes: add it, or correct it`,
+        `${rule.operation}: the scope ${scope} is not in the catalogue: add it there, or correct the rule`,
       )
   }
 }
 
+/** Whether a guard also counts what its sessions spend. */
 function countsSpends(guard: GuardPort<AccessLike>): guard is SpendGuardPort<AccessLike, unknown> {
   const { reserve, release, permits } = guard as Partial<SpendGuardPort<AccessLike, unknown>>
-  return [reserve, release, permits].every(verb => typeof verb === 'function')
+  return [reserve, release, permits].every(method => typeof method === 'function')
 }

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient } from '@gatewright/kernel/sql'
 import { collectTests, failingTests, manualClock, type TestRunner } from '@gatewright/kernel/testing'
@@ -123,7 +124,7 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
   t.same(await submit(async () => approved), approved)
   await t.rejects(
     submit(() => new Promise(() => {})),
-    { code: 'ERR_PROVIDER_UNAVAILABLE', message: /too slow/ },
+    { code: 'ERR_PROVIDER_UNAVAILABLE', message: /did not answer in time/ },
   )
   await t.rejects(
     submit(() => new Promise(() => {}), AbortSignal.abort()),
@@ -134,11 +135,18 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
     code: 'ERR_PROVIDER_UNAVAILABLE',
     message: 'provider slow failed: TypeError',
   })
+  const cause = new TypeError('Ada Sample 123-45-6789')
+  const fault = new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down', { cause, retryAfterSeconds: 7 })
+  const thrown = await submit(() => Promise.reject(fault)).catch((error: unknown) => error)
+  t.match(thrown, { code: 'ERR_PROVIDER_UNAVAILABLE', message: 'is down', retryAfterSeconds: 7 })
+  t.notMatch(inspect(thrown), /Sample/, 'a cause is logged, so it goes')
   for (const wrong of [
     undefined,
     {},
     { ...approved, status: 'not_submitted' },
     { ...approved, version: -1 },
+    { ...approved, version: 2 ** 53 },
+    { ...approved, externalVerificationLink: { url: 'https://[', params: {} } },
     { ...approved, completionLink: { url: 'javascript:alert(1)', params: {} } },
   ])
     await t.rejects(
@@ -147,6 +155,25 @@ t.test('a call ends in time, a reply has the right form, and a failure tells not
       JSON.stringify(wrong),
     )
   t.same(new Set(counted), new Set(['kyc answered', 'kyc unavailable', 'kyc malformed']))
+})
+
+t.test('keeps name and verify of a provider that is an instance of a class', async t => {
+  class Checks implements KycProvider {
+    readonly #report = approved
+    get name(): string {
+      return 'checks'
+    }
+    async submit(): Promise<KycReport> {
+      return this.#report
+    }
+    async verify(): Promise<string> {
+      return `msg_${this.#report.status}`
+    }
+  }
+  const { name, submit, verify } = limitedKyc(new Checks(), { count: () => {} })
+  t.equal(name, 'checks')
+  t.same(await submit('kyc_1', sampleApplication, signal), approved)
+  t.equal(await verify?.({ header: () => undefined, body: new Uint8Array() }), 'msg_approved')
 })
 
 t.test('a host refuses a provider whose name is the built-in one or fits into no path', async t => {

@@ -79,10 +79,10 @@ t.test(
     t.throws(() => later.open('profile', 'acc', sealed), {
       name: 'Fault',
       code: 'ERR_DATA_KEY_MISSING',
-      message: 'DATA_KEYS has no key "2026", which sealed a profile',
+      message: 'DATA_KEYS has no key "2026", with which a profile is sealed: add the key again',
     })
     t.equal(later.openFromClient('profile', 'acc', sealed), undefined)
-    const message = 'a sealed profile was changed in the store'
+    const message = 'a sealed profile cannot be opened: the stored text was changed, or is of another account'
     for (const changed of [sealed.slice(0, -2), 'mine', '', `${sealed}=`])
       t.throws(() => sealer.open('profile', 'acc', changed), {
         name: 'Fault',
@@ -94,5 +94,8 @@ t.test(
 )
 
 t.test('refuses an empty ring', async t => {
-  t.throws(() => createSealer([]), { name: 'TypeError', message: 'DATA_KEYS must name at least one key' })
+  t.throws(() => createSealer([]), {
+    name: 'TypeError',
+    message: 'DATA_KEYS must have at least one key, got none',
+  })
 })

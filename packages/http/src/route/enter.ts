@@ -5,7 +5,10 @@ import { conclude } from './conclude.ts'
 import { createRequestContext, type GateContext, type RequestContext } from './request-context.ts'
 import type { StepResult } from './steps.ts'
 
-/** Begins a request: requires HTTPS if configured, before anything else is decided, and translates old names. */
+/**
+ * Begins a request: first refuses plain HTTP if HTTPS is required, then translates old names of paths and header fields into
+ * current ones. Denials: `https_required`, `invalid_request`, and those of the aliases.
+ */
 export function enter(gate: GateContext, received: RequestFacts): StepResult<RequestContext> {
   const { settings, aliases } = gate
   const context = createRequestContext(gate, received)
@@ -16,17 +19,22 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
   if (settings.requireHttps && !received.secure)
     return refuse({ kind: 'denial', denial: deny('https_required', 'this API is served over HTTPS only') })
   if (!received.path.startsWith('/'))
-    return refuse({ kind: 'denial', denial: deny('invalid_request', 'the request target must be a path') })
+    return refuse({
+      kind: 'denial',
+      denial: deny('invalid_request', 'the request target must begin with "/"'),
+    })
   if (!aliases) return { ok: true, value: context }
   try {
     const resolved = aliases.resolve(received)
     const { oldNames } = context.facts
     if (!resolved.ok) {
+      // A denial lists the old names too, so that they are counted and their header fields are sent.
       oldNames.push(...((resolved as { used?: typeof oldNames }).used ?? []))
       return refuse({ kind: 'denial', denial: resolved })
     }
     const { path, headers, used = [], answerHeaders } = resolved.value
     oldNames.push(...used)
+    // The translated header fields come first, and the original ones behind them.
     const header = (name: string): string | undefined => headers[name] ?? received.header(name)
     return {
       ok: true,

@@ -15,7 +15,7 @@ import type {
   StepResult,
 } from './steps.ts'
 
-/** What a binding knows of one request. */
+/** A request as the binding of a framework passes it to the gate. */
 export interface IncomingRequest {
   /** The framework's own request object. */
   readonly request: object
@@ -28,7 +28,7 @@ export interface IncomingRequest {
   readonly connection: Connection
 }
 
-/** Reads nothing, for requests whose body is absent or not needed. */
+/** Returns an empty body, for requests whose body is absent or not needed. */
 export const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 
 /** Translates old names, then authorizes a request. */
@@ -43,7 +43,10 @@ export async function authorize<C extends OpenCall>(
   return route.authorize(entered.value, params)
 }
 
-/** Runs all steps before the handler. The body is read after authorization, so the gate waits for no unauthorized body. */
+/**
+ * Runs all steps before the handler. The body is read after authorization, so that only an authorized
+ * client can make the gate wait for a body.
+ */
 export async function admit<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
@@ -58,7 +61,7 @@ export async function admit<C extends OpenCall>(
   return route.admit(authorized.value, { params, readBody, connection, captured })
 }
 
-/** Converts what a handler returned to an outcome. Throws a `TypeError` that names the operation if it is not an answer. */
+/** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is an answer or a denial. */
 export function outcomeOf(operation: string, answer: HandlerAnswer): Outcome {
   const returned: unknown = answer
   if (typeof returned === 'object' && returned !== null) {
@@ -77,10 +80,13 @@ export function outcomeOf(operation: string, answer: HandlerAnswer): Outcome {
   )
 }
 
-/** Statuses whose answers have no body (RFC 9110 section 6.4.1). */
+/** Statuses whose answers must not have a body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5). */
 const BODILESS = [204, 205, 304]
 
-/** Refuses an answer that no server can send, before the run ends: it is a failure of the handler. Throws a `TypeError`. */
+/**
+ * Throws a `TypeError` for an answer that must not or cannot be sent. The check comes before the run ends, so it is never
+ * stored.
+ */
 function checkSendable(operation: string, { status, headers, body }: Answer): void {
   if (status < 200 || status > 599)
     throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
@@ -92,7 +98,7 @@ function checkSendable(operation: string, { status, headers, body }: Answer): vo
   }
 }
 
-/** Runs a handler that returns its answer, and ends the run with it. */
+/** Runs a handler and ends the run with the outcome. An error that the handler throws becomes a failure. */
 export async function finish<C extends OpenCall>(
   admitted: AdmittedRequest<C>,
   run: (call: C) => Promise<Outcome>,
@@ -107,7 +113,7 @@ export async function finish<C extends OpenCall>(
   return admitted.finish(outcome, performance.now() - startedAt)
 }
 
-/** Processes a request from its first step to the answer to send. */
+/** Runs all steps and the handler of a request, and returns the answer to send. */
 export async function perform<C extends OpenCall>(
   gate: OpenGate,
   route: Route<C>,
@@ -118,11 +124,11 @@ export async function perform<C extends OpenCall>(
   return admitted.ok ? finish(admitted.value, run) : admitted.answer
 }
 
-/** Checks what is mounted on a path. Throws a `TypeError` unless it is a route, and every handler a function. */
+/** Throws a `TypeError` unless `route` was made by a gate and every handler is a function. */
 function checkRoute(route: { readonly operation: string; admit: unknown }, ...handlers: unknown[]): void {
   if (typeof route?.admit !== 'function') {
     throw new TypeError(
-      `a route must be made by open, guarded or idempotent of the gate, got ${typeof route}`,
+      `a route must be made by open, guarded, guardedBy, idempotent or transactional of the gate, got ${typeof route}`,
     )
   }
   if (handlers.some(handler => typeof handler !== 'function')) {
@@ -130,7 +136,10 @@ function checkRoute(route: { readonly operation: string; admit: unknown }, ...ha
   }
 }
 
-/** Returns what a mounted route runs: its own handler or the given one. Throws a `TypeError` if there is none, or both. */
+/**
+ * Returns the function that a mounted route runs: its own handler, or the given one. Throws a `TypeError` for both or
+ * neither.
+ */
 export function runOf<C extends OpenCall>(
   route: Route<C>,
   handler: Handler<C> | undefined,
@@ -146,7 +155,7 @@ export function runOf<C extends OpenCall>(
   return async call => outcomeOf(operation, await handler(call))
 }
 
-/** Checks a route that guards existing handlers. Throws a `TypeError` for a route with its own handler. */
+/** Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler. */
 export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
   checkRoute(route, ...existing)
   if ('run' in route)

@@ -20,8 +20,8 @@ export interface RouteDependencies {
 }
 
 /**
- * Makes the steps of one operation in their only correct order: credential, the route's `admit`, parameters and body, then
- * the idempotency record. A step that denies ends the request.
+ * Makes the steps of one operation in their fixed order: credential, the `admit` option of the route, parameters and body,
+ * idempotency record. The first step that denies ends the request.
  */
 export function makeRoute<C extends OpenCall>(operation: string, dependencies: RouteDependencies): Route<C> {
   const { gate, authenticate = anonymous, admit } = dependencies
@@ -57,9 +57,9 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
         if (!('outcome' in started)) {
           return { ok: true, value: admittedRequest<C>(gate, authorized, started) }
         }
-        const { outcome, fields: more = [], captured } = started
-        if (!captured) return refused(gate, context, outcome, [...more, ...fields])
-        const headers = [...more, ...context.fields(), ...fields, ...captured.headers]
+        const { outcome, fields: recordFields = [], captured } = started
+        if (!captured) return refused(gate, context, outcome, [...recordFields, ...fields])
+        const headers = [...recordFields, ...context.fields(), ...fields, ...captured.headers]
         const answer = { ...captured, headers }
         concludeSent(gate, context, answer)
         return { ok: false, answer }
@@ -70,6 +70,7 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
   }
 }
 
+/** Ends a request before its handler: renders a denial, a failure or a replay. */
 function refused(
   gate: GateContext,
   context: RequestContext,
@@ -79,15 +80,15 @@ function refused(
   return { ok: false, answer: conclude(gate, context, outcome, fields) }
 }
 
-/** The end of a request without a handler: a denial or a replay. */
+/** The outcome of a request whose handler does not run: a denial or a replay. */
 interface EarlyOutcome {
   readonly outcome: Outcome
   readonly fields?: readonly HeaderField[]
-  /** The stored answer, if the handler answers through its framework: it is sent as it was captured. */
+  /** The stored answer, if the handler writes its answers through its framework. It is sent without being rendered again. */
   readonly captured?: WireAnswer
 }
 
-/** Reads and checks the request, and begins the idempotency record of an idempotent write. */
+/** Reads and checks the request. For an idempotent write, also starts the run or finds the stored answer. */
 async function start(
   operation: string,
   { gate, schemas = {}, recording }: RouteDependencies,
@@ -114,13 +115,14 @@ async function start(
 
 const denied = (denial: Denial): EarlyOutcome => ({ outcome: { kind: 'denial', denial } })
 
-/** Returns the members of a call that describe its caller; for a session also `access` and `session`. */
+/** Returns the members of a call that describe its caller. If the caller is a session, `access` and `session` are among them. */
 function callerMembers({ credential, caller }: Authentication): object {
   if (credential === undefined) return {}
   const session = (caller as Partial<AccessLike> | undefined)?.session
   return session ? { credential, caller, access: caller, session } : { credential, caller }
 }
 
+/** Ends the run of an operation without an idempotency record: stores nothing. */
 const NO_RECORD: RunEnding = {
   finish: async outcome => ({ outcome, fields: [] }),
   finishCaptured: async () => ({ fields: [] }),
@@ -133,13 +135,13 @@ function admittedRequest<C>(
 ): AdmittedRequest<C> {
   const finish: AdmittedRequest<C>['finish'] = async (outcome, handlerMs = 0) => {
     context.decision.handlerMs = handlerMs
-    const { outcome: final, fields: more } = await ending.finish(outcome)
-    return conclude(gate, context, final, [...more, ...fields])
+    const { outcome: final, fields: recordFields } = await ending.finish(outcome)
+    return conclude(gate, context, final, [...recordFields, ...fields])
   }
   const finishCaptured: AdmittedRequest<C>['finishCaptured'] = async captured => {
-    const { instead, fields: more } = await ending.finishCaptured(captured)
-    if (instead) return conclude(gate, context, instead, [...more, ...fields])
-    const answer = { ...captured, headers: [...more, ...captured.headers] }
+    const { instead, fields: recordFields } = await ending.finishCaptured(captured)
+    if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])
+    const answer = { ...captured, headers: [...recordFields, ...captured.headers] }
     concludeSent(gate, context, answer)
     return answer
   }
@@ -157,7 +159,10 @@ function admittedRequest<C>(
   }
 }
 
-/** Joins the `RateLimit` fields (structured-field lists) of two limits. */
+/**
+ * Joins the header fields of the guard and of `admit`. `RateLimit` fields are lists (RFC 9651), so two with one name become
+ * one.
+ */
 function joinRateLimits(
   fields: readonly HeaderField[],
   others: readonly HeaderField[],

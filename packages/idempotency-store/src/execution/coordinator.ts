@@ -3,17 +3,17 @@ import { createReplayCache, type ReplayCache } from '../response/replay-cache.ts
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { createLocalRuns, type LocalRuns } from './local-runs.ts'
 
-/** What the requests of one `createIdempotency` or `createTransactionalIdempotency` share. */
+/** The state that all requests of one `createIdempotency` or `createTransactionalIdempotency` share. */
 export interface Coordinator {
   readonly settings: Settings
   readonly storage: IdempotencyStorage
   readonly runs: LocalRuns
   readonly cache: ReplayCache
-  /** How many requests are waiting in this process. */
+  /** How many requests of this process are waiting for a run to end. At most `maxWaiters`. */
   waiters: number
 }
 
-/** Makes a coordinator without runs. */
+/** Makes the shared state, without runs and with an empty cache. */
 export function createCoordinator(settings: Settings, storage: IdempotencyStorage): Coordinator {
   return {
     settings,

@@ -13,18 +13,18 @@ import { waitFor } from './timer.ts'
 /** A run that an attempt has started. */
 export interface StartedRun {
   readonly state: 'started'
-  /** The fence that ends the run. */
+  /** The fencing token with which the run is ended. */
   readonly fence?: number
-  /** Set if the run has ended within the attempt: its outcome for duplicates. */
+  /** Set if the run has already ended when the attempt returns: the outcome for the requests that wait. */
   readonly ended?: { readonly outcome: SharedOutcome }
 }
 
 /** The result of one attempt to start a run. */
 export type AttemptResult<Run extends StartedRun> = Exclude<BeginResult, { readonly state: 'started' }> | Run
 
-/** How runs start, and what the caller gets: in two phases, or in one transaction. */
+/** What differs between a run in two calls (`begin`, `complete`) and a run in one transaction. */
 export interface ExecutionStrategy<Run extends StartedRun, Result> {
-  /** Asks the store to start a run. */
+  /** Asks the store to start a run. In a transaction, also runs the handler and ends the run. */
   readonly attempt: (request: IdentifiedRequest) => Promise<AttemptResult<Run>>
   /** Makes the result of a started run. `leaseUntil` is never later than the end of the lease in the store. */
   readonly started: (request: IdentifiedRequest, run: Run, leaseUntil: EpochMs) => Result
@@ -33,9 +33,10 @@ export interface ExecutionStrategy<Run extends StartedRun, Result> {
 }
 
 /**
- * Decides about one request. A cached response is replayed. Otherwise the first of equal requests in this process leads:
- * it asks the store, polls while another process runs the write, and calls `recover` for a lost run, once. The other
- * requests wait for its outcome. Each waits up to `waitMs` in all, and at most `maxWaiters` wait at once.
+ * Decides whether a request starts a run, is answered by a replay, or is denied. A cached response is replayed immediately.
+ * Otherwise the first of the equal requests in this process is the leader: it asks the store, polls while another process runs
+ * the write, and calls `recover` once if that run is lost. The other equal requests wait for the leader's outcome. Each request
+ * waits at most `waitMs` in total, and at most `maxWaiters` requests wait at the same time.
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
 // Not `async`, to save a promise per request (npm run bench -- idempotency-store).
@@ -46,6 +47,7 @@ export function decide<Run extends StartedRun, Result>(
   giveUpAt: number = coordinator.settings.timer.now() + coordinator.settings.waitMs,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
   const { runs, cache, settings } = coordinator
+  // The record stores the `effectId` as fingerprint: both depend on the key and the payload.
   const { storageKey: key, effectId: fingerprint } = request
   const now = settings.clock.now()
   const cached = cache.find(key, now)
@@ -61,7 +63,7 @@ export function decide<Run extends StartedRun, Result>(
   return lead(coordinator, request, run, giveUpAt, strategy)
 }
 
-/** Waits for the outcome of the leading request. Decides again if there is none for this request. */
+/** Waits for the outcome of the leader. If the leader ends without an outcome, decides about this request anew. */
 async function follow<Run extends StartedRun, Result>(
   coordinator: Coordinator,
   request: IdentifiedRequest,
@@ -69,14 +71,14 @@ async function follow<Run extends StartedRun, Result>(
   giveUpAt: number,
   strategy: ExecutionStrategy<Run, Result>,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
-  const waited = await wait(coordinator, giveUpAt, Infinity, coordinator.runs.ended(leader))
+  const waited = await wait(coordinator, giveUpAt, Infinity, coordinator.runs.waitForEnd(leader))
   if (!waited) return inProgress()
   const { outcome } = waited
   if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
   return outcome.ok ? allow(strategy.replayed(outcome.value)) : outcome
 }
 
-/** Asks the store, and gives the outcome to the requests that wait. */
+/** Asks the store as the leader, and gives the outcome to the requests that wait for it. */
 async function lead<Run extends StartedRun, Result>(
   coordinator: Coordinator,
   request: IdentifiedRequest,
@@ -86,21 +88,21 @@ async function lead<Run extends StartedRun, Result>(
 ): Promise<Verdict<Result, IdempotencyDenial>> {
   const { runs, cache } = coordinator
   try {
-    let begun = await strategy.attempt(request)
-    if (begun.state === 'running' || begun.state === 'lost') {
-      begun = await poll(coordinator, request, giveUpAt, begun, strategy)
+    let attempt = await strategy.attempt(request)
+    if (attempt.state === 'running' || attempt.state === 'lost') {
+      attempt = await poll(coordinator, request, giveUpAt, attempt, strategy)
     }
-    switch (begun.state) {
+    switch (attempt.state) {
       case 'started':
-        run.fence = begun.fence
-        if (begun.ended) runs.end(run, begun.ended.outcome)
-        return allow(strategy.started(request, begun, run.leaseUntil))
+        run.fence = attempt.fence
+        if (attempt.ended) runs.end(run, attempt.ended.outcome)
+        return allow(strategy.started(request, attempt, run.leaseUntil))
       case 'running':
-        // Without an outcome, because the requests that wait may have more time left than this one.
+        // The requests that wait get no outcome, because they may have more time left than this one and then ask themselves.
         runs.end(run)
         return inProgress()
       case 'done': {
-        const { response: text, expiresAt } = begun
+        const { response: text, expiresAt } = attempt
         const cached = { fingerprint: run.fingerprint, text, expiresAt }
         cache.add(run.key, cached)
         runs.end(run, allow(toReplay(cached)))
@@ -108,7 +110,7 @@ async function lead<Run extends StartedRun, Result>(
       }
       case 'lost':
       case 'reused': {
-        const denial = begun.state === 'reused' ? keyReused() : outcomeUnknown(request)
+        const denial = attempt.state === 'reused' ? keyReused() : outcomeUnknown(request)
         runs.end(run, denial)
         return denial
       }
@@ -123,8 +125,8 @@ const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 500
 
 /**
- * Attempts again until the run has ended or the time is over. Returns `running` when the time is over, and `lost` when
- * recovery could not find out the outcome.
+ * Repeats the attempt until another process's run has ended. Returns `running` when the time is over, and `lost` when `recover`
+ * does not know the outcome.
  */
 async function poll<Run extends StartedRun>(
   coordinator: Coordinator,
@@ -135,18 +137,21 @@ async function poll<Run extends StartedRun>(
 ): Promise<AttemptResult<Run>> {
   let pollMs = FIRST_POLL_MS
   let recovered = false
-  for (let begun = first; ; begun = await attempt(request)) {
-    if (begun.state === 'lost' && !recovered) {
-      recovered = await recover(coordinator, request, begun.fence)
-      if (!recovered) return begun
-    } else if (begun.state === 'running') {
-      if (!(await wait(coordinator, giveUpAt, pollMs))) return begun
+  for (let latest = first; ; latest = await attempt(request)) {
+    if (latest.state === 'lost' && !recovered) {
+      recovered = await recover(coordinator, request, latest.fence)
+      if (!recovered) return latest
+    } else if (latest.state === 'running') {
+      if (!(await wait(coordinator, giveUpAt, pollMs))) return latest
       pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
-    } else return begun
+    } else return latest
   }
 }
 
-/** Waits at most `atMostMs` for a run to end. Undefined if the time is over or `maxWaiters` requests wait already. */
+/**
+ * Waits at most `atMostMs` for a run to end. Returns undefined without waiting if the time of the request is over, or if
+ * `maxWaiters` requests wait already.
+ */
 async function wait(
   coordinator: Coordinator,
   giveUpAt: number,
@@ -164,7 +169,7 @@ async function wait(
   }
 }
 
-/** Decoded for each caller, so that no caller can change the response of another. */
+/** Decodes a cached response anew for each request, so that no caller can change the response of another. */
 const toReplay = ({ text, expiresAt }: CachedResponse): Replay => ({
   response: decodeResponse(text),
   expiresAt,

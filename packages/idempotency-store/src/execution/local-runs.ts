@@ -2,18 +2,18 @@ import type { EpochMs, Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from '../codes.ts'
 import type { Replay } from '../response/stored-response.ts'
 
-/** The outcome of a run for its duplicates. Undefined: they have to ask the store. */
+/** The outcome of a run for the requests that wait for it. Undefined: they have to ask the store. */
 export type SharedOutcome = Verdict<Replay, IdempotencyDenial> | undefined
 
-/** A write that this process is running, or is asking the store about. */
+/** A write that this process runs, or whose state it is reading from the store. */
 export interface LocalRun {
   readonly key: string
   readonly fingerprint: string
-  /** From this instant on only the store knows what became of the run. */
+  /** The end of the lease. From then on another host may have taken over, so only the store knows the outcome. */
   readonly leaseUntil: EpochMs
-  /** The fence of the run, once it has started. */
+  /** The fencing token of the run; undefined until the store has started the run. */
   fence: number | undefined
-  /** Created when the first duplicate waits, because most runs have no duplicate. */
+  /** Created when the first duplicate request waits, because most runs have no duplicate. */
   outcome:
     | {
         readonly promise: Promise<SharedOutcome>
@@ -22,36 +22,39 @@ export interface LocalRun {
     | undefined
 }
 
-/** The runs of this process, for which duplicates in the process wait without asking the store. */
+/** The runs of this process. A duplicate request in the same process waits for a run here, without asking the store. */
 export interface LocalRuns {
-  /** Registers a run. Duplicates wait for the first one of their key whose lease has not ended. */
+  /** Registers a run. If a run of the same key is open, `find` still returns that one until it or its lease ends. */
   open(run: LocalRun, now: EpochMs): void
-  /** Returns the run of a key whose lease has not ended. */
+  /** Returns the run of a key that duplicates wait for; undefined if there is none, or if its lease has ended. */
   find(key: string, now: EpochMs): LocalRun | undefined
-  /** Ends a run and gives its outcome to the waiting duplicates. */
+  /** Ends a run and gives its outcome to the duplicates that wait. */
   end(run: LocalRun, outcome?: SharedOutcome): void
-  /** Ends the run with a fence, if it belongs to this process. */
+  /** Ends the run that has this key and fence, if it runs in this process. */
   endClaimed(claim: { readonly storageKey: string; readonly fence: number }, outcome?: SharedOutcome): void
   /** Ends a run whose store call threw. Its duplicates get the same error. */
   fail(run: LocalRun, error: unknown): void
-  /** Resolves with the outcome when the run ends; immediately if it has ended. */
-  ended(run: LocalRun): Promise<SharedOutcome>
-  /** Resolves when every run that is open now has ended. */
+  /** Waits until a run has ended, and returns its outcome. For a run that has already ended, returns undefined immediately. */
+  waitForEnd(run: LocalRun): Promise<SharedOutcome>
+  /** Waits until all runs that are open now have ended. */
   drained(): Promise<void>
 }
 
 /** Makes an empty registry of runs. */
 export function createLocalRuns(): LocalRuns {
   const byKey = new Map<string, LocalRun>()
-  /** Runs that were opened while another run of their key was open: those of another payload. */
-  const others = new Set<LocalRun>()
+  /** Runs that were opened while a run of the same key, but with another payload, was open. */
+  const conflicting = new Set<LocalRun>()
 
-  /** Removes a run. Returns the outcome to resolve, if duplicates wait for it and the run was not removed before. */
+  /** Removes a run. Returns the promise to resolve if duplicates wait; undefined if none do, or if the run was removed before. */
   const close = (run: LocalRun): LocalRun['outcome'] => {
-    const wasOpen = byKey.get(run.key) === run ? byKey.delete(run.key) : others.delete(run)
+    const wasOpen = byKey.get(run.key) === run ? byKey.delete(run.key) : conflicting.delete(run)
     return wasOpen ? run.outcome : undefined
   }
-  /** Closes the runs whose lease has ended, oldest first, so that abandoned runs do not accumulate. */
+  /**
+   * Removes the runs whose lease has ended, so that abandoned runs do not accumulate. Stops at the first that is live: the
+   * oldest come first.
+   */
   const closeExpired = (runs: Iterable<LocalRun>, now: EpochMs): void => {
     for (const run of runs) {
       if (now < run.leaseUntil) break
@@ -61,11 +64,11 @@ export function createLocalRuns(): LocalRuns {
   const findClaimed = (key: string, fence: number): LocalRun | undefined => {
     const first = byKey.get(key)
     if (first?.fence === fence) return first
-    for (const run of others) if (run.fence === fence && run.key === key) return run
+    for (const run of conflicting) if (run.fence === fence && run.key === key) return run
     return undefined
   }
-  const ended = async (run: LocalRun): Promise<SharedOutcome> => {
-    if (byKey.get(run.key) !== run && !others.has(run)) return undefined
+  const waitForEnd = async (run: LocalRun): Promise<SharedOutcome> => {
+    if (byKey.get(run.key) !== run && !conflicting.has(run)) return undefined
     if (!run.outcome) {
       let resolve: NonNullable<LocalRun['outcome']>['resolve'] = () => {}
       const promise = new Promise<SharedOutcome>(resolvePromise => {
@@ -79,10 +82,10 @@ export function createLocalRuns(): LocalRuns {
   return {
     open(run, now) {
       closeExpired(byKey.values(), now)
-      closeExpired(others, now)
+      closeExpired(conflicting, now)
       const first = byKey.get(run.key)
       if (first && now < first.leaseUntil) {
-        others.add(run)
+        conflicting.add(run)
         return
       }
       if (first) close(first)?.resolve(undefined)
@@ -98,9 +101,9 @@ export function createLocalRuns(): LocalRuns {
       if (run) close(run)?.resolve(outcome)
     },
     fail: (run, error) => close(run)?.resolve(Promise.reject(error)),
-    ended,
+    waitForEnd,
     async drained() {
-      await Promise.allSettled([...byKey.values(), ...others].map(ended))
+      await Promise.allSettled([...byKey.values(), ...conflicting].map(waitForEnd))
     },
   }
 }

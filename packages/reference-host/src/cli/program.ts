@@ -4,7 +4,7 @@ import { UsageError, type Command, type CommandArguments, type StartCommand } fr
 import { COMMANDS } from './commands.ts'
 import { OperatorHelp } from './help.ts'
 
-/** What a command line asks for: a text to print (help, version), or a command to run. */
+/** A parsed command line: a text to print (help, version), or a command to run. */
 export type CommandLine = { readonly text: string } | RequestedCommand
 
 interface RequestedCommand {
@@ -14,10 +14,10 @@ interface RequestedCommand {
   readonly yes: boolean
 }
 
-/** Columns of help where the output is not a terminal. */
+/** The width of help texts if the output is not a terminal. */
 const HELP_WIDTH = 110
 
-/** Parses the arguments of `gatewright`. Throws a `UsageError` that says what is wrong, and which name is near. */
+/** Parses the arguments of `gatewright`. Throws a `UsageError` that says what is wrong and suggests a similar name. */
 export function parseCommandLine(argv: readonly string[], width: number = HELP_WIDTH): CommandLine {
   const parser = new OperatorProgram('gatewright')
   let printed = ''
@@ -40,6 +40,7 @@ export function parseCommandLine(argv: readonly string[], width: number = HELP_W
   return requested ?? { text: printed }
 }
 
+/** A commander program whose help texts are those of `OperatorHelp`. */
 class OperatorProgram extends Program {
   override createCommand(name?: string): Program {
     return new OperatorProgram(name)
@@ -66,7 +67,7 @@ function configure(parser: Program, print: (text: string) => void, width: number
     .exitOverride(error => refuse(parser, error))
 }
 
-/** Adds a command under its group. `request` is called when the command line asks for it. */
+/** Adds a command to its group. `request` is called if the command line names the command. */
 function addCommand(
   parser: Program,
   command: Command | StartCommand,
@@ -113,7 +114,7 @@ function requestOf(
   }
 }
 
-/** `help COMMAND` is `COMMAND --help`. The first word that names no command is left last, to be reported. */
+/** Rewrites `help COMMAND` to `COMMAND --help`. A word that is not a command ends the result, so that the parser reports it. */
 function helpWords(parser: Program, words: readonly string[]): readonly string[] {
   let at = parser
   for (const [index, word] of words.entries()) {
@@ -125,14 +126,17 @@ function helpWords(parser: Program, words: readonly string[]): readonly string[]
   return [...words, '--help']
 }
 
-/** Reports what the parser refused in our words. Help and version are no errors, although the parser ends by them. */
+/**
+ * Throws the error of the parser as a `UsageError` in this program's words. Help and version are not errors, but commander ends its
+ * parsing with an exception for them too: that one is rethrown.
+ */
 function refuse(at: Program, error: CommanderError): never {
   if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version') throw error
   const path = pathOf(at)
   const reason = (): string => {
     switch (error.code) {
       case 'commander.help':
-        return `${path} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
+        return `${path || 'gatewright'} needs one of: ${at.commands.map(each => each.name()).join(', ')}`
       case 'commander.missingArgument':
       case 'commander.excessArguments':
         return `${path} takes ${at.registeredArguments.map(each => each.name()).join(' ') || 'no arguments'}`

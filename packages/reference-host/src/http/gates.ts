@@ -2,11 +2,15 @@ import type { Session, Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { HostDenial } from './codes.ts'
 
-/** What an account must have passed before it may create or change certain things. Reading, locking and canceling are free. */
+/**
+ * The onboarding gates: identity check and agreements, which an account must pass before it may create cards or move money.
+ * Reading, locking and canceling are never gated. (`gate` of `@gatewright/http` is another thing: it mounts routes.)
+ */
 export interface Gates {
   /**
-   * Decides from what the database says now. Denials: on the user surface 403 `policy_blocked` with the rule `account_locked`,
-   * `kyc_required` or `agreements_required`; on the partner surface 409 `invalid_state`, whose message begins with the same words.
+   * Decides from the current rows of the database, without a cache. Denials: on the user surface 403 `policy_blocked` with the rule
+   * `account_locked`, `kyc_required` or `agreements_required`; on the partner surface 409 `invalid_state`, whose message begins with
+   * `account locked`, `kyc required` or `agreements required`.
    */
   check(
     db: SqlQueries,

@@ -9,14 +9,14 @@ import type { Gates } from './gates.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { LedgerOperation, WriteContext } from './operation.ts'
 
-/** What mounts a write beside its declaration. */
+/** What is needed to mount a write, beside its declaration. */
 interface WriteParts {
   readonly rule: Rule<never>
   readonly options: object
   readonly services: MountServices
 }
 
-/** Mounts a write with an idempotency key, without one, or with either, as its declaration says. */
+/** Mounts a write. Its declaration says whether an idempotency key is required, optional or not read. */
 export function writeMiddleware(
   api: HostGate,
   koa: KoaGate,
@@ -32,19 +32,19 @@ export function writeMiddleware(
   return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
 }
 
-/** Mounts a write with an idempotency key: its rows, its spend and its answer commit together. */
+/** Makes the route of a write with an idempotency key: its rows, its spend and its stored answer commit together. */
 function transactionalRoute(
   api: HostGate,
   operation: LedgerOperation,
   { rule, options, services: { db, gates } }: WriteParts,
 ) {
   const prepare = operation.prepare?.bind(operation)
-  const passes = gateCheck(operation, gates)
+  const checkGates = gateCheck(operation, gates)
   return api.transactional(
     rule,
     async (call, context) => {
-      // Decided in the transaction. The refusal is not stored, so that the same key works once the account may write.
-      const passed = await passes(context.tx, call.session)
+      // Checked again in the transaction. The denial is not stored, so that the same key works once the account may write.
+      const passed = await checkGates(context.tx, call.session)
       if (!passed.ok) return context.abandon(passed)
       return toHandlerAnswer(await operation.write(callOf(call, call.access), context as WriteContext))
     },
@@ -53,7 +53,7 @@ function transactionalRoute(
       ...(prepare || operation.gated
         ? {
             async prepare(call: GuardedCall<Access>) {
-              const passed = await passes(db, call.session)
+              const passed = await checkGates(db, call.session)
               return passed.ok ? allow(await prepare?.(callOf(call as never, call.access))) : passed
             },
           }
@@ -62,11 +62,12 @@ function transactionalRoute(
   )
 }
 
+/** Returns the check of the onboarding gates for an operation; one that always allows if the operation is not gated. */
 function gateCheck({ gated }: LedgerOperation, gates: Gates): Gates['check'] {
   return gated ? (db, session) => gates.check(db, session) : async () => allow(undefined)
 }
 
-/** Carries a denial out of the transaction that it rolls back. */
+/** Thrown inside a transaction to roll it back; the caller returns its denial. */
 class Denied extends Error {
   readonly denial: Denial
   constructor(denial: Denial) {
@@ -75,25 +76,27 @@ class Denied extends Error {
   }
 }
 
-/** Runs a write without an idempotency key: its rows commit together, and a denial commits none. */
+/** Runs a write without an idempotency key in one transaction. A denial rolls all of its rows back. */
 async function writeOnce(
   operation: LedgerOperation,
   call: GateCall,
   access: Access,
   { db, gates }: MountServices,
 ): Promise<HandlerAnswer> {
-  const passes = gateCheck(operation, gates)
+  const checkGates = gateCheck(operation, gates)
   const noSpend = async (): Promise<never> => {
-    throw new TypeError(`${operation.id} may not reserve: it requires no idempotency key`)
+    throw new TypeError(
+      `${operation.id} called reserve or permits without an idempotency key: declare idempotency: "required"`,
+    )
   }
-  const passed = await passes(db, access.session)
+  const passed = await checkGates(db, access.session)
   if (!passed.ok) return passed
   const prepared = (await operation.prepare?.(callOf(call, access))) as never
   const effectId = randomUUID().replaceAll('-', '')
   try {
     return await db.transaction(async tx => {
-      const stillPasses = await passes(tx, access.session)
-      if (!stillPasses.ok) throw new Denied(stillPasses)
+      const passedInTransaction = await checkGates(tx, access.session)
+      if (!passedInTransaction.ok) throw new Denied(passedInTransaction)
       const context = { tx, effectId, prepared, reserve: noSpend, permits: noSpend }
       const verdict = await withinTransactionScope(db, () => operation.write(callOf(call, access), context))
       if (!verdict.ok) throw new Denied(verdict)

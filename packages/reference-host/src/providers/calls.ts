@@ -1,30 +1,37 @@
 import { Fault } from '@gatewright/kernel'
 import { kycReportFault, type KycProvider } from './kyc.ts'
 
-/** For how long a call to a provider may take. */
+/** How long a call to a provider may take. */
 const CALL_MS = 10_000
 
 /** How a call to a provider ended. */
 export type CallOutcome = 'answered' | 'unavailable' | 'malformed'
 
-/** What the limited provider works with. */
+/** How calls are limited and counted. */
 export interface CallOptions {
   /** Counts a call. */
   readonly count: (port: string, outcome: CallOutcome) => void
-  /** For tests. Default: 10 seconds. */
+  /** How long a call may take. Default 10 000; other values are for tests. */
   readonly limitMs?: number
 }
 
-/** A provider whose calls end in time, whose replies are of the right form, and whose failures are faults without personal data. */
+/**
+ * Wraps a provider: its calls end within the time limit, its replies are checked against their schema, and every error becomes a
+ * fault whose message contains no personal data. Faults: `ERR_PROVIDER_UNAVAILABLE`, `ERR_PROVIDER_REPLY`.
+ */
 export function limitedKyc(provider: KycProvider, options: CallOptions): KycProvider {
   const { name } = provider
+  // A provider can be an instance of a class, whose methods and getters a spread would lose.
+  const verify = provider.verify?.bind(provider)
   return {
-    ...provider,
+    name,
+    ...(verify ? { verify } : {}),
     submit: (id, application, signal) =>
       limited(name, 'kyc', signal, options, async within => {
         const report = await provider.submit(id, application, within)
         const fault = kycReportFault(report)
-        if (fault) throw new Fault('ERR_PROVIDER_REPLY', `provider ${name}: in a report, ${fault.message}`)
+        if (fault)
+          throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid report: ${fault.message}`)
         return report
       }),
   }
@@ -40,7 +47,8 @@ async function limited<T>(
   const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
   let stop = (): void => {}
   const ended = new Promise<never>((_, reject) => {
-    stop = () => reject(new Fault('ERR_PROVIDER_UNAVAILABLE', `provider ${name} was too slow`))
+    const message = `provider ${name} did not answer in time, or the call was canceled`
+    stop = () => reject(new Fault('ERR_PROVIDER_UNAVAILABLE', message))
     within.addEventListener('abort', stop, { once: true })
     if (within.aborted) stop()
   })
@@ -57,9 +65,11 @@ async function limited<T>(
   }
 }
 
-/** Other errors are left out but for their kind: libraries put what they sent into their messages. */
+/** Keeps only the name of an unknown error: messages of libraries can contain what they sent, which is personal data. */
 function providerFault(name: string, error: unknown): Fault {
-  if (error instanceof Fault && error.code.startsWith('ERR_PROVIDER_')) return error
+  // Without the cause, whose message is logged too.
+  if (error instanceof Fault && error.code.startsWith('ERR_PROVIDER_'))
+    return new Fault(error.code, error.message, { retryAfterSeconds: error.retryAfterSeconds })
   const kind = error instanceof Error ? error.name : typeof error
   return new Fault('ERR_PROVIDER_UNAVAILABLE', `provider ${name} failed: ${kind}`)
 }

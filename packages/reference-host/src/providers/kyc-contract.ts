@@ -4,19 +4,19 @@ import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
 import { kycReportFault, type KycApplication, type KycProvider } from './kyc.ts'
 
-/** A provider at a test system of its own. */
+/** A provider and the test system that it calls. */
 export interface KycProviderUnderTest {
   readonly provider: KycProvider
-  /** How many applications the test system has. */
+  /** Counts the applications in the test system. */
   applications(): Promise<number>
-  /** The same provider while its system cannot be reached. */
+  /** The same provider with a test system that cannot be reached. */
   readonly down?: KycProvider
-  /** The same provider while its system answers nonsense. */
+  /** The same provider with a test system that sends malformed replies. */
   readonly malformed?: KycProvider
   close(): Promise<void>
 }
 
-/** An application of a person who does not exist. */
+/** An application with invented personal data. */
 export const sampleApplication: KycApplication = {
   ...{ firstName: 'Ada', lastName: 'Sample', birthDate: '1990-01-31', countryOfIssue: 'US' },
   email: 'ada@example.com',
@@ -82,7 +82,7 @@ export function kycProviderContract(
         ['ERR_PROVIDER_UNAVAILABLE', opened.down],
         ['ERR_PROVIDER_REPLY', opened.malformed],
       ] as const) {
-        await assert.rejects(provider?.submit(id, sampleApplication, signal) ?? never(code), error => {
+        await assert.rejects(provider?.submit(id, sampleApplication, signal) ?? notTested(code), error => {
           assert.ok(error instanceof Fault && error.code === code, `must be a Fault ${code}`)
           assert.ok(!error.message.includes('Sample') && !error.message.includes('6789'))
           return true
@@ -92,7 +92,7 @@ export function kycProviderContract(
   })
 }
 
-/** Stands for a provider that was not given: its part of the contract passes. */
-async function never(code: Fault['code']): Promise<never> {
+/** Stands for an absent `down` or `malformed`, so that their part of the contract passes. */
+async function notTested(code: Fault['code']): Promise<never> {
   throw new Fault(code, 'not tested')
 }

@@ -3,7 +3,7 @@ import { compileSchema } from '../schemas/check.ts'
 import { nameText } from '../schemas/names.ts'
 import type { MessageVerifier } from './messages.ts'
 
-/** What a provider of identity checks can report. */
+/** The statuses that a provider of identity checks can report. */
 export const REPORTED_STATUSES = [
   'pending',
   'approved',
@@ -15,13 +15,13 @@ export const REPORTED_STATUSES = [
 ] as const
 export type ReportedStatus = (typeof REPORTED_STATUSES)[number]
 
-/** A page for the person to go on with; `params` belong into its query. */
+/** A page where the person continues. Clients add `params` to the query of the URL. */
 export interface Link {
   readonly url: string
   readonly params: Readonly<Record<string, string>>
 }
 
-/** What a person has told, in one vocabulary. It is personal data: never log it. */
+/** The personal data of an application, with the same codes for both surfaces. Never log it. */
 export interface KycApplication {
   readonly firstName: string
   readonly lastName: string
@@ -42,17 +42,20 @@ export interface KycApplication {
   readonly annualSalary: string
   readonly accountPurpose: string
   readonly expectedMonthlyVolume: string
-  /** Null where it was not told, and once the provider has answered: the host drops it then. */
+  /** Null if the person gave none, and after the first answer of the provider, when the host has dropped it. */
   readonly nationalId: string | null
   readonly phone: { readonly countryCode: string; readonly number: string } | null
 }
 
-/** What a provider says of an application now. */
+/** What a provider reports about an application. */
 export interface KycReport {
-  /** Grows with each change at the provider; null when it counts none. Of two reports the higher version wins, whichever came first. */
+  /**
+   * Grows with each change at the provider; null if the provider does not count changes. Of two reports the higher version wins,
+   * whichever arrived first.
+   */
   readonly version: number | null
   readonly status: ReportedStatus
-  /** For the person. */
+  /** A text for the person. */
   readonly reason: string | null
   /** Where the person completes the application. */
   readonly completionLink: Link | null
@@ -61,20 +64,20 @@ export interface KycReport {
 }
 
 /**
- * Checks the identity of people. Whatever it does, the operator's decision stands: the host applies only reports that the state of
- * the application allows. A call may be made again at any time, by several hosts at once. It must end within 10 seconds and obey its
- * signal. Faults: `ERR_PROVIDER_UNAVAILABLE` for an outage, `ERR_PROVIDER_REPLY` for a reply that it cannot read; their messages are
- * logged, so they must hold nothing of the application. Whatever else it throws counts as an outage.
+ * Checks the identity of people. The host applies a report only if the status of the application allows the change
+ * (docs/identity-check.md). The same call may be repeated at any time, also by several hosts at the same time. A call must end within
+ * 10 seconds and stop when its signal aborts. Faults: `ERR_PROVIDER_UNAVAILABLE` for an outage, `ERR_PROVIDER_REPLY` for a malformed
+ * reply. Their messages are logged, so they must contain nothing of the application. Any other error counts as an outage.
  */
 export interface KycProvider {
-  /** Names it in `/providers/{name}/events` and `PROVIDER_WEBHOOK_SECRETS`: 1 to 32 of `a-z0-9-`. */
+  /** The name in `/providers/{name}/events` and `PROVIDER_WEBHOOK_SECRETS`: 1 to 32 characters of `a-z0-9-`. */
   readonly name: string
   /**
-   * Submits an application. The same `id` again is the same application, whatever the fields are: the answer is what is known of it
-   * by now. Called again while the answer is `pending`; changes after that come by events.
+   * Submits an application and returns its current state. A repeated `id` is the same application, whatever the fields are. The host
+   * repeats the call while the answer is `pending`; later changes must come as events.
    */
   submit(id: string, application: KycApplication, signal: AbortSignal): Promise<KycReport>
-  /** Proves an event in the provider's own way. Without it, events are signed by Standard Webhooks. */
+  /** Verifies the signature of an event. Absent if the provider signs events by Standard Webhooks 1.0.0. */
   readonly verify?: MessageVerifier
 }
 
@@ -84,13 +87,23 @@ const LinkSchema = Type.Object({
   params: Type.Record(Type.String(), Type.String({ maxLength: 2000 })),
 })
 
-/** The first thing that is wrong with a report; undefined for a good one. */
-export const kycReportFault: ReturnType<typeof compileSchema> = compileSchema(
+const schemaFault = compileSchema(
   Type.Object({
-    version: orNull(Type.Integer({ minimum: 0 })),
+    // A larger number would be stored inexactly and could never be read again.
+    version: orNull(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
     status: Type.Enum([...REPORTED_STATUSES]),
     reason: orNull(nameText(1, 200)),
     completionLink: orNull(LinkSchema),
     externalVerificationLink: orNull(LinkSchema),
   }),
 )
+const LINKS = ['completionLink', 'externalVerificationLink'] as const
+
+/** Returns the first error in a report; undefined for a valid report. */
+export const kycReportFault: ReturnType<typeof compileSchema> = report => {
+  const fault = schemaFault(report)
+  if (fault) return fault
+  const links = report as Pick<KycReport, (typeof LINKS)[number]>
+  const wrong = LINKS.find(name => links[name] && !URL.canParse(links[name].url))
+  return wrong && { path: [wrong, 'url'], message: `${wrong}.url must be a valid URL` }
+}

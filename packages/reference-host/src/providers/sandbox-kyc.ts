@@ -2,14 +2,17 @@ import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient } from '@gatewright/kernel/sql'
 import type { KycProvider, KycReport, ReportedStatus } from './kyc.ts'
 
-/** The name of the built-in providers, which no plugged one may have. */
+/** The name of the built-in providers. Other providers must have another name. */
 export const SANDBOX_PROVIDER = 'sandbox'
-/** How long an application takes whose name says nothing. The job that asks comes by then within two minutes. */
+/**
+ * After what time an application with any other last name is approved. The job that repeats the call sees it within two
+ * minutes.
+ */
 const DECIDED_AFTER_MS = 60_000
 const OUTAGE_MS = 10_000
 
-/** Last names, whole or as the end, and what comes of them. */
-const MAGIC: readonly (readonly [ending: string, status: ReportedStatus | 'outage'])[] = [
+/** Ends of last names, and the status that each leads to. */
+const STATUS_BY_NAME: readonly (readonly [ending: string, status: ReportedStatus | 'outage'])[] = [
   ['approved', 'approved'],
   ['denied', 'denied'],
   ['information', 'needs_information'],
@@ -17,11 +20,11 @@ const MAGIC: readonly (readonly [ending: string, status: ReportedStatus | 'outag
   ['outage', 'outage'],
 ]
 
-/** What the built-in provider works with. */
+/** What the built-in provider needs. */
 interface SandboxKycOptions {
   readonly db: SqlClient
   readonly clock: Clock
-  /** Where people complete an application. */
+  /** The page where people complete an application. */
   readonly completionUrl: string
 }
 
@@ -29,7 +32,10 @@ const FIRST = `insert into gw_sandbox_provider_calls (port, id, at, what) values
   on conflict (port, id) do nothing`
 const READ = `select at, what from gw_sandbox_provider_calls where port = 'kyc' and id = $1`
 
-/** The built-in provider of a sandbox: the last name decides. It knows an application from its first call on, and keeps no personal data. */
+/**
+ * Makes the built-in provider of a sandbox, which decides by the last name. Only the first call of an id decides, and no personal
+ * data is stored.
+ */
 export function sandboxKyc({ db, clock, completionUrl }: SandboxKycOptions): KycProvider {
   return {
     name: SANDBOX_PROVIDER,
@@ -37,7 +43,7 @@ export function sandboxKyc({ db, clock, completionUrl }: SandboxKycOptions): Kyc
       signal.throwIfAborted()
       const now = clock.now()
       const name = lastName.toLowerCase()
-      const [, status = 'pending'] = MAGIC.find(([ending]) => name.endsWith(ending)) ?? []
+      const [, status = 'pending'] = STATUS_BY_NAME.find(([ending]) => name.endsWith(ending)) ?? []
       await rows(db, FIRST, [id, now, status])
       const [row] = await rows(db, READ, [id])
       return reportOf(toText(row?.['what']), now - toInteger(row?.['at']), completionUrl)
@@ -47,7 +53,7 @@ export function sandboxKyc({ db, clock, completionUrl }: SandboxKycOptions): Kyc
 
 function reportOf(what: string, age: EpochMs, completionUrl: string): KycReport {
   if (what === 'outage' && age < OUTAGE_MS)
-    throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the sandbox plays an outage of 10 seconds')
+    throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'the sandbox provider simulates an outage of 10 seconds')
   const decided = what === 'outage' || (what === 'pending' && age >= DECIDED_AFTER_MS)
   const status = decided ? 'approved' : (what as ReportedStatus)
   return {

@@ -19,40 +19,49 @@ export interface Subject {
 export interface NewEvent {
   readonly accountId: string
   readonly subject: Subject
-  /** The state before; null for the first one, and for an event that changes no state. */
+  /** The state before the change; null for the first event of a subject, and for an event that changes no state. */
   readonly from?: string | null
+  /** The state after the change; null for an event that changes no state. */
   readonly to?: string | null
-  /** Why: one word, such as `submitted`, `operator`. */
+  /** Why the change happened, in one word, such as `submitted` or `operator`. */
   readonly cause: string
   readonly amountCents?: number | null
-  /** For people; never personal data or secrets. */
+  /** Such as a transaction hash. Clients can see it, so it must not contain personal data or secrets. */
   readonly detail?: string | null
 }
 
-/** An event as it was recorded: an entry of the subject's history and a notification of its account. */
+/** A stored event. It is an entry in the history of its subject and a notification of its account. */
 export interface RecordedEvent extends Required<NewEvent> {
   readonly id: string
+  /** Grows with each event of the table; pages are read by it. */
   readonly position: number
   /** Counts the events of its subject from 1, without gaps. */
   readonly number: number
   readonly at: EpochMs
+  /** When the account read the event first; null while it is unread. */
   readonly readAt: EpochMs | null
 }
 
-/** The events of all accounts: history, notifications and, later, events out, in one table. */
+/** Stores the events of all accounts in one table, which serves as history and as notifications. */
 export interface EventStore extends Pick<OwnedRows<RecordedEvent>, 'page'> {
-  /** Records an event in the transaction of its change. The subject's row must be locked: two at once would get one number. */
+  /**
+   * Records an event in the transaction of its change. Lock the row of the subject before: two concurrent events would get
+   * the same number.
+   */
   record(tx: SqlQueries, event: NewEvent, now: EpochMs): Promise<void>
-  /** What happened to a subject, oldest first. */
+  /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, subject: Subject): Promise<RecordedEvent[]>
   unreadCount(db: SqlQueries, accountId: string): Promise<number>
-  /** Up to `limit` events that were not read, newest first, behind the position `after`. */
+  /** Returns up to `limit` unread events, newest first, that are older than the position `after` (0: from the newest). */
   unread(
     db: SqlQueries,
     accountId: string,
     page: { readonly after: number; readonly limit: number },
   ): Promise<RecordedEvent[]>
-  /** Notes that the account has read an event (the first time stays), or that it has not; undefined for an event of another account. */
+  /**
+   * Marks an event as read, or as unread with null. An event that is already read keeps its first `readAt`. Returns undefined for
+   * an unknown id and for an event of another account.
+   */
   mark(
     db: SqlQueries,
     accountId: string,
@@ -67,7 +76,7 @@ const INSERT = `insert into gw_events
     (select coalesce(max(number), 0) + 1 from gw_events where subject_kind = $3 and subject_id = $4),
     $5, $6, $7, $8, $9, $10)`
 
-/** Event records in SQL. */
+/** Makes the event store of a SQL database. */
 export function eventStore(dialect: SqlDialect): EventStore {
   const { page } = ownedRows(dialect, 'gw_events', toEvent)
   return {
@@ -97,7 +106,6 @@ export function eventStore(dialect: SqlDialect): EventStore {
       return (await rows(db, text, [accountId, before, limit])).map(toEvent)
     },
     async mark(db, accountId, id, readAt) {
-      // The first reading stays.
       const text = `update gw_events set read_at =
           case when cast($1 as bigint) is null then null else coalesce(read_at, cast($1 as bigint)) end
         where id = $2 and account_id = $3 returning *`

@@ -9,67 +9,76 @@ import {
   type SqlRow,
 } from '@gatewright/kernel/sql'
 
-/** A call to a provider that is to be made after the transaction that asked for it. */
+/** A call to a provider, requested by a transaction and made after its commit. */
 interface Job {
   readonly kind: string
-  /** The row that it is about. */
+  /** The id of the row that the call is about. */
   readonly subjectId: string
-  /** How often it was leased: whoever leases it later counts further, so a worker that came too late is told apart. */
+  /** How often the job was leased. It works as fencing token: only the worker with the latest count may end the job. */
   readonly attempts: number
 }
 
-/** What a call came to: `again` where nothing has changed, or what commits it. That too may say `again`: the job then stays. */
+/**
+ * The outcome of a call: a function that writes the result in the transaction that also ends the job, or `again` if there is
+ * nothing to write and the call must be repeated later. If the function returns `again`, its rows are committed and the job stays.
+ */
 export type JobOutcome = ((tx: SqlQueries) => Promise<void | 'again'>) | 'again'
 
-/** Makes the call of one job. Faults and `again` bring the job back later. It runs at least once, so the provider must know the id. */
+/**
+ * Makes the call of one job. After an error or `again` the job runs again later. A call is made at least once, so the provider
+ * must recognize a repeated id.
+ */
 export type JobHandler = (subjectId: string, signal: AbortSignal) => Promise<JobOutcome>
 
-/** A job as operators see it. */
+/** A job in the list for operators. */
 export interface ListedJob extends Job {
   readonly dueAt: EpochMs
   readonly createdAt: EpochMs
 }
 
-/** Jobs of one database, whatever host has asked for them. */
+/** The jobs of one database. Every host of the database runs them. */
 export interface JobQueue {
-  /** Adds a job that is due at once, in the transaction of what it is about. A job that waits already becomes due. */
+  /** Adds a job that is due immediately, in the transaction that needs the call. A job that exists already becomes due. */
   add(tx: SqlQueries, kind: string, subjectId: string, now: EpochMs): Promise<void>
-  /** Runs one job now if it waits, and resolves when its outcome is committed. Never rejects. */
+  /** Runs one job now if it is due, and resolves when its outcome is committed. Errors are reported; it never rejects. */
   runNow(kind: string, subjectId: string): Promise<void>
-  /** Runs jobs that are due, at most `limit`. Resolves with how many were leased. */
+  /** Runs up to `limit` due jobs in parallel. Resolves, when they have ended, with how many there were. */
   runDue(limit: number, signal: AbortSignal): Promise<number>
+  /** Lists up to `limit` jobs, the earliest due first. */
   list(limit: number): Promise<ListedJob[]>
-  /** Makes a job due at once; false when there is none. */
+  /** Makes a job due immediately. False: there is no such job. */
   retry(kind: string, subjectId: string): Promise<boolean>
 }
 
-/** What the queue works with. */
+/** What a queue needs. */
 export interface JobServices {
   readonly db: SqlClient
   readonly dialect: SqlDialect
   readonly clock: Clock
-  /** By kind. A job of another kind stays: a newer host knows it. */
+  /** Handlers by kind of job. Jobs of other kinds are left for a newer host that has their handler. */
   readonly handlers: Readonly<Record<string, JobHandler>>
+  /** Takes errors of calls and of the database. */
   readonly report: (error: unknown) => void
 }
 
-/** For how long a leased job is nobody else's. A call ends within 10 seconds. */
+/** How long a lease lasts: no other worker runs the job meanwhile. A call ends within 10 seconds. */
 export const JOB_LEASE_MS = 30_000
-/** When a job that is not final comes again, by how often it was tried. */
-const AGAIN_MS = [5_000, 30_000, 60_000]
-const AT_LAST_MS = 600_000
+/** The pauses after the first attempts of a job, and the pause after every later attempt. */
+const FIRST_PAUSES_MS = [5_000, 30_000, 60_000]
+const LAST_PAUSE_MS = 600_000
 
 const ADD = `insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)
   on conflict (kind, subject_id) do update set due_at = excluded.due_at`
 const END = 'delete from gw_jobs where kind = $1 and subject_id = $2 and attempts = $3 returning kind'
-const AGAIN = `update gw_jobs set due_at = $4 where kind = $1 and subject_id = $2 and attempts = $3
+const POSTPONE = `update gw_jobs set due_at = $4 where kind = $1 and subject_id = $2 and attempts = $3
   returning kind`
 
-/** Makes the queue of a database. */
+/** Makes the job queue of a database. */
 export function jobQueue({ db, dialect, clock, handlers, report }: JobServices): JobQueue {
   const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
   const kinds = Object.keys(handlers)
 
+  /** Leases up to `limit` due jobs. `where` is a condition whose one `?` stands for all `values`. */
   const lease = async (
     where: string,
     values: readonly (string | number)[],
@@ -86,7 +95,7 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
 
   const run = async (job: Job, signal: AbortSignal): Promise<void> => {
     const { kind, subjectId, attempts } = job
-    const againAt = (): EpochMs => clock.now() + (AGAIN_MS[attempts - 1] ?? AT_LAST_MS)
+    const againAt = (): EpochMs => clock.now() + (FIRST_PAUSES_MS[attempts - 1] ?? LAST_PAUSE_MS)
     try {
       const handler = handlers[kind] as JobHandler
       const outcome = await handler(subjectId, signal)
@@ -95,7 +104,7 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
     } catch (error) {
       report(error)
     }
-    await rows(db, AGAIN, [kind, subjectId, attempts, againAt()]).catch(report)
+    await rows(db, POSTPONE, [kind, subjectId, attempts, againAt()]).catch(report)
   }
 
   return {
@@ -130,7 +139,10 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
   }
 }
 
-/** Commits an outcome together with the end of its job, or its next time. The row that it is about is locked first, as by whoever adds a job. */
+/**
+ * Writes an outcome, and in the same transaction ends or postpones its job. The outcome locks the row that the job is about before
+ * the job is changed. Transactions that add a job lock in the same order, so that none of them deadlock.
+ */
 async function commit(
   tx: SqlQueries,
   { kind, subjectId, attempts }: Job,
@@ -138,9 +150,11 @@ async function commit(
 ): Promise<void> {
   const again = await outcome(tx)
   const key = [kind, subjectId, attempts]
-  const done = again ? await rows(tx, AGAIN, [...key, againAt]) : await rows(tx, END, key)
+  const done = again ? await rows(tx, POSTPONE, [...key, againAt]) : await rows(tx, END, key)
   if (done.length === 0)
-    throw new Error(`job ${kind} ${subjectId} was leased by another worker: its outcome counts`)
+    throw new Error(
+      `job ${kind} ${subjectId} was leased by another worker meanwhile: this outcome was rolled back`,
+    )
 }
 
 function toJob(row: SqlRow): Job {

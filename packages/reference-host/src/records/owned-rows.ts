@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { rows, type SqlDialect, type SqlQueries, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
 
-/** The rows of one table, each of one account. Every read names the account, so that no id of another one is ever found. */
+/**
+ * The rows of a table in which each row belongs to one account. Every read names the account, so that ids of other accounts
+ * are never found.
+ */
 export interface OwnedRows<T> {
-  /** Inserts a row; `undefined` when its id exists already. */
+  /** Inserts a row and returns it; undefined if the id exists already, in this or another account. */
   insert(tx: SqlQueries, columns: Readonly<Record<string, SqlValue>>): Promise<T | undefined>
   find(db: SqlQueries, accountId: string, id: string): Promise<T | undefined>
   /** Finds a row and locks it until the transaction ends. */
   lock(tx: SqlQueries, accountId: string, id: string): Promise<T | undefined>
-  /** Up to `limit` rows, newest first, behind the position `after` (0: from the newest). `only`: columns that must be equal. */
+  /**
+   * Returns up to `limit` rows, newest first, that are older than the position `after` (0: from the newest). `only` filters
+   * by equal columns.
+   */
   page(
     db: SqlQueries,
     accountId: string,
@@ -18,8 +24,8 @@ export interface OwnedRows<T> {
 }
 
 /**
- * The helper of every table with `id`, `account_id` and `position`. Names of tables and columns are the program's own: no text
- * of a request may become one.
+ * Makes the queries of a table that has the columns `id`, `account_id` and `position`. Names of tables and columns become part of
+ * the SQL text: pass constants, never a text of a request.
  */
 export function ownedRows<T>(dialect: SqlDialect, table: string, read: (row: SqlRow) => T): OwnedRows<T> {
   const forUpdate = dialect === 'postgres' ? ' for update' : ''
@@ -51,7 +57,7 @@ export function ownedRows<T>(dialect: SqlDialect, table: string, read: (row: Sql
   }
 }
 
-/** A new id: the kind and 32 random hexadecimal digits. */
+/** Makes a new id: the kind, `_` and 32 random hexadecimal digits. */
 export function newId(kind: string): string {
   return `${kind}_${randomUUID().replaceAll('-', '')}`
 }

@@ -3,30 +3,31 @@ import { rows, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/s
 import type { SealedColumn } from './sealed-columns.ts'
 import type { Sealer } from './sealed.ts'
 
-/** What came of one column. */
+/** The result of resealing one column. */
 export interface RewrappedColumn {
-  /** `users.profile`, say. */
+  /** Table and column, such as `users.profile`. */
   readonly column: string
-  /** Texts that are now under the first key of the ring. */
+  /** How many texts were resealed under the first key of the ring. */
   readonly resealed: number
-  /** Texts that were already. */
+  /** How many texts were under the first key already. */
   readonly current: number
-  /** Texts that no key of the ring opens, by the reason, with some of their accounts. */
+  /** The texts that no key of the ring opens, grouped by reason. They are left unchanged. */
   readonly unreadable: readonly Unreadable[]
 }
 
 interface Unreadable {
   readonly reason: string
   readonly count: number
+  /** The first accounts that are affected, at most 10. */
   readonly accounts: readonly string[]
 }
 
 const BATCH = 500
-const MOST_NAMED = 10
+const MAX_NAMED_ACCOUNTS = 10
 
 /**
- * Reseals a column under the first key of the ring, in batches by account. Each row is written on its own, and only
- * where it still holds what was read: no lock is kept, and neither a change nor an erasure by a running host is
+ * Reseals a column under the first key of the ring, in batches ordered by account. Each row is updated by its own statement, and
+ * only if it still has the text that was read: so no lock is held, and a concurrent change or erasure by a running host is never
  * undone. It can be repeated. `note` is called after each batch with the number of rows read so far.
  */
 export async function rewrapColumn(
@@ -52,7 +53,7 @@ export async function rewrapColumn(
     if ('reason' in opened) {
       const entry = unreadable.get(opened.reason) ?? { count: 0, accounts: [] }
       entry.count++
-      if (entry.accounts.length < MOST_NAMED) entry.accounts.push(accountId)
+      if (entry.accounts.length < MAX_NAMED_ACCOUNTS) entry.accounts.push(accountId)
       unreadable.set(opened.reason, entry)
       return
     }

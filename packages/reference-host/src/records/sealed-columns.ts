@@ -1,14 +1,14 @@
-/** A column that holds a sealed text. Its owner is the account of the row: `account_id`. */
+/** A column with sealed texts. The owner of each text is the `account_id` of its row. */
 export interface SealedColumn {
   readonly table: string
   readonly column: string
-  /** What the text is sealed for: see `Sealer`. */
+  /** The purpose that the texts are sealed for. See `Sealer`. */
   readonly purpose: string
 }
 
 /**
- * Every sealed column. Modules seal and open with the purpose given here, and `data-keys rewrap` goes through all of
- * them: a column that is missing here keeps its old key, and cannot be read any more when that key is dropped.
+ * All sealed columns. Modules seal and open with the purpose given here, and `data-keys rewrap` reseals every column in this list.
+ * A column that is missing here stays under its old key, and becomes unreadable when the operator drops that key.
  */
 export const sealedColumns = {
   profile: { table: 'gw_users', column: 'profile', purpose: 'profile' },

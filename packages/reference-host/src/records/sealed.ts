@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 
-/** A key of the ring `DATA_KEYS`. */
+/** One key of the key ring `DATA_KEYS`. */
 export interface RingKey {
   readonly id: string
   /** 32 bytes. */
@@ -9,19 +9,19 @@ export interface RingKey {
 }
 
 /**
- * Encrypts texts with AES-256-GCM. Purpose and owner are additional data: a text that was sealed for one owner, or for one
- * purpose, does not open for another. Every key of the ring opens, the first one seals.
+ * Encrypts ("seals") texts with AES-256-GCM. Purpose and owner are additional authenticated data, so a text that was sealed for one
+ * owner or purpose cannot be opened for another. The first key of the ring seals; every key of the ring opens.
  */
 export interface Sealer {
   seal(purpose: string, owner: string, text: string): string
   /**
-   * Opens a stored column. Faults: `ERR_DATA_KEY_MISSING` when its key is no longer in the ring, `ERR_STORE_REPLY` when the column
-   * was changed.
+   * Opens a sealed text from the database. Faults: `ERR_DATA_KEY_MISSING` if its key is not in the ring, `ERR_STORE_REPLY` if the
+   * text was changed, or was sealed for another purpose or owner.
    */
   open(purpose: string, owner: string, sealed: string): string
-  /** Opens a text that a client brought; undefined for anything that was not sealed here for this purpose and owner. */
+  /** Opens a sealed text that a client sent back. Returns undefined unless this ring sealed it for this purpose and owner. */
   openFromClient(purpose: string, owner: string, sealed: string): string | undefined
-  /** Whether the first key of the ring sealed it. */
+  /** Whether a text was sealed with the first key of the ring. */
   isCurrent(sealed: string): boolean
 }
 
@@ -30,10 +30,10 @@ const TAG_BYTES = 16
 /** Key id, then base64url of IV, ciphertext and tag. */
 const SEALED = /^([\w-]{1,32})\.([\w-]{38,})$/
 
-/** Makes the sealer of a ring, newest key first. Throws a `TypeError` for an empty ring. */
+/** Makes the sealer of a key ring, newest key first. Throws a `TypeError` for an empty ring. */
 export function createSealer(ring: readonly RingKey[]): Sealer {
   const [first] = ring
-  if (!first) throw new TypeError('DATA_KEYS must name at least one key')
+  if (!first) throw new TypeError('DATA_KEYS must have at least one key, got none')
   const keys = new Map(ring.map(key => [key.id, key.secret]))
 
   return {
@@ -48,7 +48,10 @@ export function createSealer(ring: readonly RingKey[]): Sealer {
       if (id === undefined || bytes === undefined) throw changed(purpose)
       const key = keys.get(id)
       if (!key)
-        throw new Fault('ERR_DATA_KEY_MISSING', `DATA_KEYS has no key "${id}", which sealed a ${purpose}`)
+        throw new Fault(
+          'ERR_DATA_KEY_MISSING',
+          `DATA_KEYS has no key "${id}", with which a ${purpose} is sealed: add the key again`,
+        )
       const text = opened(key, boundTo(purpose, owner), bytes)
       if (text === undefined) throw changed(purpose)
       return text
@@ -70,7 +73,8 @@ function partsOf(sealed: string): [id: string, bytes: Buffer] | undefined {
   const [, id, text] = SEALED.exec(sealed) ?? []
   if (id === undefined || text === undefined) return undefined
   const bytes = Buffer.from(text, 'base64url')
-  // One text for one value: the decoder ignores spare bits, and a token that is used once is known by its text.
+  // The decoder ignores unused bits of the last character. Without this check one token would have several spellings, and a
+  // one-time token, which is remembered by its text, could be used again.
   return bytes.toString('base64url') === text ? [id, bytes] : undefined
 }
 
@@ -88,5 +92,8 @@ function opened(key: Uint8Array, additionalData: Buffer, bytes: Buffer): string 
 }
 
 function changed(purpose: string): Fault {
-  return new Fault('ERR_STORE_REPLY', `a sealed ${purpose} was changed in the store`)
+  return new Fault(
+    'ERR_STORE_REPLY',
+    `a sealed ${purpose} cannot be opened: the stored text was changed, or is of another account`,
+  )
 }

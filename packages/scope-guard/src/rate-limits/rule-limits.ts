@@ -5,8 +5,9 @@ import { createLimiter, takeWithFallback, type LimitResult, type Limiter } from 
 import type { LimitOptions } from './options.ts'
 
 interface LimitsResult {
-  /** The limit that is used up; if several are, the one with the longest wait. */
+  /** The limit that refuses the request, if any; of several, the one with the longest wait. */
   readonly usedUp: LimitState | undefined
+  /** The states of the limits that answered, for the `RateLimit` field. */
   readonly states: readonly LimitState[]
 }
 
@@ -15,13 +16,14 @@ export interface RuleLimits {
   /** The `RateLimit-Policy` field. */
   readonly policy: HeaderField
   /**
-   * Takes one point from every limit at the same time; on a shared store that is one round trip. If a limit is used up,
-   * the points of the others are given back, best effort. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * Takes one point from every limit. The limits are asked in parallel, so a shared store costs the time of one round trip. If
+   * a limit is used up, the points of the other limits are given back; an error while giving back is ignored. Faults:
+   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   take(session: Session, address: string | undefined): Promise<LimitsResult>
 }
 
-/** One point to take: the limit and its bucket. */
+/** One point to take from one bucket of a limit. */
 interface PointRequest {
   readonly limiter: Limiter
   readonly bucket: string
@@ -29,7 +31,10 @@ interface PointRequest {
 
 const NO_LIMITS: LimitsResult = { usedUp: undefined, states: [] }
 
-/** Makes the limits once, and selects those of a rule. Throws a `TypeError` for a wrong limit or a repeated name. */
+/**
+ * Makes all limits at start-up and returns a function that selects the limits of a rule. Throws a `TypeError` for an invalid
+ * limit, and for two limits with the same name.
+ */
 export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => RuleLimits {
   if (new Set(options.map(({ name }) => name)).size !== options.length) {
     throw new TypeError('limits must have different names: rename one of the limits that share a name')
@@ -46,7 +51,7 @@ export function createLimits(options: readonly LimitOptions[]): (rule: Rule) => 
   }
 }
 
-/** Lists the points to take. A limit per address takes none if there is no address. */
+/** Lists the points to take. A limit per address is skipped if the request has no address. */
 function pointsOf(
   limiters: readonly Limiter[],
   session: Session,
@@ -71,7 +76,7 @@ function bucketOf(
   return address === undefined ? undefined : addressBucket(address)
 }
 
-/** Stores limit the length of a key (Postgres: 255), and ids of other issuers may be longer. */
+/** Long ids are replaced by a digest: stores limit the length of a key (Postgres: 255), and other issuers may use longer ids. */
 const bucketName = (id: string): string => (id.length <= 64 ? id : keyDigest(id))
 
 async function takePoints(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {
@@ -82,7 +87,7 @@ async function takePoints(points: readonly PointRequest[], rule: Rule): Promise<
   return { usedUp: isOver ? state : undefined, states: [state] }
 }
 
-/** Takes from several limits at the same time. Unless all of them grant a point, gives the points back. */
+/** Takes a point from several limits in parallel. If one of them refuses or fails, gives back the points of the others. */
 async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<LimitsResult> {
   const requestedAt = performance.now()
   const settled = await Promise.allSettled(points.map(point => takeOne(point, rule)))
@@ -98,14 +103,17 @@ async function takeAll(points: readonly PointRequest[], rule: Rule): Promise<Lim
   return { usedUp: undefined, states }
 }
 
-/** This process's memory may replace a store that is down, except for operations that move money. */
+/**
+ * Takes one point. While the store is down, a limit with `localPoints` counts in this process, but not for a rule that
+ * spends.
+ */
 function takeOne({ limiter, bucket }: PointRequest, rule: Rule): Promise<LimitResult> {
   return limiter.local && rule.spends === undefined ? takeWithFallback(limiter, bucket) : limiter.take(bucket)
 }
 
 /**
- * Gives back the points of a refused request. If a single limit is used up, it keeps the point that it counted, since it
- * is used up either way. If several limits are, each of them gives the point back.
+ * Gives back the points of a refused request. If exactly one limit refused, that limit keeps its point: it is used up with or
+ * without the point. If several limits refused, each of them gives its point back too.
  */
 async function giveBack(
   points: readonly PointRequest[],

@@ -6,7 +6,7 @@ export interface StorageOptions {
   readonly prefix?: string
 }
 
-/** The names of the options. */
+/** The names that `StorageOptions` may have: others are refused. */
 export const STORAGE_OPTIONS: OptionNames<StorageOptions> = { prefix: true }
 
 /** Options of the Redis and SQL readers of the revocation feed. */
@@ -14,12 +14,14 @@ export interface FeedOptions {
   /** Prefix of the issuer's keys (Redis, default `{gw}:`) or tables (SQL, default `gw_`). */
   readonly prefix?: string
   /**
-   * Subscribes a listener to a channel, so that new entries are read immediately. It needs a connection of its own. With
-   * node-redis: `async (channel, listener) => { await own.subscribe(channel, listener); return () => own.unsubscribe(channel) }`.
-   * With pg: `async (channel, listener) => { own.on('notification', listener); await own.query('listen ' + channel); ... }`.
+   * Subscribes a listener to a channel, so that new entries are read immediately, and resolves with the function that ends the
+   * subscription. The `subscriber` of these examples is a connection that does nothing else. With node-redis:
+   * `async (channel, listener) => { await subscriber.subscribe(channel, listener); return () => subscriber.unsubscribe(channel) }`.
+   * With pg: `async (channel, listener) => { subscriber.on('notification', listener); await subscriber.query('listen ' + channel);
+   * return () => subscriber.end() }`.
    */
   readonly subscribe?: (channel: string, listener: () => void) => Promise<() => Promise<unknown>>
 }
 
-/** The names of the options. */
+/** The names that `FeedOptions` may have: others are refused. */
 export const FEED_OPTIONS: OptionNames<FeedOptions> = { prefix: true, subscribe: true }

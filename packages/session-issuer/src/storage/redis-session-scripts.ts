@@ -6,17 +6,19 @@ import { APPEND_AUDIT, auditArgs } from './redis-audit.ts'
 import { APPEND_FEED } from './redis-feed.ts'
 
 /*
- * Keys, all with the prefix and so in one hash slot. Each expires `GRACE_MS` after the session it belongs to.
- *   session:<id>          <revokedAt or nothing>|<record as JSON>
- *   sessions:<digest>     sorted set of an account's session ids, scored by their end
- *   minted:<id>           set of the ids of all sessions that descend from it
- *   session-policy:<id>   JSON
+ * All keys begin with the prefix, whose hash tag puts them into one hash slot of a cluster. Each key expires `GRACE_MS` after
+ * the last session that it belongs to.
+ *   session:<session id>        <revokedAt, empty while live>|<record as JSON>
+ *   sessions:<account digest>   sorted set of the ids of an account's sessions, scored by `expiresAt`
+ *   minted:<session id>         set of the ids of all sessions that descend from this one
+ *   session-policy:<policy id>  the policy document as JSON
  */
 
 /**
- * Inserts a session. KEYS[1] the session; ARGV: prefix, account digest, id, record, expiresAt, PX, now less the grace,
- * number of ancestors, the ancestors from the first to the parent, the audit key, number of audit rows, 3 values per
- * row, then id and document of each policy.
+ * Inserts a session, unless its parent session is missing or revoked. Returns 1 if it was inserted, else 0.
+ * KEYS[1]: the key of the session. ARGV, made by `insertArgs`: prefix, account digest, session id, record, `expiresAt`, time to
+ * live of the keys in ms, time up to which expired ids are removed from the account's set, number of ancestors, ids of the
+ * ancestors (the parent last), audit key, number of audit rows, 3 values per audit row, then id and document of each policy.
  */
 export const INSERT: RedisScript = redisScript(`${APPEND_AUDIT}
 local prefix, px = ARGV[1], ARGV[6]
@@ -43,8 +45,11 @@ end
 return 1
 `)
 
-/** Lua function that revokes the live sessions among `ids` and appends them to the feed. */
-const REVOKE_ALL = `${APPEND_FEED}
+/**
+ * Lua function that revokes the live sessions among `ids`, appends them to the revocation feed and returns how many it revoked.
+ * It reads prefix, stream and channel from ARGV[1] to ARGV[3].
+ */
+const REVOKE_FUNCTION = `${APPEND_FEED}
 local function revoke(ids, now)
   local entries = {}
   for _, id in ipairs(ids) do
@@ -61,10 +66,10 @@ end
 `
 
 /**
- * Revokes a session and those minted from it. KEYS[1] the session; ARGV: prefix, stream, channel, now, id, the audit
- * key, number of audit rows, 3 values per row.
+ * Revokes a session and all sessions that descend from it. Returns how many it revoked. KEYS[1]: the key of the session.
+ * ARGV: prefix, stream, channel, now, session id, audit key, number of audit rows, 3 values per audit row.
  */
-export const REVOKE: RedisScript = redisScript(`${REVOKE_ALL}${APPEND_AUDIT}
+export const REVOKE: RedisScript = redisScript(`${REVOKE_FUNCTION}${APPEND_AUDIT}
 local ids = redis.call('SMEMBERS', ARGV[1] .. 'minted:' .. ARGV[5])
 table.insert(ids, ARGV[5])
 local count = revoke(ids, ARGV[4])
@@ -73,10 +78,10 @@ return count
 `)
 
 /**
- * Revokes sessions of an account. KEYS[1] the account's set; ARGV: prefix, stream, channel, now, limit. Revoked
- * sessions leave the set.
+ * Revokes up to `limit` live sessions of an account and removes them from the account's set. Returns how many it revoked.
+ * KEYS[1]: the account's set. ARGV: prefix, stream, channel, now, limit.
  */
-export const REVOKE_ACCOUNT: RedisScript = redisScript(`${REVOKE_ALL}
+export const REVOKE_ACCOUNT: RedisScript = redisScript(`${REVOKE_FUNCTION}
 local count, ids = 0, {}
 repeat
   ids = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[4], '+inf', 'LIMIT', 0, tonumber(ARGV[5]) - count)
@@ -86,7 +91,7 @@ until #ids == 0 or count >= tonumber(ARGV[5])
 return count
 `)
 
-/** Lists the live sessions of an account. KEYS[1] the account's set; ARGV: prefix, now, limit. */
+/** Lists up to `limit` live sessions of an account, latest expiry first. KEYS[1]: the account's set. ARGV: prefix, now, limit. */
 export const LIST: RedisScript = redisScript(`
 local reply = {}
 for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', '(' .. ARGV[2])) do
@@ -97,7 +102,7 @@ end
 return reply
 `)
 
-/** Deletes old feed entries, the oldest first. KEYS[1] the feed's stream; ARGV: the instant, the limit. */
+/** Deletes up to `limit` feed entries that are older than `before`. KEYS[1]: the feed's stream. ARGV: before, limit. */
 export const TRIM: RedisScript = redisScript(`
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[2])) do
   if cjson.decode(entry[2][2]).at >= tonumber(ARGV[1]) then break end
@@ -106,11 +111,11 @@ end
 return 1
 `)
 
-/** The arguments of `INSERT`. */
+/** Makes the ARGV of `INSERT`. `policies` are those that were made for this session. */
 export function insertArgs(
   prefix: string,
   session: SessionRecord,
-  own: readonly PolicyRecord[],
+  policies: readonly PolicyRecord[],
   audit: AuditEntry | undefined,
 ): string[] {
   const { revokedAt: _revokedAt, ...record } = session
@@ -120,6 +125,6 @@ export function insertArgs(
     ...[String(expiresAt - issuedAt + GRACE_MS), String(issuedAt - GRACE_MS)],
     ...[String(ancestry.length), ...ancestry],
     ...auditArgs(prefix, audit ? [audit] : []),
-    ...own.flatMap(policy => [policy.id, JSON.stringify(policy.document)]),
+    ...policies.flatMap(policy => [policy.id, JSON.stringify(policy.document)]),
   ]
 }

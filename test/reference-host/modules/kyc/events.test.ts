@@ -129,6 +129,7 @@ t.test('a proven message that cannot be read is 400, an unknown object 404 for e
     [{ type: 'nothing.known', data: {} }, 'type'],
     [{ type: 'kyc.report', data: {} }, 'data.id'],
     [{ type: 'kyc.report', data: { id: one.id, ...report('approved', null), status: 'yes' } }, 'data.status'],
+    [{ type: 'kyc.report', data: { id: one.id, ...report('approved', 1.7e18) } }, 'data.version'],
     [{ type: 'constructor.x', data: {} }, 'type'],
   ] as const)
     t.match(await send(body), { status: 400, body: { error: 'invalid_request' } }, field)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
+import { migrateLedger } from '@gatewright/reference-host'
 import { sampleApplication } from '@gatewright/reference-host/testing'
 import fc from 'fast-check'
 import t from 'tap'
@@ -8,8 +9,8 @@ import { holds } from '../../../harness/holds.ts'
 import { internals } from '../../../harness/internals.ts'
 import { openSqlite } from '../../../harness/stores.ts'
 
-const { createSealer, eventStore, jobQueue, kycRecords, migrateHost, submitJob, SUBMIT_JOB, KYC_STATUSES } =
-  internals
+const { createSealer, eraseUser, eventStore, jobQueue, kycRecords, migrateHost, submitJob } = internals
+const { SUBMIT_JOB, KYC_STATUSES } = internals
 type Status = (typeof KYC_STATUSES)[number]
 type Report = Parameters<ReturnType<typeof kycRecords>['report']>[2]
 
@@ -126,6 +127,34 @@ t.test(
     )
   },
 )
+
+t.test('a report brings no links back to an application that was erased', async t => {
+  const { connections, close } = await openSqlite(1, async db => {
+    await migrateHost(db, 'sqlite')
+    await migrateLedger(db, 'sqlite')
+  })
+  t.teardown(close)
+  const [db] = connections as [SqlClient]
+  const kyc = kycRecords('sqlite', createSealer([{ id: 'k', secret: randomBytes(32) }]), eventStore('sqlite'))
+  const link = { url: 'https://checks.example/ada', params: {} }
+  const report = { ...reportOf('needs_verification', 1), completionLink: link }
+  const insert = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
+    values ($1, $2, $1, 'not_submitted', 0)`
+  for (const [account, erased] of [
+    ['acc_kept', false],
+    ['acc_erased', true],
+  ] as const) {
+    await rows(db, insert, [`usr_${account}`, account])
+    const submitted = await db.transaction(tx => kyc.submit(tx, account, sampleApplication, 0))
+    if (submitted.outcome !== 'submitted') throw new Error('not submitted')
+    if (erased) t.match(await db.transaction(tx => eraseUser(tx, 'sqlite', `usr_${account}`)), { erased })
+    t.equal(await db.transaction(tx => kyc.report(tx, submitted.id, report, 0)), 'applied')
+    t.match(await kyc.read(db, account), {
+      status: 'needs_verification',
+      completionLink: erased ? null : link,
+    })
+  }
+})
 
 function reportOf(status: Report['status'], version: number | null): Report {
   return { version, status, reason: null, completionLink: null, externalVerificationLink: null }

@@ -30,7 +30,7 @@ export const kycCommands: readonly Command[] = [
     name: 'kyc decide',
     takes: ['ACCOUNT', 'STATUS'],
     options: { reason: 'what the person is told' },
-    summary: 'Decide the identity check of an account; the provider cannot overrule it',
+    summary: 'Decide the identity check of an account, whatever its status is',
     example: 'acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 approved --reason "Checked by hand"',
     confirm: 'The account gains or loses the right to create cards and to move money.',
     async run({ backend, container, clock }, { positional: [accountId = '', word = ''], options }) {

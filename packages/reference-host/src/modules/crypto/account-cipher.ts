@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes, type KeyObject } from 'node:crypto'
 import type { AccountKeys } from './account-keys.ts'
 
-/** An encrypted text as clients keep it. */
+/** An encrypted text. The client keeps it; the host stores none. */
 export interface EncryptedText {
   readonly v: 1
   /** 12 bytes, base64url without padding. */
@@ -13,13 +13,14 @@ export interface EncryptedText {
 /** Why a value was not encrypted or decrypted. */
 export type CipherProblem = 'undecryptable' | 'too_long' | 'malformed'
 
-/** What became of one value. */
+/** The result of one value. */
 export type CipherResult<T> = { readonly value: T } | { readonly problem: CipherProblem }
 
-/** Encrypts texts of accounts with AES-256-GCM. What one account encrypted does not open for another. */
+/** Encrypts texts with AES-256-GCM under the key of an account. No other account can decrypt them. */
 export interface AccountCipher {
-  /** One result for each value, in their order. A bad value fails alone. */
+  /** Returns one result per value, in the same order. An invalid value does not affect the others. */
   encrypt(accountId: string, values: readonly unknown[]): Promise<readonly CipherResult<EncryptedText>[]>
+  /** Like `encrypt`. An account without a key gets `undecryptable` for every well-formed value. */
   decrypt(accountId: string, values: readonly unknown[]): Promise<readonly CipherResult<string>[]>
 }
 
@@ -28,7 +29,8 @@ export const MOST_BYTES = 4096
 const VERSION = 1
 const IV_BYTES = 12
 const TAG_BYTES = 16
-const MOST_CHARACTERS = Math.ceil((MOST_BYTES + TAG_BYTES) / 3) * 4
+/** The length of the longest ciphertext with its tag, in padded base64. */
+const MAX_CHARACTERS = Math.ceil((MOST_BYTES + TAG_BYTES) / 3) * 4
 
 /** Makes the cipher of accounts. */
 export function accountCipher(keys: AccountKeys): AccountCipher {
@@ -62,7 +64,7 @@ function encryptText(key: KeyObject, bound: Buffer, text: unknown): CipherResult
 function decryptText(key: KeyObject | undefined, bound: Buffer, given: unknown): CipherResult<string> {
   if (typeof given !== 'object' || given === null) return { problem: 'malformed' }
   const { v, iv: ivText, ct: ctText } = given as Readonly<Record<string, unknown>>
-  if (typeof ctText === 'string' && ctText.length > MOST_CHARACTERS) return { problem: 'too_long' }
+  if (typeof ctText === 'string' && ctText.length > MAX_CHARACTERS) return { problem: 'too_long' }
   const [iv, ct] = [bytesOf(ivText), bytesOf(ctText)]
   if (v !== VERSION || iv?.length !== IV_BYTES || ct === undefined || ct.length < TAG_BYTES)
     return { problem: 'malformed' }
@@ -78,9 +80,12 @@ function decryptText(key: KeyObject | undefined, bound: Buffer, given: unknown):
   }
 }
 
-/** Reads base64url, and base64 with padding; undefined for a text that the decoder would only guess at. */
+/**
+ * Decodes base64url, or base64 with padding. Returns undefined for any other text, which the decoder of Node would decode in
+ * part.
+ */
 function bytesOf(text: unknown): Buffer | undefined {
-  if (typeof text !== 'string' || text.length > MOST_CHARACTERS) return undefined
+  if (typeof text !== 'string' || text.length > MAX_CHARACTERS) return undefined
   const padded = text.length % 4 === 0 && text.endsWith('=')
   const plain = (padded ? text.replace(/={1,2}$/, '') : text).replaceAll('+', '-').replaceAll('/', '_')
   const bytes = Buffer.from(plain, 'base64url')

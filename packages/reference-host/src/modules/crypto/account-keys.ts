@@ -4,42 +4,42 @@ import { rows, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { LRUCache } from 'lru-cache'
 import type { Sealer } from '../../records/sealed.ts'
 
-/** The data keys of accounts: 32 random bytes each, a sealed column of the user. */
+/** Reads and makes the data keys of accounts: 32 random bytes each, stored as a sealed column of the user. */
 export interface AccountKeys {
-  /** The key of an account; undefined while it has none. */
+  /** Returns the key of an account; undefined if it has none yet. */
   find(accountId: string): Promise<KeyObject | undefined>
-  /** The same; makes the key at first use. Of simultaneous calls on any hosts, all get the one key. */
+  /** Returns the key of an account, and makes it at first use. Simultaneous calls, on any number of hosts, get the same key. */
   findOrCreate(accountId: string): Promise<KeyObject>
 }
 
 const PURPOSE = 'data key'
 const KEY_BYTES = 32
-/** For how long a key is used without a look at the database. An erased key ends on every host within this time. */
-const WARM_MS = 60_000
-const MOST_WARM = 10_000
+/** How long a key is cached. An erased key stops working on every host within this time. */
+const CACHED_MS = 60_000
+const MAX_CACHED_KEYS = 10_000
 
 const FIND = 'select data_key from gw_users where account_id = $1'
-// One statement, so that of two that are made at once the first stays.
+// One statement, so that of two keys made at the same time the first one stays.
 const CREATE =
   'update gw_users set data_key = coalesce(data_key, $2) where account_id = $1 returning data_key'
 
-/** Makes the reader of data keys, which keeps those used lately. */
+/** Makes the reader of data keys, with a cache of the keys that were used last. */
 export function accountKeys(db: SqlQueries, sealer: Sealer, clock: Clock): AccountKeys {
-  // No resolution: each look asks the clock, so that a key is never used after its time.
-  const warm = new LRUCache<string, KeyObject>({
-    ...{ max: MOST_WARM, ttl: WARM_MS, ttlResolution: 0 },
+  // With ttlResolution 0 each lookup asks the clock, so that no key is used after its time.
+  const cache = new LRUCache<string, KeyObject>({
+    ...{ max: MAX_CACHED_KEYS, ttl: CACHED_MS, ttlResolution: 0 },
     perf: clock,
   })
   const open = (accountId: string, sealed: unknown): KeyObject => {
     const bytes = Buffer.from(sealer.open(PURPOSE, accountId, toText(sealed)), 'base64url')
     const key = createSecretKey(bytes)
-    warm.set(accountId, key)
+    cache.set(accountId, key)
     return key
   }
 
   const find: AccountKeys['find'] = async accountId => {
-    const known = warm.get(accountId)
-    if (known) return known
+    const cached = cache.get(accountId)
+    if (cached) return cached
     const [row] = await rows(db, FIND, [accountId])
     return row && row['data_key'] !== null ? open(accountId, row['data_key']) : undefined
   }

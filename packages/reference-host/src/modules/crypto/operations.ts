@@ -10,7 +10,7 @@ import { Encrypted, encryptedExample } from './fields.ts'
 const id = nameText(1, 120)
 const list = <T extends Type.TSchema>(item: T) => Type.Array(item, { minItems: 1, maxItems: 100 })
 
-// What an item holds is checked item by item, so that a bad one fails alone.
+// The schema leaves the content of an item open: it is checked item by item, so that an invalid one does not fail the others.
 const EncryptBody = Type.Object(
   {
     items: list(

@@ -16,11 +16,14 @@ import { DECIDED_STATUSES } from './states.ts'
 import { kycValues } from './values.ts'
 import { KycAnswer, kycData, spelledFor, statusOf } from './wire.ts'
 
-/** For how long a submission waits for the provider. */
+/** How long an answer waits for the provider. */
 const WAIT_MS = 2000
 const SURFACES: readonly Surface[] = ['user', 'partner']
 
-/** Identity checks on both surfaces. Without a provider nothing can be submitted, and only a sandbox simulates. */
+/**
+ * Makes the operations of identity checks on both surfaces: `kyc.submit` only with a provider, `kyc.simulate` only in a
+ * sandbox.
+ */
 export function kycOperations(services: ModuleServices): Operation[] {
   return SURFACES.flatMap(surface => [
     kycValues(surface),
@@ -45,7 +48,10 @@ async function answerOf(
   })
 }
 
-/** Commits the application with the job that submits it, then waits a moment for what comes of it. */
+/**
+ * `kyc.submit`: commits the application and the job that calls the provider, then waits up to `WAIT_MS` for the outcome of
+ * that job.
+ */
 function submit(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc, jobs } = services
   return operation({
@@ -64,7 +70,7 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         if (result.outcome !== 'submitted') return result
         await jobs.add(tx, SUBMIT_JOB, result.id, now)
         const { referralCode } = body as { readonly referralCode?: string }
-        // A code that does not apply is ignored: it must not stand in the way of an identity check.
+        // The denial of an invalid code is ignored, because it must not prevent the identity check.
         if (referralCode !== undefined) await applyReferral(tx, accountId, referralCode.toUpperCase())
         return result
       })
@@ -73,10 +79,10 @@ function submit(surface: Surface, services: ModuleServices): Operation {
         return invalidState(surface, `an application that is ${status} cannot be submitted`, 'status')
       }
       if (submitted.outcome === 'submitted') {
-        const waited = new AbortController()
-        const most = sleep(WAIT_MS, undefined, { signal: waited.signal }).catch(() => {})
-        await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), most])
-        waited.abort()
+        const timer = new AbortController()
+        const timeUp = sleep(WAIT_MS, undefined, { signal: timer.signal }).catch(() => {})
+        await Promise.race([jobs.runNow(SUBMIT_JOB, submitted.id), timeUp])
+        timer.abort()
       }
       return answerOf(surface, services, accountId)
     },
@@ -108,7 +114,7 @@ const Decision = Type.Object(
   component('KycDecision', 'What the check comes to'),
 )
 
-/** The operator's decision by request. */
+/** `kyc.simulate`: makes the decision of an operator, for tests in a sandbox. */
 function simulate(surface: Surface, services: ModuleServices): Operation {
   const { db, clock, kyc } = services
   return operation({

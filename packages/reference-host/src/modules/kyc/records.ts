@@ -15,35 +15,38 @@ import type { Sealer } from '../../records/sealed.ts'
 import { sealedColumns } from '../../records/sealed-columns.ts'
 import { mayMove, type KycCause, type KycStatus } from './states.ts'
 
-/** The application of an account, without what the person has told. */
+/** The state of an application, without the personal data in it. */
 export interface KycState {
   readonly status: KycStatus
-  /** Undefined while nothing was submitted or decided. */
+  /** Undefined if nothing was submitted or decided yet. */
   readonly id: string | undefined
   readonly reason: string | null
   readonly completionLink: Link | null
   readonly externalVerificationLink: Link | null
 }
 
-/** What came of a submission: `submitted`, `repeated` for the same fields while they are pending, or `refused` by the state. */
+/**
+ * The outcome of a submission: `repeated` for the same fields while they are pending, `refused` if the status does not allow
+ * a submission.
+ */
 export type SubmitOutcome =
   | { readonly outcome: 'submitted' | 'repeated'; readonly id: string }
   | { readonly outcome: 'refused'; readonly status: KycStatus }
 
-/** What came of a report: `ignored` when it is older than what is known, or not allowed in the state. */
+/** The outcome of a report: `ignored` if a newer report was applied before, or if the status does not allow the change. */
 export type ReportOutcome = 'applied' | 'ignored' | 'unknown'
 
-/** Identity checks: one application per account, its status in `gw_users`. Whoever changes it locks the user's row first. */
+/** Identity checks: one application per account, its status in `gw_users`. Every change locks the row of the user first. */
 export interface KycRecords {
   read(db: SqlQueries, accountId: string): Promise<KycState>
   submit(tx: SqlQueries, accountId: string, application: KycApplication, now: EpochMs): Promise<SubmitOutcome>
-  /** What the provider must get; undefined when nobody waits for its answer any more. */
+  /** Returns the application to send to the provider; undefined unless its status is `pending`. */
   waiting(db: SqlQueries, id: string): Promise<KycApplication | undefined>
-  /** Applies what the provider says, if it is newer and allowed. It drops `nationalId`. */
+  /** Applies a report of the provider if it is newer and the status allows it. In any case drops `nationalId` from the fields. */
   report(tx: SqlQueries, id: string, report: KycReport, now: EpochMs): Promise<ReportOutcome>
-  /** Drops `nationalId`, where no provider needs it any more. */
+  /** Drops `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
-  /** The operator's decision, which wins over every report. `cause` is for the history. */
+  /** Applies the decision of an operator, from any status. Later reports apply only where the table of changes allows them. */
   decide(
     tx: SqlQueries,
     accountId: string,
@@ -52,7 +55,7 @@ export interface KycRecords {
   ): Promise<void>
 }
 
-/** What is sealed: the application, and a digest that tells the same fields apart after `nationalId` was dropped. */
+/** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
 interface Sealed {
   readonly digest: string
   readonly application: KycApplication
@@ -67,12 +70,12 @@ const SUBMIT = `insert into gw_kyc_applications (account_id, id, fields, submitt
 const REPORT = `update gw_kyc_applications
   set fields = $2, version = $3, reason = $4, completion_link = $5, verification_link = $6 where account_id = $1`
 
-/** Identity checks in SQL. */
+/** Makes the records of identity checks in a SQL database. */
 export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventStore): KycRecords {
   const forUpdate = dialect === 'postgres' ? ' for update' : ''
   const readRow = async (db: SqlQueries, accountId: string): Promise<SqlRow | undefined> =>
     (await rows(db, `${READ} where u.account_id = $1`, [accountId]))[0]
-  /** Locks the user, then reads: a row read before could be an older one. */
+  /** Locks the user, then reads. The order matters: a row that was read before the lock could be outdated. */
   const lock = async (tx: SqlQueries, accountId: string): Promise<SqlRow | undefined> => {
     await rows(tx, `select 1 from gw_users where account_id = $1${forUpdate}`, [accountId])
     return readRow(tx, accountId)
@@ -117,7 +120,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
         const same = from === 'pending' && known !== undefined && open(row)?.digest === digest
         return same ? { outcome: 'repeated', id: known } : { outcome: 'refused', status: from }
       }
-      // A new id: to the provider the old one is the application that it has answered.
+      // A new id, because the provider has already answered the application with the old one.
       const id = newId('kyc')
       await rows(tx, SUBMIT, [accountId, id, seal(accountId, { digest, application }), now])
       await move(tx, { accountId, id, from, to: 'pending', cause: 'submitted' }, now)
@@ -131,7 +134,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     async report(tx, id, report, now) {
       const accountId = await accountOf(tx, id)
       const row = accountId === undefined ? undefined : await lock(tx, accountId)
-      // Submitted anew between the two reads.
+      // The application was submitted again between the two reads, and has another id now.
       if (accountId === undefined || row?.['id'] !== id) return 'unknown'
       const { status: from } = stateOf(row)
       const { status: to, version, reason } = report
@@ -144,8 +147,9 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
         ])
         return 'ignored'
       }
+      // An erased application gets no links, which open pages about the person.
       const links = [report.completionLink, report.externalVerificationLink].map(each =>
-        each === null ? null : JSON.stringify(each),
+        each === null || fields === null ? null : JSON.stringify(each),
       )
       await rows(tx, REPORT, [accountId, fields, version, reason, ...links])
       await move(tx, { accountId, id, from, to, cause }, now)
@@ -169,7 +173,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
   }
 }
 
-/** A report without a version comes from a provider that counts none, or answers what an event has overtaken. */
+/** Whether a report is newer than the last applied one. Without a version it is newer only if no version was applied before. */
 function isNewer(version: number | null, known: unknown): boolean {
   if (known === null) return true
   return version !== null && version > toInteger(known)

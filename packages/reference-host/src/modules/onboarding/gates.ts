@@ -4,10 +4,10 @@ import { deny, type HostDenial, type HostRule } from '../../http/codes.ts'
 import type { Gates } from '../../http/gates.ts'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
 
-/** Identity states in which an account may create nothing, whatever the configuration says. */
+/** Statuses of the identity check that close the gates on every surface, whatever `ONBOARDING_GATES` says. */
 const LOCKED: readonly unknown[] = ['locked', 'denied']
 
-/** The gates of a host: `surfaces` are those on which accounts must be identified and have accepted the agreements. */
+/** Makes the onboarding gates of a host. On the given surfaces an account needs an approved identity and accepted agreements. */
 export function onboardingGates(surfaces: readonly Surface[], acceptances: AgreementAcceptances): Gates {
   return {
     async check(db, { accountId, surface }) {
@@ -28,7 +28,7 @@ async function kycStatus(db: SqlQueries, accountId: string): Promise<unknown> {
   return row?.['kyc_status']
 }
 
-/** What to do next is in the message: clients of the partner surface look for its first words. */
+/** Makes the denial of a gate. Its message begins with `words`, which partner clients search for, and then says what to do. */
 function closed(surface: Surface, rule: HostRule, words: string): Verdict<never, HostDenial> {
   const hint = {
     account_locked: 'ask support',

@@ -7,20 +7,23 @@ import { component, text } from '../../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 
-/** What came of an event: `unknown` when its object is not ours, `ignored` when it is older than what is known or not allowed. */
+/**
+ * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated or not allowed in the
+ * current state.
+ */
 export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 
-/** Takes one type of event. */
+/** How one type of event is checked and applied. */
 export interface EventType {
-  /** The first thing that is wrong with `data`. */
+  /** Returns the first error in `data`; undefined if it is valid. */
   readonly fault: (
     data: unknown,
   ) => { readonly path: readonly string[]; readonly message: string } | undefined
-  /** Applies it in the transaction that remembers its message. */
+  /** Applies an event, in the transaction that also stores the id of its message. */
   apply(tx: SqlQueries, provider: string, data: never, now: EpochMs): Promise<EventOutcome>
 }
 
-/** What the endpoint works with. */
+/** What the endpoint needs. */
 export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock
@@ -36,23 +39,25 @@ const Body = Type.Object(
   component('ProviderEvent', 'An event of a provider'),
 )
 const Applied = Type.Object({
-  applied: Type.Boolean({ description: 'False for a repeat, and for what is older than what is known' }),
+  applied: Type.Boolean({
+    description: 'False for a message that was received before, and for an outdated event',
+  }),
 })
 const Answer = Type.Object(
   { ok: Type.Boolean(), data: Applied },
-  component('ProviderEventAnswer', 'What came of an event'),
+  component('ProviderEventAnswer', 'The outcome of an event'),
 )
 
-/** For how long a message is told apart from its repeat. Senders repeat for some days. */
+/** How long the id of a message is kept, so that a repeat is recognized. Senders repeat a message for some days. */
 export const MESSAGE_KEPT_MS = 30 * 86_400_000
 
 const REMEMBER = `insert into gw_provider_messages (provider, message_id, received_at) values ($1, $2, $3)
   on conflict (provider, message_id) do nothing returning message_id`
 
-/** Rolls back what remembers a message of an unknown object, so that its repeat is read anew. */
+/** Thrown to roll back the stored message id of an event whose object is unknown, so that a repeat of the message is applied. */
 class UnknownObject extends Error {}
 
-/** `POST /providers/{name}/events`: applies what a provider reports, once. */
+/** `POST /providers/{name}/events`: applies each event of a provider once. */
 export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEventServices): Operation {
   return operation({
     ...{ id: 'system.providerEvents', title: 'Take an event of a provider', surface: 'public' },
@@ -64,7 +69,8 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
     },
     async handle({ caller: { provider, messageId }, body: { type, data } }) {
       const known = Object.hasOwn(eventTypes, type) ? eventTypes[type] : undefined
-      if (!known) return deny('invalid_request', `type ${type} is not known here`, { field: 'type' })
+      if (!known)
+        return deny('invalid_request', `type ${type} is not an event type of this host`, { field: 'type' })
       const fault = known.fault(data)
       if (fault)
         return deny('invalid_request', `data.${fault.message}`, { field: ['data', ...fault.path].join('.') })
@@ -82,13 +88,13 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
       } catch (error) {
         if (!(error instanceof UnknownObject)) throw error
         countEvent(type, 'unknown')
-        return deny('not_found', 'this provider has no such object here')
+        return deny('not_found', 'this host has no such object of this provider')
       }
     },
   })
 }
 
-/** Deletes remembered messages that no sender repeats any more, at most `limit`. */
+/** Deletes up to `limit` message ids that are older than `MESSAGE_KEPT_MS`. */
 export async function collectMessages(db: SqlQueries, limit: number, now: EpochMs): Promise<void> {
   const text = `delete from gw_provider_messages where (provider, message_id) in
     (select provider, message_id from gw_provider_messages where received_at < $1 order by received_at limit $2)`
