@@ -1,3 +1,4 @@
+import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
 import { internals } from '../../harness/internals.ts'
@@ -58,3 +59,21 @@ t.test(
     t.same(await ask('signed', FIELDS), full)
   },
 )
+
+t.test('a verifier of a provider that throws refuses the message, and only a fault is passed on', async t => {
+  let charged = 0
+  const failures = {
+    admit: async (_: string, work: () => Promise<unknown>) => work(),
+    charge: async () => void charged++,
+  } as never
+  const check = (error: Error) =>
+    providerMessages({
+      ...{ secrets: [], clock: manualClock(0), failures },
+      verifiers: new Map([['acme', () => Promise.reject(error)]]),
+    })({ address: '192.0.2.1', header: () => undefined } as never, 'acme', new Uint8Array())
+  t.match(await check(new TypeError('bad signature')), { ok: false, status: 401 })
+  t.equal(charged, 1)
+  await t.rejects(check(new Fault('ERR_PROVIDER_UNAVAILABLE', 'no keys')), {
+    code: 'ERR_PROVIDER_UNAVAILABLE',
+  })
+})

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { allow, type Clock, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Clock, type Verdict } from '@gatewright/kernel'
 import type { FailureLimit } from '@gatewright/scope-guard'
 import type { CanonicalFacts } from '@gatewright/http'
-import type { MessageVerifier } from '../providers/messages.ts'
+import type { MessageVerifier, SignedMessage } from '../providers/messages.ts'
 import { deny } from './codes.ts'
 
 /** A proven message of a provider. */
@@ -46,11 +46,21 @@ export function providerMessages({
         clock,
       )
     const header = (name: string): string | undefined => facts.header(name)
-    const checked = await failures.admit(facts.address, async () => verify({ header, body }))
+    const checked = await failures.admit(facts.address, () => verified(verify, { header, body }))
     if (typeof checked === 'object') return checked
     if (checked !== undefined && MESSAGE_ID.test(checked)) return allow({ provider, messageId: checked })
     await failures.charge(facts.address)
     return refused
+  }
+}
+
+/** The id of a verified message. A verifier that throws has not verified it; only a `Fault` says that it could not decide. */
+async function verified(verify: MessageVerifier, message: SignedMessage): Promise<string | undefined> {
+  try {
+    return await verify(message)
+  } catch (error) {
+    if (error instanceof Fault) throw error
+    return undefined
   }
 }
 

@@ -177,3 +177,30 @@ async function checkHistory(db: SqlClient, account: string): Promise<void> {
   const [user] = await rows(db, 'select kyc_status from gw_users where account_id = $1', [account])
   if (user?.['kyc_status'] !== status) throw new Error('the last event is not the status')
 }
+
+t.test('an answer that was asked for before a decision does not replace the decision', async t => {
+  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  t.teardown(close)
+  const [db] = connections as [SqlClient]
+  const kyc = kycRecords('sqlite', createSealer([{ id: 'k', secret: randomBytes(32) }]), eventStore('sqlite'))
+  const insert = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
+    values ($1, $2, $1, 'not_submitted', 0)`
+  await rows(db, insert, ['usr_1', 'acc_1'])
+  const submitted = await db.transaction(tx => kyc.submit(tx, 'acc_1', sampleApplication, 0))
+  if (submitted.outcome !== 'submitted') throw new Error('not submitted')
+  const handler = submitJob({
+    ...{ db, kyc, clock: manualClock(1), count: () => {} },
+    provider: {
+      name: 'slow',
+      async submit() {
+        const decision = { status: 'approved', reason: null, cause: 'operator' } as const
+        await db.transaction(tx => kyc.decide(tx, 'acc_1', decision, 1))
+        return { ...reportOf('manual_review', 1), version: null }
+      },
+    },
+  })
+  const outcome = await handler(submitted.id, AbortSignal.timeout(1000))
+  if (outcome === 'again') throw new Error('the job must end')
+  t.equal(await db.transaction(outcome), undefined, 'the job ends')
+  t.equal((await kyc.read(db, 'acc_1')).status, 'approved')
+})

@@ -23,7 +23,8 @@ export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): 
     if (!application) return tx => kyc.dropNationalId(tx, id)
     const report = await provider.submit(id, application, signal)
     return async tx => {
-      count(await kyc.report(tx, id, report, clock.now()))
+      // A decision that was made while the provider was asked is newer than this answer.
+      count(await kyc.report(tx, id, report, clock.now(), { whilePending: true }))
       return report.status === 'pending' ? 'again' : undefined
     }
   }

@@ -42,8 +42,14 @@ export interface KycRecords {
   submit(tx: SqlQueries, accountId: string, application: KycApplication, now: EpochMs): Promise<SubmitOutcome>
   /** Returns the application to send to the provider; undefined unless its status is `pending`. */
   waiting(db: SqlQueries, id: string): Promise<KycApplication | undefined>
-  /** Applies a report of the provider if it is newer and the status allows it. In any case drops `nationalId` from the fields. */
-  report(tx: SqlQueries, id: string, report: KycReport, now: EpochMs): Promise<ReportOutcome>
+  /** Applies a report of the provider if it is newer and the status allows it. With `whilePending` any decision made meanwhile stands. In any case drops `nationalId` from the fields. */
+  report(
+    tx: SqlQueries,
+    id: string,
+    report: KycReport,
+    now: EpochMs,
+    only?: { readonly whilePending?: boolean },
+  ): Promise<ReportOutcome>
   /** Drops `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
   /** Applies the decision of an operator, from any status. Later reports apply only where the table of changes allows them. */
@@ -131,7 +137,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const row = accountId === undefined ? undefined : await readRow(db, accountId)
       return row && row['id'] === id && row['kyc_status'] === 'pending' ? open(row)?.application : undefined
     },
-    async report(tx, id, report, now) {
+    async report(tx, id, report, now, { whilePending = false } = {}) {
       const accountId = await accountOf(tx, id)
       const row = accountId === undefined ? undefined : await lock(tx, accountId)
       // The application was submitted again between the two reads, and has another id now.
@@ -140,7 +146,8 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const { status: to, version, reason } = report
       const fields = withoutNationalId(row)
       const cause: KycCause = 'reported'
-      if (!isNewer(version, row['version']) || !mayMove(cause, from, to)) {
+      const late = whilePending && from !== 'pending'
+      if (late || !isNewer(version, row['version']) || !mayMove(cause, from, to)) {
         await rows(tx, 'update gw_kyc_applications set fields = $2 where account_id = $1', [
           accountId,
           fields,
