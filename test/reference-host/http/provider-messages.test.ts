@@ -66,11 +66,14 @@ t.test('a verifier of a provider that throws refuses the message, and only a fau
     admit: async (_: string, work: () => Promise<unknown>) => work(),
     charge: async () => void charged++,
   } as never
-  const check = (error: Error) =>
-    providerMessages({
-      ...{ secrets: [], clock: manualClock(0), failures },
-      verifiers: new Map([['acme', () => Promise.reject(error)]]),
-    })({ address: '192.0.2.1', header: () => undefined } as never, 'acme', new Uint8Array())
+  const check = (error: Error) => {
+    const verify = async (): Promise<never> => {
+      throw error
+    }
+    const verifiers = new Map([['acme', verify]])
+    const messages = providerMessages({ secrets: [], verifiers, clock: manualClock(0), failures })
+    return messages({ address: '192.0.2.1', header: () => undefined } as never, 'acme', new Uint8Array())
+  }
   t.match(await check(new TypeError('bad signature')), { ok: false, status: 401 })
   t.equal(charged, 1)
   await t.rejects(check(new Fault('ERR_PROVIDER_UNAVAILABLE', 'no keys')), {
