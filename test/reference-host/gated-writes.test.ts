@@ -32,7 +32,7 @@ function sample(surface: Surface, idempotency: Idempotency, prepared: string[]):
     ...{ example: { answer: {} }, spends: false, gated: true, idempotency },
     async prepare({ caller }) {
       prepared.push(caller.session.accountId)
-      return undefined
+      return allow(undefined)
     },
     async write({ caller }, { tx, effectId }) {
       await rows(tx, 'insert into things (id) values ($1)', [effectId])

@@ -75,11 +75,15 @@ export interface AmountLike {
 /** A guard that also counts what its sessions spend: `createGuard` of scope-guard, or your own. */
 export interface SpendGuardPort<A extends AccessLike, H> extends GuardPort<A> {
   /** Holds an amount under every cap of the session, or denies it. The same `holdId` again returns the same hold. */
-  reserve(access: A, spend: AmountLike & { readonly holdId?: string }, storage?: never): Promise<Verdict<H>>
+  reserve(
+    access: NoInfer<A>,
+    spend: AmountLike & { readonly holdId?: string },
+    storage?: never,
+  ): Promise<Verdict<H>>
   /** Gives a hold back. False: the hold was ended before. */
   release(hold: H): Promise<boolean>
   /** Decides whether an amount is within the limits on a single operation. It reads no counter. */
-  permits(access: A, amount: AmountLike): Promise<Verdict<unknown>>
+  permits(access: NoInfer<A>, amount: AmountLike): Promise<Verdict<unknown>>
 }
 
 /** An answer as it is stored and sent: its body is text. */
@@ -143,7 +147,7 @@ export interface TransactionPort<Tx> {
   run(
     facts: WriteFacts,
     handler: (tx: Tx, run: Claim) => Promise<RecordedAnswer>,
-    prepare?: () => Promise<void>,
+    prepare?: (run: { readonly effectId: string }) => Promise<void>,
   ): Promise<
     Verdict<{
       readonly response: RecordedAnswer

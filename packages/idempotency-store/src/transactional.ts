@@ -46,15 +46,15 @@ export interface TransactionalIdempotency {
    * error of the handler also rolls back, and is rethrown. The handler must use only `tx` and do no network I/O.
    * Simultaneous duplicates wait up to `waitMs` without holding a connection.
    *
-   * `prepare` is for work that needs the network and changes nothing. It runs before the transaction, at most once, and
-   * only if no response is stored and no other run is in progress; this costs one more look at the record. Its error is
-   * rethrown, and nothing is stored.
+   * `prepare` is for work that needs the network. It runs before the transaction, at most once, and only if no response is
+   * stored and no other run is in progress; this costs one more look at the record. Its error is rethrown, and nothing is
+   * stored. What it causes elsewhere must be found again by `effectId`, which is the same in every run of the request.
    * Denials: all of this package. Faults: `ERR_STORE_*`; after one, the client retries with the same key.
    */
   run(
     request: IdempotentRequest,
     handler: (tx: SqlQueries, run: RunContext) => Promise<StoredResponse>,
-    prepare?: () => Promise<void>,
+    prepare?: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
   ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
   /** Resolves when every run that this process has started has ended. Wait for it before the process exits. */
   drained(): Promise<void>
@@ -138,14 +138,14 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
 
   const attemptPrepared = (
     handler: Handler,
-    prepare: () => Promise<void>,
+    prepare: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
   ): ExecutionStrategy<CompletedRun, TransactionResult>['attempt'] => {
     let prepared = false
     return async request => {
       if (!prepared) {
         const probed = await attempt(request, PROBE)
         if (probed.state !== 'started') return probed
-        await prepare()
+        await prepare({ effectId: request.effectId })
         prepared = true
       }
       return attempt(request, handler)

@@ -12,15 +12,22 @@ export interface GuardFacts {
   readonly address?: string
 }
 
-/** A request that may proceed. */
-export interface Access {
-  readonly session: Session
+/** What a spend is reserved under: an account, an operation and the policies that bind both. */
+export interface SpendAccess {
+  readonly session: Pick<Session, 'accountId'>
   readonly rule: Rule
+  /** Absent if no session was checked. */
+  readonly evidence?: Evidence
+  /** The compiled policies. */
+  readonly chain: Chain
+}
+
+/** A request that may proceed. */
+export interface Access extends SpendAccess {
+  readonly session: Session
   readonly evidence: Evidence
   /** Header fields for the response: `RateLimit-Policy` and `RateLimit`. */
   readonly headers: readonly HeaderField[]
-  /** The session's compiled policies, for `reserve`. */
-  readonly chain: Chain
 }
 
 /** A session whose credential is verified, with what is computed from it once. */
@@ -71,6 +78,11 @@ export function rateLimited(
     ...deny('rate_limited', 'Too many requests', { retryAfterSeconds: resetSeconds, details }),
     headers: [...headers, ['Retry-After', String(resetSeconds)]],
   }
+}
+
+/** Adds what a spend was denied from. */
+export function withEvidence(denial: SpendDenial, evidence: Evidence | undefined): SpendDenial {
+  return evidence ? { ...denial, evidence } : denial
 }
 
 /** Denies a request that a policy blocks. `block` becomes the details: the rule and what the caller may know about it. */

@@ -31,7 +31,7 @@ interface Dependencies {
   readonly cache: TokenCache<CachedSession>
   readonly tokens: TokenVerifier
   readonly failures: FailureLimit
-  readonly chainOf: ChainLoader
+  readonly chains: ChainLoader
 }
 
 const BEARER = 'Bearer '
@@ -43,7 +43,7 @@ const FAILURE_LIMIT = 'failedCredentialsPerAddress'
 export function createAuthenticate(
   options: CheckedOptions,
   challenges: Challenges,
-  chainOf: ChainLoader,
+  chains: ChainLoader,
 ): Authenticate {
   const { clock, maxTokenBytes, cacheSeconds, cacheEntries, cacheBytes } = options
   const dependencies: Dependencies = {
@@ -54,7 +54,7 @@ export function createAuthenticate(
     cache: createTokenCache(cacheEntries, cacheBytes),
     tokens: createTokenVerifier(pinnedKeys(options.keys, options.rsaAlgorithm), options, clock, challenges),
     failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
-    chainOf,
+    chains,
   }
   return async (field, address) => {
     const authorization = typeof field === 'string' ? bearerOf(field) : undefined
@@ -127,7 +127,7 @@ async function verify(
 
 /** Caches a token with a valid signature. Its times count from `startedAt`, before its key was looked up. */
 async function cacheSession(
-  { clock, cacheMs, cache, tokens, chainOf }: Dependencies,
+  { clock, cacheMs, cache, tokens, chains }: Dependencies,
   authorization: string,
   token: UnverifiedToken,
   startedAt: EpochMs,
@@ -137,7 +137,7 @@ async function cacheSession(
   const cached: CachedSession = {
     session,
     scopes: new Set(session.scopes),
-    chain: await chainOf(session.policyIds),
+    chain: await chains.load(session.policyIds),
     freshUntil: startedAt + cacheMs,
     keptUntil: startedAt + 2 * cacheMs,
     lastAuthorizedRule: undefined,

@@ -26,7 +26,7 @@ export interface GuardDependencies {
   readonly clock: Clock
   readonly challenges: Challenges
   readonly authenticate: Authenticate
-  readonly chainOf: ChainLoader
+  readonly chains: ChainLoader
   readonly revocation: Revocation
   /** Returns the limits of a rule, and checks the rule the first time. Throws a `TypeError` for a wrong rule. */
   readonly prepare: (rule: Rule) => RuleLimits
@@ -78,8 +78,8 @@ export async function authenticateSession(
 }
 
 /** Loads the policies of a session that the caller has verified. */
-export async function withChain({ chainOf }: GuardDependencies, session: Session): Promise<VerifiedSession> {
-  const chain = await chainOf(session.policyIds)
+export async function withChain({ chains }: GuardDependencies, session: Session): Promise<VerifiedSession> {
+  const chain = await chains.load(session.policyIds)
   return { session, scopes: new Set(session.scopes), chain, lastAuthorizedRule: undefined }
 }
 

@@ -1,11 +1,12 @@
 import { checkRule, type Rule, type Session, type Verdict } from '@gatewright/kernel'
-import type { Access, GuardFacts } from './access.ts'
+import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'
 import { authenticateSession, authorizeSession, checkRequest, type GuardDependencies } from './check.ts'
 import type { GuardDenial, SpendDenial } from './codes.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
-import { chainLoader } from './policies/chain-loader.ts'
+import { checkPolicies } from './check-policies.ts'
+import { chainLoader, type PolicyDocument } from './policies/chain-loader.ts'
 import type { LimitOptions } from './rate-limits/options.ts'
 import { createLimits, type RuleLimits } from './rate-limits/rule-limits.ts'
 import { createRevocation } from './revocation/revocation.ts'
@@ -39,6 +40,18 @@ export interface Guard {
   /** Decides as `check` does for a session that the caller has verified in another way, such as by its API key. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
 
+  /**
+   * Decides whether an account may do an operation under given policies, without a session: for an operation that
+   * another caller's request causes later, such as a payment by card under the policies of the key that made the card. The policies are
+   * checked as in `check`, except `allowedIps`; scopes, revocation and rate limits are not, and no store is read.
+   * Reserve with the result. Denial: `policy_blocked`. Fault: `ERR_STORE_REPLY` for a document that is not a policy.
+   */
+  checkPolicies(
+    accountId: string,
+    policies: readonly PolicyDocument[],
+    rule: Rule,
+  ): Verdict<SpendAccess, SpendDenial>
+
   /** Checks a rule at start-up. Throws a `TypeError` (see `checkRule`); `check` would reject with it at the first request. */
   prepare(rule: Rule): void
 
@@ -50,7 +63,7 @@ export interface Guard {
    * or currency. Faults: `ERR_STORE_FULL`; `ERR_STORE_UNAVAILABLE` and `ERR_STORE_REPLY`, after which the hold may
    * exist: repeat the reservation with the same `holdId`, or release the hold.
    */
-  reserve(access: Access, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
+  reserve(access: SpendAccess, spend: Spend, storage?: SpendStorage): Promise<Verdict<SpendHold, SpendDenial>>
 
   /**
    * Decides whether an amount is within every limit on a single operation: `maxAuthAmountCents`, `limits[]` with the
@@ -58,7 +71,7 @@ export interface Guard {
    * It holds nothing and reads no counter of a day, a month or a total, since the replayed write may have filled that
    * counter itself. No I/O except the rate source. Denials as `reserve`. Faults: those of the rate source.
    */
-  permits(access: Access, amount: Amount): Promise<Verdict<undefined, SpendDenial>>
+  permits(access: SpendAccess, amount: Amount): Promise<Verdict<undefined, SpendDenial>>
 
   /**
    * Ends a hold and keeps what was really spent, in the currency of the reservation; by default all of it. `exceeds`:
@@ -102,13 +115,14 @@ export function createGuard(options: GuardOptions): Guard {
     check: (facts, rule) => checkRequest(dependencies, facts, rule),
     authenticate: facts => authenticateSession(dependencies, facts),
     authorize: (session, facts, rule) => authorizeSession(dependencies, session, facts, rule),
+    checkPolicies: (accountId, policies, rule) => checkPolicies(dependencies, accountId, policies, rule),
     prepare: rule => void dependencies.prepare(rule),
     reserve: (access, spend, storage = spending.storage) =>
       reserveSpend(access, spend, { ...spending, storage }),
     permits: (access, amount) => permitsAmount(access, amount, spending.rates),
     settle: (hold, actual, storage = spending.storage) => settleSpend(hold, { ...spending, storage }, actual),
     release: (hold, storage = spending.storage) => releaseSpend(hold, { ...spending, storage }),
-    caps: async session => capStates(await dependencies.chainOf(session.policyIds), session, spending),
+    caps: async session => capStates(await dependencies.chains.load(session.policyIds), session, spending),
     simulate: (session, facts, rule, spend) => simulate(dependencies, { session, facts, rule, spend }),
     start: () => revocation.start(),
     stop: () => revocation.stop(),
@@ -119,12 +133,12 @@ function dependenciesOf(options: GuardOptions): GuardDependencies {
   const checked = checkedOptions(options)
   const { clock, rates, spend: storage, storeTimeoutMs: timeoutMs } = checked
   const challenges = createChallenges(checked.realm)
-  const chainOf = chainLoader(checked.policies, timeoutMs)
+  const chains = chainLoader(checked.policies, timeoutMs)
   return {
     clock,
     challenges,
-    authenticate: createAuthenticate(checked, challenges, chainOf),
-    chainOf,
+    authenticate: createAuthenticate(checked, challenges, chains),
+    chains,
     revocation: createRevocation(checked.revocation, clock, timeoutMs),
     prepare: preparedRules(checked.limits),
     spending: { storage, rates, clock, timeoutMs },

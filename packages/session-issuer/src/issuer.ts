@@ -16,12 +16,13 @@ import { listKeys, type KeyWithPolicies } from './keys/list-keys.ts'
 import { makeSessionVerbs, type RevocationCounts } from './sessions/manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createPeppers } from './keys/peppers.ts'
+import { lineageVerbs, type KeyLineage } from './keys/lineage.ts'
 import { policyReader } from './keys/policies.ts'
 import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
 import { createKeyRing, type SigningKeyInfo } from './signing/key-ring.ts'
 import { rotationTiming } from './signing/schedule.ts'
 import type { AuditEntry } from './storage/audit-port.ts'
-import type { ApiKey, SessionRecord } from './storage/port.ts'
+import type { ApiKey, PolicyRecord, SessionRecord } from './storage/port.ts'
 
 /**
  * API keys, sessions and signing keys of one issuer. A caller is a key, a session or the operator; what it may do to a
@@ -85,6 +86,13 @@ export interface Issuer {
    * would be incomplete.
    */
   policies(ids: readonly string[]): Promise<readonly unknown[]>
+  /** Finds the lineage of a key: the same for the key and its successors by rotation. Undefined: the key is deleted, or never existed. */
+  lineageOf(keyId: string): Promise<KeyLineage | undefined>
+  /**
+   * Reads the policies that bind the newest key of a lineage now, inherited ones included, also when that key has ended. For what
+   * outlives the request that a key made, such as a card. Undefined: no key of the lineage is stored any more.
+   */
+  lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /** The public keys and the headers to publish them with. Never older than the refresh interval. */
   jwks(): Promise<JwksDocument>
   /** The public key of a `kid` for guards in this process, or undefined. Never older than the refresh interval. */
@@ -120,6 +128,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     authenticateKey,
     flush,
     policies,
+    ...lineageVerbs(options, policies),
     createKey: makeCreateKey(options, texts, peppers, updateAccount),
     listKeys: caller => listKeys(updateAccount, policies, caller),
     ...makeChangeKeys(options, updateAccount),

@@ -112,7 +112,7 @@ async function prepareRun(
 ): Promise<Verdict<unknown>> {
   let ready = false
   try {
-    const verdict = await prepare(guarded)
+    const verdict = await prepare(guarded, { effectId: claim.effectId })
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
     ready = verdict.ok
     return verdict

@@ -43,8 +43,8 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
   const { facts, access, body } = call
   let outcome: Outcome | undefined
   let prepared: unknown
-  const runPrepare = async (given: Prepare): Promise<void> => {
-    const verdict = await given(call)
+  const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
+    const verdict = await given(call, run)
     if (typeof verdict?.ok !== 'boolean') throw new TypeError(`prepare of ${operation} must return a verdict`)
     if (!verdict.ok) throw new Abandoned(verdict)
     prepared = verdict.value
@@ -67,7 +67,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
         )
         return { ...storedForm(outcome), ...(spends.length > 0 ? { spends } : {}) }
       },
-      prepare && (() => runPrepare(prepare)),
+      prepare && (started => runPrepare(prepare, started)),
     )
     if (!run.ok) return { kind: 'denial', denial: run }
     const { response, replayed, expiresAt } = run.value

@@ -104,8 +104,11 @@ export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q 
   extends RouteOptions<A, B, Q, P> {
   /**
    * Checks a request before its run begins. It may parse the body and call other services, but has no access to what makes
-   * the effect. It does not run for a replay. The value that it returns is the handler's `prepared`. If it returns a denial
+   * the effect. What it asks of other services can be found again by `effectId`, the same in every run of one request. It does not run for a replay. The value that it returns is the handler's `prepared`. If it returns a denial
    * of any status, or throws, the key is free again.
    */
-  readonly prepare?: (call: GuardedCall<A> & CheckedInput<B, Q, P>) => Verdict<X> | Promise<Verdict<X>>
+  readonly prepare?: (
+    call: GuardedCall<A> & CheckedInput<B, Q, P>,
+    run: { readonly effectId: string },
+  ) => Verdict<X> | Promise<Verdict<X>>
 }

@@ -45,6 +45,8 @@ export function appServices(
     subscriptions: container.get(token.SUBSCRIPTIONS),
     settlement: container.get(token.SETTLEMENT),
     ledger: container.get(token.LEDGER),
+    money: container.get(token.MONEY),
+    transactions: container.get(token.TRANSACTIONS),
     sealer: container.get(token.SEALER),
     cipher: container.get(token.CIPHER),
     events: container.get(token.EVENTS),

@@ -17,6 +17,8 @@ import type { Gates } from '../http/gates.ts'
 import { isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import { createMoney, type Money } from '../ledger/money.ts'
+import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
@@ -115,11 +117,17 @@ export const SUBSCRIPTIONS: ServiceKey<SubscriptionStore> = defineService('subsc
 export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get =>
   createLedger(get(BACKEND).sql, get(BACKEND).dialect),
 )
+export const TRANSACTIONS: ServiceKey<TransactionStore> = defineService('transactions', get =>
+  transactionStore(get(BACKEND).dialect),
+)
+export const MONEY: ServiceKey<Money> = defineService('money', get =>
+  createMoney(get(LEDGER), get(TRANSACTIONS)),
+)
 export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement', get =>
   payinSettlement({
     payins: get(PAYINS),
     subscriptions: get(SUBSCRIPTIONS),
-    ledger: get(LEDGER),
+    money: get(MONEY),
     events: get(EVENTS),
     guard: get(GUARD),
     spendStorage: get(BACKEND).spend,

@@ -52,9 +52,10 @@ function transactionalRoute(
       ...options,
       ...(prepare || operation.gated
         ? {
-            async prepare(call: GuardedCall<Access>) {
+            async prepare(call: GuardedCall<Access>, { effectId }: { readonly effectId: string }) {
               const passed = await checkGates(db, call.session)
-              return passed.ok ? allow(await prepare?.(callOf(call as never, call.access))) : passed
+              if (!passed.ok || !prepare) return passed
+              return prepare(callOf(call as never, call.access), effectId)
             },
           }
         : {}),
@@ -91,8 +92,10 @@ async function writeOnce(
   }
   const passed = await checkGates(db, access.session)
   if (!passed.ok) return passed
-  const prepared = (await operation.prepare?.(callOf(call, access))) as never
   const effectId = randomUUID().replaceAll('-', '')
+  const ready = await operation.prepare?.(callOf(call, access), effectId)
+  if (ready && !ready.ok) return ready
+  const prepared = ready?.value as never
   try {
     return await db.transaction(async tx => {
       const passedInTransaction = await checkGates(tx, access.session)

@@ -8,7 +8,7 @@ import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
 import { signedMiddleware } from './mount-signed.ts'
 import { writeMiddleware } from './mount-write.ts'
-import type { CallerByCredential, Operation, PlainOperation } from './operation.ts'
+import type { CallerByCredential, LedgerOperation, Operation, PlainOperation } from './operation.ts'
 import { targetDenial } from './request-target.ts'
 
 /** One gate, with each operation of the table as a Koa middleware. */
@@ -77,8 +77,13 @@ function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Opera
     ...(operation.cardSecrets ? { cardSecrets: true } : {}),
     ...(surface === 'public' ? {} : { surface }),
     ...(method === 'GET' ? {} : { limit: 'write' }),
-    ...('write' in operation && operation.spends ? { spends: 'spend' } : {}),
+    ...('write' in operation && isCallersSpend(operation.spends) ? { spends: operation.spends } : {}),
   }
+}
+
+/** Whether the policies of the caller bind the money that an operation moves. */
+function isCallersSpend(spends: LedgerOperation['spends']): spends is 'spend' | 'withdrawal' {
+  return spends === 'spend' || spends === 'withdrawal'
 }
 
 async function handlePlain(

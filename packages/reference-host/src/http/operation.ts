@@ -138,13 +138,16 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
   readonly idempotency?: 'required' | 'optional' | 'none'
   /** Whether the account must have passed the gates of its surface: identity check and agreements. */
   readonly gated?: boolean
-  /** Whether it spends the caller's money, so that spend caps apply: `write` then calls `reserve`. */
-  readonly spends: boolean
   /**
-   * Calls external services before the transaction opens, when no stored answer exists. Must not change
-   * anything.
+   * How it spends. `spend` and `withdrawal`: the caller's money, under the caller's caps; `write` then calls `reserve`. `card`: the
+   * money of a card's account, under the caps of the card. `false`: no money leaves the account.
    */
-  prepare?(call: Call<'session', Static<S>>): Promise<A>
+  readonly spends: false | 'spend' | 'withdrawal' | 'card'
+  /**
+   * Calls other services before the transaction opens, if no stored answer exists and the gates are open. Whatever it makes there,
+   * it must find again by `effectId`, which is the same in every run of one request. A denial is answered and not stored.
+   */
+  prepare?(call: Call<'session', Static<S>>, effectId: string): Promise<Verdict<A>>
   write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>
 }
 

@@ -1,5 +1,9 @@
-/** An account that holds a user's money. Each debit must be covered: see `Cover` in `ledger.ts`. */
+/** An account that holds what a user can spend. Each debit must be covered: see `Cover` in `ledger.ts`. */
 export type UserAccount = `user:${string}`
+/** Money of a user that is promised to others, or that the user has put aside. Its debits must be covered too. */
+type ReservedAccount = `held:${string}:${'cards' | 'withdrawals'}` | `contract:${string}`
+/** Any account with money of a user. */
+export type OwnedAccount = UserAccount | ReservedAccount
 /** An account of the operator (`house:`), or a counter-account for money from outside (`outside:`). */
 export type SystemAccount = `house:${string}` | `outside:${string}`
 
@@ -10,19 +14,39 @@ export type SystemAccount = `house:${string}` | `outside:${string}`
 export const ledgerAccounts = {
   /** A user's balance: what the product owes the user. */
   user: (accountId: string): UserAccount => `user:${accountId}`,
+  /** What is promised to merchants, or to withdrawals under way. */
+  held: (accountId: string, purpose: 'cards' | 'withdrawals'): ReservedAccount =>
+    `held:${accountId}:${purpose}`,
+  /** What a user has put aside in a contract. */
+  contract: (accountId: string, contractId: string): ReservedAccount => `contract:${accountId}:${contractId}`,
   /** Payments for plans and subscriptions. */
   revenue: 'house:revenue',
+  /** Fees of withdrawals. */
+  fees: 'house:fees',
+  /** Paid bills, until the operator hands the money on. */
+  bills: 'house:bills',
   /** Play money of the sandbox. */
   sandbox: 'outside:sandbox',
   /** Credits by operators. */
   operator: 'outside:operator',
   /** Payments of one token on one chain. */
   chain: (chainId: number, token: string): SystemAccount => `outside:chain:${chainId}:${token}`,
+  /** What merchants received through a card issuer. */
+  cards: (issuer: string): SystemAccount => `outside:cards:${issuer}`,
+  /** What came in through a deposit provider. */
+  deposits: (provider: string): SystemAccount => `outside:deposits:${provider}`,
+  /** What left through a withdrawal provider. */
+  withdrawals: (provider: string): SystemAccount => `outside:withdrawals:${provider}`,
 } as const
 
-/** Whether debits of an account must be covered: true for user accounts. */
-export function holdsUserMoney(account: string): boolean {
+/** Whether debits of an account must be covered: true for every account with money of a user. */
+export function holdsUserMoney(account: string): account is OwnedAccount {
   return !account.startsWith('house:') && !account.startsWith('outside:')
+}
+
+/** The account id of the user whose money a ledger account holds; undefined for house and outside accounts. */
+export function ownerOf(account: string): string | undefined {
+  return holdsUserMoney(account) ? account.split(':')[1] : undefined
 }
 
 /** Whether an account may go below zero. */

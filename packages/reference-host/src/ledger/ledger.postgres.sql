@@ -48,3 +48,42 @@ end $$;
 
 create trigger {prefix}ledger_keep before update or delete or truncate on {prefix}ledger_transfers
   for each statement execute function {prefix}ledger_keep();
+
+-- version 2
+-- What each account sees of its money: one row per account and business object.
+create table {prefix}transactions (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  source_kind text collate "C" not null,
+  source_id text collate "C" not null,
+  part text collate "C" not null,
+  type text not null check (type in ('spend', 'collateral', 'payment', 'fee')),
+  status text not null check (status in ('pending', 'completed', 'declined', 'reversed', 'failed')),
+  amount_cents bigint not null check (amount_cents >= 0),
+  direction text not null check (direction in ('debit', 'credit')),
+  description text not null,
+  card_id text collate "C",
+  merchant text,
+  created_at bigint not null,
+  updated_at bigint not null,
+  unique (source_kind, source_id, part),
+  primary key (account_id, position)
+);
+
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
+  where card_id is not null;
+
+-- Rows for the transfers made before: credits of balances, and pay-ins paid from them.
+insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
+    direction, description, created_at, updated_at)
+  select 'txn_' || replace(gen_random_uuid()::text, '-', ''), substr(credit_account, 6), cause, substr(id, length(cause) + 2), '',
+    case when cause = 'payin' then 'payment' else 'collateral' end, 'completed', amount_cents,
+    'credit', 'Credit', created_at, created_at
+  from {prefix}ledger_transfers where substr(credit_account, 1, 5) = 'user:' order by created_at, id;
+
+insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
+    direction, description, created_at, updated_at)
+  select 'txn_' || replace(gen_random_uuid()::text, '-', ''), substr(debit_account, 6), cause, substr(id, length(cause) + 2), '',
+    'payment', 'completed', amount_cents, 'debit', 'Payment', created_at, created_at
+  from {prefix}ledger_transfers where substr(debit_account, 1, 5) = 'user:' order by created_at, id;

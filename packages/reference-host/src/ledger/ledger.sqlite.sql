@@ -43,3 +43,43 @@ create trigger {prefix}ledger_keep_values before update on {prefix}ledger_transf
 begin
   select raise(abort, 'ledger transfers are append-only');
 end;
+
+-- version 2
+-- What each account sees of its money: one row per account and business object.
+create table {prefix}transactions (
+  position integer primary key autoincrement,
+  id text not null unique,
+  account_id text not null,
+  source_kind text not null,
+  source_id text not null,
+  part text not null,
+  type text not null check (type in ('spend', 'collateral', 'payment', 'fee')),
+  status text not null check (status in ('pending', 'completed', 'declined', 'reversed', 'failed')),
+  amount_cents integer not null check (amount_cents >= 0),
+  direction text not null check (direction in ('debit', 'credit')),
+  description text not null,
+  card_id text,
+  merchant text,
+  created_at integer not null,
+  updated_at integer not null,
+  unique (source_kind, source_id, part)
+);
+
+create index {prefix}transactions_account on {prefix}transactions (account_id, position);
+
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
+  where card_id is not null;
+
+-- Rows for the transfers made before: credits of balances, and pay-ins paid from them.
+insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
+    direction, description, created_at, updated_at)
+  select 'txn_' || lower(hex(randomblob(16))), substr(credit_account, 6), cause, substr(id, length(cause) + 2), '',
+    case when cause = 'payin' then 'payment' else 'collateral' end, 'completed', amount_cents,
+    'credit', 'Credit', created_at, created_at
+  from {prefix}ledger_transfers where substr(credit_account, 1, 5) = 'user:' order by created_at, id;
+
+insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
+    direction, description, created_at, updated_at)
+  select 'txn_' || lower(hex(randomblob(16))), substr(debit_account, 6), cause, substr(id, length(cause) + 2), '',
+    'payment', 'completed', amount_cents, 'debit', 'Payment', created_at, created_at
+  from {prefix}ledger_transfers where substr(debit_account, 1, 5) = 'user:' order by created_at, id;

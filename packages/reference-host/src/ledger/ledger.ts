@@ -15,8 +15,9 @@ import {
   holdsUserMoney,
   ledgerAccounts,
   mayOverdraw,
+  ownerOf,
+  type OwnedAccount,
   type SystemAccount,
-  type UserAccount,
 } from './accounts.ts'
 import {
   BALANCE,
@@ -37,13 +38,16 @@ import {
  */
 type Cover =
   | SpendHold
-  /** `own_money_back`: to another account of the same user. `operator_correction`: booked by an operator. */
-  | { readonly exempt: 'own_money_back' | 'operator_correction' }
+  /**
+   * `own_money`: to another account of the same user. `held_before`: out of a `held:` account, into which it went under a hold.
+   * `operator_correction`: booked by an operator.
+   */
+  | { readonly exempt: 'own_money' | 'held_before' | 'operator_correction' }
 
 /** The account to debit and, for a user's account, what covers the debit. */
 export type Debit =
   | { readonly debit: SystemAccount; readonly cover?: undefined }
-  | { readonly debit: UserAccount; readonly cover: Cover }
+  | { readonly debit: OwnedAccount; readonly cover: Cover }
 
 /** One movement of money from `debit` to `credit`. */
 export type Transfer = {
@@ -160,12 +164,18 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
 }
 
 /** Throws unless a debit of a user's account is covered. */
-function checkCover({ id, debit, amountCents, cover }: Transfer): void {
+function checkCover({ id, debit, credit, amountCents, cover }: Transfer): void {
   const wrong = (what: string): never => {
     throw new TypeError(`transfer ${id} debits ${debit}: ${what}`)
   }
   if (!cover) return wrong('it needs the hold that covers it, or a named exemption')
-  if ('exempt' in cover) return
+  if ('exempt' in cover) {
+    if (cover.exempt === 'own_money' && ownerOf(credit) !== ownerOf(debit))
+      wrong('own_money does not cover a transfer to somebody else')
+    if (cover.exempt === 'held_before' && !debit.startsWith('held:'))
+      wrong('held_before covers debits of held accounts only')
+    return
+  }
   if (debit !== ledgerAccounts.user(cover.accountId)) wrong('its hold belongs to another account')
   // Compares the requested amount: where no cap applies, the counters hold nothing.
   const { amountCents: most, currency } = cover.requested

@@ -8,6 +8,8 @@ import type { PayinReceiver } from '../chain/receivers.ts'
 import type { TransactionLookups } from '../chain/transaction-lookups.ts'
 import type { Gates } from '../http/gates.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import type { Money } from '../ledger/money.ts'
+import type { TransactionStore } from '../ledger/transactions.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
 import type { KycProvider } from '../providers/kyc.ts'
@@ -39,6 +41,8 @@ export interface ModuleServices {
   readonly subscriptions: SubscriptionStore
   readonly settlement: PayinSettlement
   readonly ledger: Ledger
+  readonly money: Money
+  readonly transactions: TransactionStore
   readonly sealer: Sealer
   readonly cipher: AccountCipher
   readonly events: EventStore

@@ -333,3 +333,140 @@ create table {prefix}sandbox_provider_calls (
   what text not null,
   primary key (port, id)
 );
+
+-- version 6
+-- Cards and their authorizations; deposits, withdrawals, contracts and bills.
+create table {prefix}card_folders (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  name text not null,
+  created_at bigint not null,
+  primary key (account_id, position)
+);
+
+alter table {prefix}cards add column encrypted_name text;
+
+alter table {prefix}cards add column encrypted_color text;
+
+alter table {prefix}cards add column encrypted_emoji text;
+
+alter table {prefix}cards add column encrypted_memo text;
+
+alter table {prefix}cards add column folder_id text collate "C" references {prefix}card_folders (id);
+
+alter table {prefix}cards add column disposable smallint not null default 0;
+
+alter table {prefix}cards add column auto_cancel_after_auth smallint not null default 0;
+
+alter table {prefix}cards add column canceled_at bigint;
+
+alter table {prefix}cards add column cancel_reason text;
+
+alter table {prefix}cards add column issuer text collate "C" not null default 'sandbox';
+
+-- The lineage of the key that made the card, whose policies bind it; null for a seeded card.
+alter table {prefix}cards add column key_account_id text collate "C";
+
+alter table {prefix}cards add column key_lineage_id text collate "C";
+
+-- JSON: the policies of the session that made the card, beyond those of its key.
+alter table {prefix}cards add column session_policies text not null default '[]';
+
+create index {prefix}cards_folder on {prefix}cards (folder_id) where folder_id is not null;
+
+create index {prefix}cards_key on {prefix}cards (key_account_id, key_lineage_id)
+  where key_lineage_id is not null;
+
+create table {prefix}authorizations (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  card_id text collate "C" not null references {prefix}cards (id),
+  status text not null check (status in ('authorized', 'declined', 'cleared', 'reversed')),
+  amount_cents bigint not null check (amount_cents > 0),
+  cleared_cents bigint not null default 0,
+  refunded_cents bigint not null default 0,
+  excess_cents bigint not null default 0,
+  attention text,
+  currency text not null,
+  merchant text not null,
+  decline_reason text,
+  decline_rule text,
+  hold text,
+  created_at bigint not null,
+  primary key (account_id, position)
+);
+
+create index {prefix}authorizations_card on {prefix}authorizations (card_id, created_at);
+
+create index {prefix}authorizations_page on {prefix}authorizations (account_id, card_id, position);
+
+create index {prefix}authorizations_attention on {prefix}authorizations (position)
+  where attention is not null;
+
+create table {prefix}deposits (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  provider text collate "C" not null,
+  provider_reference text,
+  currency text not null,
+  network text not null,
+  amount text,
+  min_amount text not null,
+  max_amount text,
+  deposit_address text not null,
+  extra_id text,
+  chain_id bigint,
+  status text not null check (status in ('awaitingDeposit', 'processing', 'completed', 'failed')),
+  created_at bigint not null,
+  updated_at bigint not null,
+  primary key (account_id, position)
+);
+
+create table {prefix}withdrawals (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  provider text collate "C" not null,
+  status text not null check (status in ('pending', 'ready', 'completed', 'failed')),
+  attention text,
+  reason text,
+  amount_cents bigint not null check (amount_cents > 0),
+  fee_cents bigint not null check (fee_cents between 0 and amount_cents),
+  excess_cents bigint not null default 0,
+  destination text not null,
+  relay text,
+  tx_hash text,
+  hold text not null,
+  open_to_polling_until bigint,
+  created_at bigint not null,
+  updated_at bigint not null,
+  primary key (account_id, position)
+);
+
+create index {prefix}withdrawals_attention on {prefix}withdrawals (position)
+  where attention is not null;
+
+create table {prefix}contracts (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  label text,
+  created_at bigint not null,
+  primary key (account_id, position)
+);
+
+create table {prefix}bills (
+  position bigint generated always as identity,
+  id text collate "C" not null unique,
+  account_id text collate "C" not null,
+  payee text not null,
+  amount_cents bigint not null check (amount_cents > 0),
+  reference text,
+  due_at bigint not null,
+  paid_at bigint,
+  created_at bigint not null,
+  primary key (account_id, position)
+);

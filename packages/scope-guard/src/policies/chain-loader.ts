@@ -12,8 +12,19 @@ import type { StoredPolicy } from './policy.ts'
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
 
-/** Loads the compiled chain of a session's policy ids. */
-export type ChainLoader = (ids: readonly string[]) => Promise<Chain>
+/** Makes the compiled chain of policies. Equal policies share one chain. */
+export interface ChainLoader {
+  /** Reads the policies of a session from the source. */
+  load(ids: readonly string[]): Promise<Chain>
+  /** Compiles given documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
+  compile(policies: readonly PolicyDocument[]): Chain
+}
+
+/** A stored policy document, with its id. Counters belong to the id. */
+export interface PolicyDocument {
+  readonly id: string
+  readonly document: unknown
+}
 
 /** How many compiled chains are kept for other sessions with the same policies. */
 const MAX_CHAINS = 1000
@@ -26,23 +37,29 @@ const EMPTY = compileChain([])
  */
 export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoader {
   const compiled = new LRUCache<string, Chain>({ max: MAX_CHAINS })
-  return async ids => {
-    if (ids.length === 0) return EMPTY
-    const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
-    if (!Array.isArray(documents) || documents.length !== ids.length) {
-      throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
-    }
-    const digest = hash('sha256', JSON.stringify([ids, documents]))
+  const compile: ChainLoader['compile'] = policies => {
+    const digest = hash('sha256', JSON.stringify(policies.map(({ id, document }) => [id, document])))
     let chain = compiled.get(digest)
     if (!chain) {
-      chain = compileChain(ids.map((id, index) => stored(id, documents[index])))
+      chain = compileChain(policies.map(stored))
       compiled.set(digest, chain)
     }
     return chain
   }
+  return {
+    compile,
+    async load(ids) {
+      if (ids.length === 0) return EMPTY
+      const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
+      if (!Array.isArray(documents) || documents.length !== ids.length) {
+        throw new Fault('ERR_STORE_REPLY', 'the policy source did not return one document per id')
+      }
+      return compile(ids.map((id, index) => ({ id, document: documents[index] })))
+    },
+  }
 }
 
-function stored(id: string, document: unknown): StoredPolicy {
+function stored({ id, document }: PolicyDocument): StoredPolicy {
   const parsed = parsePolicy(document)
   if (!parsed.ok) throw new Fault('ERR_STORE_REPLY', `policy ${id} cannot be read: ${parsed.message}`)
   return { id, policy: parsed.value }

@@ -1,5 +1,5 @@
 import { allow, malformedReply, orFault, type Rule, type Verdict } from '@gatewright/kernel'
-import { blocked, type Access } from '../access.ts'
+import { blocked, withEvidence, type SpendAccess } from '../access.ts'
 import { deny, type SpendDenial } from '../codes.ts'
 import type { OperationCaps } from '../policies/caps.ts'
 
@@ -71,7 +71,7 @@ async function convert(
 
 /** Implements `Guard.permits`. */
 export async function permitsAmount(
-  { rule, chain, evidence }: Access,
+  { rule, chain, evidence }: SpendAccess,
   amount: Amount,
   rates: RateSource,
 ): Promise<Verdict<undefined, SpendDenial>> {
@@ -79,5 +79,5 @@ export async function permitsAmount(
   const checked =
     malformedAmount(amount) ??
     (await checkAmount(chain.caps(operationsOf(rule, amount), rule.spends), amount, rates))
-  return typeof checked === 'number' ? allow(undefined) : { ...checked, evidence }
+  return typeof checked === 'number' ? allow(undefined) : withEvidence(checked, evidence)
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@gatewright/kernel'
-import { blocked, type Access } from '../access.ts'
+import { blocked, type SpendAccess } from '../access.ts'
 import type { SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
 import type { Block } from '../policies/predicates.ts'
@@ -22,7 +22,7 @@ interface SpendPlan {
 
 /** Plans a spend, or returns the denial of a malformed amount or of a cap on a single call. */
 export async function planSpend(
-  { rule, chain }: Access,
+  { rule, chain }: SpendAccess,
   spend: Amount & { readonly holdId?: string },
   { storage, rates, clock }: SpendDependencies,
 ): Promise<SpendPlan | SpendDenial> {
@@ -44,7 +44,10 @@ export async function planSpend(
  * Plans the count of a call that moves no money: only `maxCount` limits count it. A call that moves money is counted
  * when it reserves. Without a store, the first limit that needs a counter blocks.
  */
-export function planCall({ rule, chain }: Access, { storage, clock }: SpendDependencies): SpendPlan | Block {
+export function planCall(
+  { rule, chain }: SpendAccess,
+  { storage, clock }: SpendDependencies,
+): SpendPlan | Block {
   if (rule.spends !== undefined) return { cents: 0, items: [] }
   const caps = chain.caps([rule.operation], undefined)
   if (!caps.firstCounted) return { cents: 0, items: [] }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { allow, type Verdict } from '@gatewright/kernel'
-import { blocked, type Access } from '../access.ts'
+import { blocked, withEvidence, type SpendAccess } from '../access.ts'
 import type { SpendDenial } from '../codes.ts'
 import type { CounterItem } from '../policies/caps.ts'
 import type { Block } from '../policies/predicates.ts'
@@ -21,13 +21,13 @@ export interface Spend extends Amount {
 
 /** Implements `Guard.reserve`. */
 export async function reserveSpend(
-  access: Access,
+  access: SpendAccess,
   spend: Spend,
   dependencies: SpendDependencies,
 ): Promise<Verdict<SpendHold, SpendDenial>> {
   const { evidence } = access
   const plan = await planSpend(access, spend, dependencies)
-  if ('ok' in plan) return { ...plan, evidence }
+  if ('ok' in plan) return withEvidence(plan, evidence)
   const { cents, items } = plan
   const { accountId } = access.session
   const { amountCents, currency, holdId = randomUUID() } = spend
@@ -38,14 +38,17 @@ export async function reserveSpend(
       throw new TypeError('holdId is in use for other amounts: give each reservation its own id')
     }
     if (reserved.outcome === 'over') {
-      return { ...blocked(overBlock(items[reserved.index] as CounterItem, reserved.used)), evidence }
+      return withEvidence(blocked(overBlock(items[reserved.index] as CounterItem, reserved.used)), evidence)
     }
   }
   return allow({ id: holdId, accountId, amountCents: cents, requested: { amountCents, currency }, held })
 }
 
 /** Counts a call of an operation that moves no money against the chain's `maxCount` limits. Returns the limit it exceeds. */
-export async function countCall(access: Access, dependencies: SpendDependencies): Promise<Block | undefined> {
+export async function countCall(
+  access: SpendAccess,
+  dependencies: SpendDependencies,
+): Promise<Block | undefined> {
   const plan = planCall(access, dependencies)
   if ('rule' in plan) return plan
   const { items } = plan
@@ -70,7 +73,7 @@ function reserveItems(
 
 /** Says what `reserveSpend` would decide, or `countCall` if there is no spend. Changes nothing. */
 export async function simulateSpend(
-  access: Access,
+  access: SpendAccess,
   spend: Spend | undefined,
   dependencies: SpendDependencies,
 ): Promise<Verdict<undefined, SpendDenial>> {

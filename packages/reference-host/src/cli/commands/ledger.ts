@@ -1,5 +1,6 @@
 import * as token from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { accountsThatDiffer } from '../../ledger/money.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
 import { userAccountOf } from '../accounts.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
@@ -22,7 +23,7 @@ export const ledgerCommands: readonly Command[] = [
         )
       }
       const accountId = await userAccountOf(backend.sql, owner)
-      const ledger = container.get(token.LEDGER)
+      const [ledger, money] = [container.get(token.LEDGER), container.get(token.MONEY)]
       const credit = ledgerAccounts.user(accountId)
       const transfer = {
         id: `credit:${reference}`,
@@ -31,7 +32,11 @@ export const ledgerCommands: readonly Command[] = [
         amountCents,
         cause: 'credit',
       }
-      const result = await backend.sql.transaction(tx => ledger.transfer(tx, transfer, clock.now()))
+      const entry = {
+        ...({ accountId, type: 'collateral', status: 'completed', direction: 'credit' } as const),
+        ...{ source: { kind: 'credit', id: reference }, amountCents, description: 'Credit by the operator' },
+      }
+      const result = await backend.sql.transaction(tx => money.move(tx, transfer, [entry], clock.now()))
       if (result === 'conflict')
         throw new UsageError(`${reference} was credited before, to another account or in another amount`)
       const balanceCents = await ledger.balance(backend.sql, credit)
@@ -58,13 +63,16 @@ export const ledgerCommands: readonly Command[] = [
   {
     name: 'ledger check',
     takes: [],
-    summary: 'Recompute all balances and compare them',
+    summary: 'Recompute all balances, and compare them with transactions, authorizations and withdrawals',
     example: '',
     async run(context) {
       context.progress('Adding up every transfer of the ledger.')
       const check = context.container.get(token.LEDGER).check()
       const report = await reportElapsed(context, 'Adding up the ledger', check)
-      const { transfers, sumCents, wrongAccounts } = report
+      const { transfers, sumCents } = report
+      const wrongAccounts = [
+        ...new Set([...report.wrongAccounts, ...(await accountsThatDiffer(context.backend.sql))]),
+      ]
       if (sumCents !== 0 || wrongAccounts.length > 0) {
         throw new UsageError(
           `the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`,

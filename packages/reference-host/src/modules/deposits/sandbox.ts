@@ -29,7 +29,7 @@ const Answer = Type.Object({ deposit: Deposit }, component('DepositAnswer', 'The
  * `POST /user/v1/deposits` of a sandbox: credits play money at once. A live host does not serve it: its money
  * comes from pay-ins or from the operator.
  */
-export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
+export function sandboxDeposit({ clock, money }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'deposits.create',
     title: 'Fund the balance with play money (sandbox only)',
@@ -54,13 +54,20 @@ export function sandboxDeposit({ clock, ledger }: ModuleServices): Operation {
     async write({ caller, body: { amountCents } }, { tx, effectId }) {
       const now = clock.now()
       const id = `dep_${effectId}`
-      const credit = ledgerAccounts.user(caller.session.accountId)
+      const { accountId } = caller.session
+      const credit = ledgerAccounts.user(accountId)
       const debit = ledgerAccounts.sandbox
       // The id comes from the idempotency key, so the same request never credits twice, even after its record
       // has expired.
-      await ledger.transfer(
+      await money.move(
         tx,
         { id: `deposit:${effectId}`, debit, credit, amountCents, cause: 'deposit' },
+        [
+          {
+            ...{ accountId, source: { kind: 'deposit', id }, type: 'collateral', status: 'completed' },
+            ...{ amountCents, direction: 'credit', description: 'Play money' },
+          },
+        ],
         now,
       )
       const createdAt = new Date(now).toISOString()

@@ -109,7 +109,7 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
       body: Body,
       example: { body: { walletLabel: 'Main' }, answer: example },
       // Before the transaction: policies have a store of their own.
-      prepare: ({ caller: { session } }: Call<'session', unknown>) => rights(session),
+      prepare: async ({ caller: { session } }: Call<'session', unknown>) => allow(await rights(session)),
       async write({ caller: { session }, body: { walletLabel } }, { tx, prepared }) {
         const user = await users.setWalletLabel(tx, session.accountId, walletLabel)
         return allow({ data: identityData(session, user, prepared), summary: 'The label is changed.' })

@@ -28,7 +28,7 @@ export function confirmBalance({ clock, payins, settlement }: ModuleServices): O
       answer: { payin: { ...examples.subscriptionPayin, status: 'settled', method: 'balance' } },
     },
     refuses: [404],
-    spends: true,
+    spends: 'spend',
     async write({ caller, body }, { tx, reserve }) {
       const now = clock.now()
       const payin = await lockPayin(payins, tx, caller.session.accountId, body.payinId)

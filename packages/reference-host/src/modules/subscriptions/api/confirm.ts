@@ -1,3 +1,4 @@
+import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { ledgerWrite, type Call, type Operation } from '../../../http/operation.ts'
@@ -43,7 +44,7 @@ export function confirmPayin(services: ModuleServices): Operation {
     refuses: [404],
     // No money leaves an account: the payment comes from outside.
     spends: false,
-    prepare: call => askChain(services, call),
+    prepare: async call => allow(await askChain(services, call)),
     async write({ caller, body }, { tx, prepared }) {
       const now = clock.now()
       const locked = await lockPayin(payins, tx, caller.session.accountId, body.payinId)

@@ -56,7 +56,7 @@ export function createPayin(services: ModuleServices): Operation {
       answer: { payin: examples.onchainPayin },
     },
     refuses: [404],
-    spends: true,
+    spends: 'spend',
     async write(call, context) {
       const purchase = await readPurchase(services, context.tx, call.caller.session.accountId, call.body)
       if (!purchase.ok) return purchase
@@ -87,7 +87,7 @@ export function checkout(services: ModuleServices): Operation {
       body: { plan: 'basic' },
       answer: { subscription: examples.subscription, payin: examples.subscriptionPayin },
     },
-    spends: true,
+    spends: 'spend',
     async write(call, context) {
       const plan = plans.find(({ id }) => id === call.body.plan)
       if (!plan) return noSuchPlan(plans)

@@ -3,7 +3,9 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import { deny, type HostDenial } from '../../../http/codes.ts'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
-import type { Debit, Ledger } from '../../../ledger/ledger.ts'
+import type { Debit } from '../../../ledger/ledger.ts'
+import type { Money } from '../../../ledger/money.ts'
+import type { TransactionEntry } from '../../../ledger/transactions.ts'
 import type { EventStore } from '../../../records/events.ts'
 import type { SubscriptionStore } from '../subscription-store.ts'
 import type { PayinStore } from './payin-store.ts'
@@ -13,7 +15,7 @@ import type { Payin, PayTo, SeenTransfer } from './payin.ts'
 interface SettlementServices {
   readonly payins: PayinStore
   readonly subscriptions: SubscriptionStore
-  readonly ledger: Ledger
+  readonly money: Money
   /** Tells the account how a pay-in ended. */
   readonly events: EventStore
   readonly guard: Guard
@@ -48,6 +50,18 @@ export interface PayinSettlement {
   ): Promise<Payin>
 }
 
+/** The transaction rows of a paid pay-in. One that is paid on chain and buys a plan does not change the balance. */
+function entriesOf(
+  { id, planId, accountId, amountCents }: Pick<Payin, 'id' | 'planId' | 'accountId' | 'amountCents'>,
+  from: Debit,
+): TransactionEntry[] {
+  const source = { kind: 'payin', id }
+  const common = { accountId, source, type: 'payment', status: 'completed', amountCents } as const
+  if (planId === null) return [{ ...common, direction: 'credit', description: 'Payment into the balance' }]
+  const paidFromBalance = from.cover !== undefined
+  return paidFromBalance ? [{ ...common, direction: 'debit', description: `Plan ${planId}` }] : []
+}
+
 type EndMove = Parameters<PayinStore['move']> extends [unknown, unknown, ...infer Move] ? Move : never
 
 const insufficientBalance: HostDenial = deny(
@@ -58,7 +72,7 @@ const insufficientBalance: HostDenial = deny(
 
 /** Creates the settlement over the host's stores. */
 export function payinSettlement(services: SettlementServices): PayinSettlement {
-  const { payins, subscriptions, ledger, events, guard, spendStorage } = services
+  const { payins, subscriptions, money, events, guard, spendStorage } = services
 
   /** Moves the money; false when the balance is too small. */
   const moveMoney = async (
@@ -69,9 +83,11 @@ export function payinSettlement(services: SettlementServices): PayinSettlement {
   ): Promise<boolean> => {
     // A pay-in without a plan fills the balance; others buy something.
     const credit = planId === null ? ledgerAccounts.user(accountId) : ledgerAccounts.revenue
-    const result = await ledger.transfer(
+    const transfer = { ...from, id: `payin:${id}`, credit, amountCents, cause: 'payin' }
+    const result = await money.move(
       tx,
-      { ...from, id: `payin:${id}`, credit, amountCents, cause: 'payin' },
+      transfer,
+      entriesOf({ id, planId, accountId, amountCents }, from),
       now,
     )
     if (result === 'insufficient') return false
