@@ -75,7 +75,7 @@ export async function issueChallenge(
   return { nonce, expiresAt }
 }
 
-/** Consumes the challenge with this nonce, issued for the address or for any. False when there is none. */
+/** Consumes the challenge with this nonce, issued for the address or for any. False if no such challenge is stored. */
 export async function consumeChallenge(
   storage: ChallengeStorage,
   address: string,

@@ -4,7 +4,7 @@ import { isStorableText } from '@gatewright/kernel'
 const MAX_LEVELS = 32
 
 interface JsonFault {
-  /** The member of the outermost object that contains the fault; `body` if there is none, or its name cannot be repeated. */
+  /** The member of the outermost object that contains the fault; `body` if no member contains it, or its name cannot be repeated. */
   readonly field: string
   readonly message: string
 }

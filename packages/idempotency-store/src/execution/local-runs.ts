@@ -26,7 +26,7 @@ export interface LocalRun {
 export interface LocalRuns {
   /** Registers a run. If a run of the same key is open, `find` still returns that one until it or its lease ends. */
   open(run: LocalRun, now: EpochMs): void
-  /** Returns the run of a key that duplicates wait for; undefined if there is none, or if its lease has ended. */
+  /** Returns the run of a key that duplicates wait for; undefined if no such run is in progress, or if its lease has ended. */
   find(key: string, now: EpochMs): LocalRun | undefined
   /** Ends a run and gives its outcome to the duplicates that wait. */
   end(run: LocalRun, outcome?: SharedOutcome): void

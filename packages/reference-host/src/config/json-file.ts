@@ -3,7 +3,7 @@ import type { TObject } from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import type { Parser } from './parsers.ts'
 
-/** Reads a variable that is the path of a JSON file with an object of this schema. `example` is shown where the file is none. */
+/** Reads a variable that is the path of a JSON file with an object of this schema. The error about a wrong file shows `example`. */
 export function jsonFile<T>(schema: TObject, example: string): Parser<T> {
   const check = compileSchema(schema)
   return path => {

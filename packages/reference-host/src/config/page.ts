@@ -38,12 +38,28 @@ ${rows.join('\n')}
 their checksum (EIP-55). The endpoints in \`RPC_URLS\` must take JSON-RPC batches of 3. A load balancer in front of several nodes should send a batch to one node: a node that
 lags behind finds no payments in blocks it does not have.
 
+\`PRODUCT_FILE\` has three members:
+
+| Member | Meaning |
+|---|---|
+| \`support\` | \`email\`, \`url\` and \`statusUrl\` (https), \`hours\`: how users reach you, each a text or null |
+| \`spotlight\` | At most 100 notices with \`id\`, \`title\`, \`text\`, \`url\` (https, or null), \`startsAt\` and \`endsAt\`. Users see those with \`startsAt <= now < endsAt\`, in the order of the file |
+| \`agreements\` | At most 20 texts that users must accept, with \`id\`, \`text\` and \`links\` of \`label\` and \`url\`. Users must accept again after any of them was changed |
+
+\`\`\`json
+{
+  "support": { "email": "help@example.com", "url": null, "statusUrl": null, "hours": "Mon-Fri 9-17 UTC" },
+  "spotlight": [],
+  "agreements": [{ "id": "terms", "text": "I accept the terms.", "links": [{ "label": "Terms", "url": "https://example.com/terms" }] }]
+}
+\`\`\`
+
 A host refuses to start with these variables, which have no effect in this version: ${UNSUPPORTED.map(name => `\`${name}\``).join(', ')}.
 
 ## Live
 
-\`GATEWRIGHT_ENV=live\` starts only with \`DATABASE_URL\`, \`KEY_PEPPERS\`, \`SIGNING_KEY_ENCRYPTION_KEY\`, \`TRUST_PROXY\`, an https \`PUBLIC_URL\` and a \`SERVICE_NAME\`
-other than \`Gatewright\` and \`Gatewright Sandbox\`. It never starts with \`RATE_LIMITS=off\` or \`REQUIRE_HTTPS=off\`, with a block in \`TRUST_PROXY\` that is
+\`GATEWRIGHT_ENV=live\` starts only with \`DATABASE_URL\`, \`KEY_PEPPERS\`, \`SIGNING_KEY_ENCRYPTION_KEY\`, \`DATA_KEYS\`, \`TRUST_PROXY\`, an https \`PUBLIC_URL\` and a \`SERVICE_NAME\`
+other than \`Gatewright\` and \`Gatewright Sandbox\`. It never starts with \`RATE_LIMITS=off\`, \`REQUIRE_HTTPS=off\` or \`ONBOARDING_GATES=partner\`, with a block in \`TRUST_PROXY\` that is
 wider than /8 (IPv4) or /7 (IPv6), such as \`0.0.0.0/0\`, \`::/0\` or the halves of either, or with plain http in \`RPC_URLS\` beyond \`localhost\`, \`127.0.0.0/8\`
 and \`[::1]\` unless \`RPC_PRIVATE_NETWORK=on\`. It generates no secrets, creates no sandbox partner, and accepts a partner key only after
 \`gatewright partner-keys validate\`.

@@ -8,7 +8,7 @@ import {
 
 /** The revocations that a process knows, by the key or session that they end. */
 export interface KnownRevocations {
-  /** The highest position of a known entry; 0 if there is none. */
+  /** The highest position of a known entry; 0 if no entry is known. */
   readonly position: number
   add(entries: readonly FeedEntry[]): void
   /** Whether any entry ends a session. */

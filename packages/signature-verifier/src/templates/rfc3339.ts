@@ -13,7 +13,7 @@ function digits(text: string, from: number, count: number): number {
   return value
 }
 
-/** Reads the fraction after the seconds in ms, further digits cut off; 0 when there is none. */
+/** Reads the fraction after the seconds in ms, further digits cut off; 0 without a fraction. */
 function milliseconds(text: string): number {
   if (text[19] !== '.') return 0
   const length = text.length - 20 - (text.endsWith('Z') ? 1 : 6)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import {
   rows,
@@ -9,6 +8,7 @@ import {
   type SqlRow,
 } from '@gatewright/kernel/sql'
 import { extendTerm, termEnd, type PaidTerm, type Plan, type PlanInterval } from '../../product/plans.ts'
+import { newId } from '../../records/owned-rows.ts'
 
 /** A user's subscription. Its price is fixed at its creation. */
 export interface Subscription {
@@ -52,7 +52,7 @@ export function subscriptionStore(dialect: SqlDialect): SubscriptionStore {
   const lock = dialect === 'postgres' ? ' for no key update' : ''
   return {
     async insert(tx, effectId, accountId, plan, now) {
-      const id = `sub_${randomUUID().replaceAll('-', '')}`
+      const id = newId('sub')
       const { amountCents, interval } = plan
       const [row] = await rows(
         tx,

@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import { allow, malformedReply, type EpochMs, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlClient, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import { deny, type HostDenial } from '../../http/codes.ts'
+import { newId } from '../../records/owned-rows.ts'
 
 /** A user: of a wallet, or of a partner under the partner's own id. The two never share an account. */
 export interface User {
@@ -59,15 +59,13 @@ export interface UserStore {
    * a contract.
    */
   accountOfWallet(chainId: number, address: string): Promise<string | undefined>
-  /** The user of an account. Fault `ERR_STORE_REPLY` when there is none: every session has a user. */
+  /** The user of an account. Fault `ERR_STORE_REPLY` if no user has it: every session has a user. */
   ofAccount(db: SqlQueries, accountId: string): Promise<User>
   /** The same, locked until the transaction ends. */
   lock(tx: SqlQueries, accountId: string): Promise<User>
   setProfile(tx: SqlQueries, accountId: string, sealed: string): Promise<User>
   setWalletLabel(tx: SqlQueries, accountId: string, label: string | null): Promise<User>
 }
-
-const newId = (kind: string): string => `${kind}_${randomUUID().replaceAll('-', '')}`
 
 function toUser(row: SqlRow): User {
   const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))

@@ -79,7 +79,7 @@ async function endAll(
   return ended
 }
 
-/** Closes the first due pay-in after a position; false when there is none. */
+/** Closes the first due pay-in after a position; false if no pay-in is due. */
 function endNext(
   { db, dialect, payins, settlement, clock }: ExpiryServices,
   { chainId, until }: Group,

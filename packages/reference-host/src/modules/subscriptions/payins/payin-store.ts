@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
+import { newId } from '../../../records/owned-rows.ts'
 import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
@@ -86,7 +86,7 @@ export function payinStore(dialect: SqlDialect): PayinStore {
     async insert(tx, { effectId, hold }, payin, now) {
       const { accountId, userId, subscriptionId, planId, amountCents, currency, method, payTo } = payin
       const [row] = await rows(tx, INSERT, [
-        ...[`payin_${randomUUID().replaceAll('-', '')}`, accountId, userId, effectId, subscriptionId, planId],
+        ...[newId('payin'), accountId, userId, effectId, subscriptionId, planId],
         ...[amountCents, currency, method, JSON.stringify(payin.properties), JSON.stringify(hold)],
         ...(payTo
           ? [payTo.chainId, payTo.asset, payTo.token, payTo.address, payTo.ownReceiver ? 1 : 0]
