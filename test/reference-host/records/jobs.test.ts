@@ -93,6 +93,36 @@ for (const dialect of DIALECTS) {
     t.same(await done(), ids.toSorted())
   })
 
+  test('counts waiting jobs by kind, with the oldest', async (t, { clock, add, worker }) => {
+    const queue = worker(0, async id => record(id))
+    t.same(await queue.waiting(), [])
+    const oldestAt = clock.now()
+    await add('one')
+    clock.advance(1000)
+    await add('two')
+    t.same(await queue.waiting(), [{ kind: KIND, jobs: 2, oldestAt }])
+  })
+
+  test('drained waits for a job that was started at once, until its outcome is committed', async (t, world) => {
+    const { add, done, worker } = world
+    await add('one')
+    let finish = (): void => {}
+    const held = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    const queue = worker(0, async id => {
+      await held
+      return record(id)
+    })
+    void queue.runNow(KIND, 'one')
+    const drained = queue.drained()
+    t.same(await done(), [])
+    finish()
+    await drained
+    t.same(await done(), ['one'])
+    await queue.drained()
+  })
+
   test('leaves a leased job alone until its lease ends, and refuses the worker that came too late', async (t, world) => {
     const { clock, add, done, worker, failures } = world
     await add('slow')

@@ -105,6 +105,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
         await sleep(config.drainSeconds * 1000)
         await closeServer(server)
         await container.get(token.IDEMPOTENCY).drained()
+        await container.get(token.JOBS).drained()
         await running?.stop()
         await container.get(token.ISSUER).flush()
         await aliasUsage.flush().catch(options.report)

@@ -76,6 +76,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       everyMs: SOON_MS,
       async run(signal) {
         while (!signal.aborted && (await jobs.runDue(JOBS_AT_ONCE, signal)) === JOBS_AT_ONCE);
+        await measureJobs(container)
       },
     },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
@@ -87,6 +88,15 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       },
     },
   ]
+}
+
+/** Tells the metrics which jobs wait. */
+async function measureJobs(container: Container): Promise<void> {
+  const now = container.get(token.CLOCK).now()
+  const waiting = await container.get(token.JOBS).waiting()
+  container
+    .get(token.METRICS)
+    .waitingJobs(waiting.map(({ oldestAt, ...each }) => ({ ...each, ageSeconds: (now - oldestAt) / 1000 })))
 }
 
 /** Reads one chain for payments. */

@@ -14,6 +14,10 @@ export interface Metrics {
   providerCall(port: string, outcome: string): void
   /** Counts what came of a provider's report, by event or by answer. */
   providerEvent(type: string, outcome: string): void
+  /** Sets how many jobs wait, by kind, and how old the oldest of each kind is. Kinds that are not given have none. */
+  waitingJobs(
+    kinds: readonly { readonly kind: string; readonly jobs: number; readonly ageSeconds: number }[],
+  ): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -71,7 +75,27 @@ export function createMetrics(): Metrics {
     labelNames: ['type', 'outcome'],
     registers: [registry],
   })
+  const jobs = new Gauge({
+    name: 'gatewright_jobs',
+    help: 'Calls to providers that are still to be made, by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
+  const oldest = new Gauge({
+    name: 'gatewright_oldest_job_seconds',
+    help: 'Age of the oldest call to a provider that is still to be made, by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
   return {
+    waitingJobs(kinds) {
+      jobs.reset()
+      oldest.reset()
+      for (const { kind, jobs: count, ageSeconds } of kinds) {
+        jobs.set({ kind }, count)
+        oldest.set({ kind }, ageSeconds)
+      }
+    },
     providerCall: (port, outcome) => calls.inc({ port, outcome }),
     providerEvent: (type, outcome) => events.inc({ type, outcome }),
     freeAddresses: (chainId, asset, count) => free.set({ chain: String(chainId), asset }, count),

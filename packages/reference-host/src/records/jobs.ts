@@ -48,6 +48,10 @@ export interface JobQueue {
   list(limit: number): Promise<ListedJob[]>
   /** Makes a job due immediately. False: there is no such job. */
   retry(kind: string, subjectId: string): Promise<boolean>
+  /** Counts the jobs of each kind, with the time of the oldest. */
+  waiting(): Promise<readonly { readonly kind: string; readonly jobs: number; readonly oldestAt: EpochMs }[]>
+  /** Resolves when the jobs that `runNow` has started in this process have ended. */
+  drained(): Promise<void>
 }
 
 /** What a queue needs. */
@@ -77,6 +81,7 @@ const POSTPONE = `update gw_jobs set due_at = $4 where kind = $1 and subject_id 
 export function jobQueue({ db, dialect, clock, handlers, report }: JobServices): JobQueue {
   const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
   const kinds = Object.keys(handlers)
+  const started = new Set<Promise<void>>()
 
   /** Leases up to `limit` due jobs. `where` is a condition whose one `?` stands for all `values`. */
   const lease = async (
@@ -86,10 +91,11 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
   ): Promise<Job[]> => {
     const now = clock.now()
     const places = values.map((_, index) => `$${index + 4}`)
-    const text = `update gw_jobs set attempts = attempts + 1, due_at = $1
-      where (kind, subject_id) in (select kind, subject_id from gw_jobs
+    // Materialized: evaluated once, so that no more than `limit` jobs are leased.
+    const text = `with due as materialized (select kind, subject_id from gw_jobs
         where due_at <= $2 and ${where.replace('?', places.join(', '))} order by due_at limit $3${skipLocked})
-      returning *`
+      update gw_jobs set attempts = attempts + 1, due_at = $1
+      where (kind, subject_id) in (select kind, subject_id from due) returning *`
     return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(toJob)
   }
 
@@ -112,11 +118,12 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
       await rows(tx, ADD, [kind, subjectId, now])
     },
     async runNow(kind, subjectId) {
-      const [job] = await lease('(kind, subject_id) = (?)', [kind, subjectId], 1).catch(error => {
-        report(error)
-        return []
-      })
-      if (job) await run(job, AbortSignal.timeout(JOB_LEASE_MS))
+      const runs = lease('(kind, subject_id) = (?)', [kind, subjectId], 1).then(
+        ([job]) => job && run(job, AbortSignal.timeout(JOB_LEASE_MS)),
+        report,
+      ) as Promise<void>
+      started.add(runs)
+      await runs.finally(() => started.delete(runs))
     },
     async runDue(limit, signal) {
       if (kinds.length === 0) return 0
@@ -135,6 +142,15 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
     async retry(kind, subjectId) {
       const text = 'update gw_jobs set due_at = $3 where kind = $1 and subject_id = $2 returning kind'
       return (await rows(db, text, [kind, subjectId, clock.now()])).length > 0
+    },
+    async waiting() {
+      const text = 'select kind, count(*) as jobs, min(created_at) as oldest from gw_jobs group by kind'
+      return (await rows(db, text)).map(row => ({
+        ...{ kind: toText(row['kind']), jobs: toInteger(row['jobs']), oldestAt: toInteger(row['oldest']) },
+      }))
+    },
+    async drained() {
+      await Promise.all(started)
     },
   }
 }

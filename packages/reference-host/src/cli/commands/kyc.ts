@@ -1,5 +1,6 @@
 import { rows } from '@gatewright/kernel/sql'
 import * as token from '../../composition/registrations.ts'
+import { SUBMIT_JOB } from '../../modules/kyc/job.ts'
 import { DECIDED_STATUSES } from '../../modules/kyc/states.ts'
 import { UsageError, type Command } from '../command.ts'
 
@@ -43,7 +44,9 @@ export const kycCommands: readonly Command[] = [
       await backend.sql.transaction(async tx => {
         const known = await rows(tx, 'select 1 from gw_users where account_id = $1', [accountId])
         if (known.length === 0) throw new UsageError(`no account ${accountId}: see gatewright kyc list`)
-        await kyc.decide(tx, accountId, { status, reason, cause: 'operator' }, clock.now())
+        const now = clock.now()
+        const id = await kyc.decide(tx, accountId, { status, reason, cause: 'operator' }, now)
+        if (status === 'pending') await container.get(token.JOBS).add(tx, SUBMIT_JOB, id, now)
       })
       return { data: { accountId, status, reason }, lines: [`${accountId} is ${status}.`] }
     },

@@ -116,7 +116,7 @@ const Decision = Type.Object(
 
 /** `kyc.simulate`: makes the decision of an operator, for tests in a sandbox. */
 function simulate(surface: Surface, services: ModuleServices): Operation {
-  const { db, clock, kyc } = services
+  const { db, clock, kyc, jobs } = services
   return operation({
     ...{ id: 'kyc.simulate', title: 'Decide the identity check (sandbox only)', surface, method: 'POST' },
     paths: [`/${surface}/v1/sandbox/kyc`],
@@ -128,7 +128,9 @@ function simulate(surface: Surface, services: ModuleServices): Operation {
         ...{ status: statusOf(body.status) ?? 'pending', reason: body.reason ?? null, cause: 'simulated' },
       }
       return db.transaction(async tx => {
-        await kyc.decide(tx, accountId, decision, clock.now())
+        const now = clock.now()
+        const id = await kyc.decide(tx, accountId, decision, now)
+        if (decision.status === 'pending') await jobs.add(tx, SUBMIT_JOB, id, now)
         // In the transaction: what this request came to, and not a later one.
         return answerOf(surface, services, accountId, tx)
       })

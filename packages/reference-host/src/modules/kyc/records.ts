@@ -52,13 +52,16 @@ export interface KycRecords {
   ): Promise<ReportOutcome>
   /** Drops `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
-  /** Applies the decision of an operator, from any status. Later reports apply only where the table of changes allows them. */
+  /**
+   * Applies the decision of an operator, from any status, and returns the id of the application. Later reports apply only where the
+   * table of changes allows them. After the decision `pending` the caller must add the job that asks the provider.
+   */
   decide(
     tx: SqlQueries,
     accountId: string,
     decision: { readonly status: KycStatus; readonly reason: string | null; readonly cause: string },
     now: EpochMs,
-  ): Promise<void>
+  ): Promise<string>
 }
 
 /** The content of the sealed column. The digest recognizes the same fields after `nationalId` was dropped. */
@@ -176,6 +179,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
         on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
       await rows(tx, text, [accountId, id, reason, now])
       await move(tx, { accountId, id, from, to, cause }, now)
+      return id
     },
   }
 }

@@ -34,7 +34,7 @@ export async function eraseUser(tx: SqlQueries, dialect: SqlDialect, userId: str
   await rows(tx, 'update gw_users set profile = null, data_key = null where account_id = $1', [accountId])
   // The links open the person's pages at the provider.
   const blank = `update gw_kyc_applications
-    set fields = null, completion_link = null, verification_link = null where account_id = $1`
+    set fields = null, reason = null, completion_link = null, verification_link = null where account_id = $1`
   await rows(tx, blank, [accountId])
   return { erased: true, accountId }
 }
