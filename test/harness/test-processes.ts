@@ -13,7 +13,12 @@ const FILES_A_PROCESS = 12
 /** The suites that speak to a host over HTTP only, so that they can run on any stores. */
 export const ON_EVERY_STORE =
   /^test\/reference-host\/(?:modules\/.*|http\/(?:errors|limits|open-responses))\.test\.ts$/
-const STORES: readonly HostStores[] = ['postgres', 'postgres+redis']
+/** Those of them that depend on where keys, sessions and limits are stored. Without Redis, these are in Postgres. */
+const ON_POSTGRES_ALONE = /^test\/reference-host\/(?:modules\/(?:auth|keys|identity)\/|http\/)/
+const STORES: readonly (readonly [stores: HostStores, sources: RegExp])[] = [
+  ['postgres', ON_POSTGRES_ALONE],
+  ['postgres+redis', ON_EVERY_STORE],
+]
 
 /** Deals sources out to processes, the longest first. With `everyStore` some run again on other stores. */
 export function processesOf(
@@ -21,8 +26,11 @@ export function processesOf(
   { everyStore }: { readonly everyStore: boolean },
 ): TestProcess[] {
   const again = everyStore ? sources.filter(file => ON_EVERY_STORE.test(file)) : []
-  const onStores = STORES.flatMap(stores =>
-    groupsOf(again).map(files => ({ files, env: { TEST_HOST_STORES: stores } })),
+  const onStores = STORES.flatMap(([stores, which]) =>
+    groupsOf(again.filter(file => which.test(file))).map(files => ({
+      files,
+      env: { TEST_HOST_STORES: stores },
+    })),
   )
   const alone = sources
     .filter(file => ALONE.test(file))

@@ -54,6 +54,14 @@ export function isName(text: string, least = 0, most = 120): boolean {
   )
 }
 
+/** The hostile texts that a database refuses or changes. */
+export const STORE_TEXTS = [
+  'a lone high surrogate',
+  'a NUL at the end',
+  'a NUL in the middle',
+  'a C0 control',
+]
+
 /** Texts that stores, readers and terminals take differently. */
 export const HOSTILE_TEXTS: Readonly<Record<string, string>> = {
   'a lone high surrogate': 'bob\ud83d',

@@ -4,7 +4,14 @@ import type { Answer } from '../../harness/host.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
 import { inlined } from '../../harness/openapi.ts'
 import type { Place, Schema } from '../../harness/texts.ts'
-import { HOSTILE_ESCAPES, HOSTILE_TEXTS, nestedJson, put, textPlaces } from '../../harness/texts.ts'
+import {
+  HOSTILE_ESCAPES,
+  HOSTILE_TEXTS,
+  nestedJson,
+  put,
+  STORE_TEXTS,
+  textPlaces,
+} from '../../harness/texts.ts'
 
 t.setTimeout(900_000)
 const host = await startTestHost({ RATE_LIMITS: 'off' })
@@ -112,6 +119,10 @@ async function problem(
 }
 
 t.test('no text in a body causes a 5xx, and accepted texts are returned unchanged', async t => {
+  // What the host itself refuses is the same on every store.
+  const texts = Object.entries(HOSTILE_TEXTS).filter(
+    ([what]) => process.env['TEST_HOST_STORES'] === undefined || STORE_TEXTS.includes(what),
+  )
   const withBody = current.filter(({ requestBody }) => requestBody !== undefined)
   t.ok(withBody.length >= 11, 'the table was read')
   let [asked, names] = [0, 0]
@@ -121,7 +132,7 @@ t.test('no text in a body causes a 5xx, and accepted texts are returned unchange
     names += places.filter(({ takes }) => takes).length
     for (const place of places) {
       const found = await Promise.all(
-        Object.entries(HOSTILE_TEXTS).map(async ([what, text]) => {
+        texts.map(async ([what, text]) => {
           const wrong = await problem(operation, place, text)
           return wrong === undefined ? [] : [`${place.at.join('.')}: ${what} ${wrong}`]
         }),
