@@ -7,7 +7,7 @@ import { readConfig, startHost, type Decision, type Providers } from '@gatewrigh
 import { Conformance } from './conformance.ts'
 import { tellHostStarts } from './host-starts.ts'
 import { hostStoresEnv } from './host-stores.ts'
-import { Leaks } from './leaks.ts'
+import { Leaks, tellLeaks, watchForLeaks } from './leaks.ts'
 import { plainNode } from './node.ts'
 import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 
@@ -35,6 +35,7 @@ export async function request(url: string, path: string, options: RequestOptions
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await response.text()
+  tellLeaks(url, typeof body === 'string' ? body : JSON.stringify(body ?? ''), response.status, text)
   return {
     status: response.status,
     headers: response.headers,
@@ -54,7 +55,7 @@ export interface TestHost {
   chore(name: string): Promise<void>
   /** Sends a request, and holds the answer against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<Answer>
-  /** Stops it. Rejects when a credential it handed out is in its errors, decision events or metrics. */
+  /** Stops it. Rejects when a secret that went through it is in its errors, decision events or metrics. */
   close(): Promise<void>
 }
 
@@ -95,7 +96,7 @@ export async function startTestHost(
   tellHostStarts()
   const conformance = new Conformance(host.url)
   const leaks = new Leaks()
-  leaks.handedOut(host.partnerKey ?? '')
+  leaks.exchanged(host.partnerKey ?? '')
   const clientAddress = `198.51.${randomInt(256)}.${randomInt(256)}`
   return {
     url: host.url,
@@ -116,7 +117,8 @@ export async function startTestHost(
       const mediaType = answer.headers.get('content-type')?.split(';')[0] ?? ''
       await conformance.check(method, path, { status, mediaType, body, openResponses })
       const text = JSON.stringify(answer.body)
-      if (answer.status < 400) leaks.handedOut(text)
+      leaks.exchanged(JSON.stringify(options.body ?? ''))
+      if (answer.status < 400) leaks.exchanged(text)
       else leaks.said(text)
       return answer
     },
@@ -138,7 +140,7 @@ export interface HostProcess {
   readonly url: string
   /** Everything it printed, both streams. */
   output(): string
-  /** Sends a signal and waits for the end. */
+  /** Sends a signal and waits for the end. Rejects when a secret that went through it is in its errors or in what it printed. */
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -167,12 +169,18 @@ export async function spawnHost(
     child.once('close', code => reject(new Error(`exit ${code}: ${output}`)))
   })
   tellHostStarts()
+  const leaks = watchForLeaks(url)
+  // The first lines show the key of the sandbox.
+  const start = output.length
   return {
     url,
     output: () => output,
     stop: async signal => {
       child.kill(signal)
-      return exit
+      const code = await exit
+      leaks.said(output.slice(start))
+      leaks.check()
+      return code
     },
   }
 }

@@ -3,6 +3,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/records/sealed.js') &
   typeof import('../../packages/reference-host/dist/records/events.js') &
   typeof import('../../packages/reference-host/dist/storage/migrate.js') &
+  typeof import('../../packages/reference-host/dist/product/scopes.js') &
   typeof import('../../packages/reference-host/dist/http/app.js') &
   typeof import('../../packages/reference-host/dist/http/operation.js') &
   typeof import('../../packages/reference-host/dist/http/limits.js') &
@@ -22,6 +23,7 @@ const FILES = [
   'records/sealed',
   'records/events',
   'storage/migrate',
+  'product/scopes',
   'http/app',
   'http/operation',
   'http/limits',

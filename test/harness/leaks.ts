@@ -1,29 +1,54 @@
 /** Credentials as answers carry them: API keys and session tokens. */
 const CREDENTIALS = [/gw_\w+_(?:user|partner)_\w{16}_\w{36}/g, /eyJ[\w-]+\.[\w-]+\.[\w-]+/g]
+/** Members of bodies that hold what a person told, or a secret. Shorter values could be in a text by chance. */
+const PRIVATE_MEMBERS = /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey)":"([^"\\]{6,})"/g
 
-/** Remembers every credential that a host handed out, and everything that it said where none may be. */
+/** Remembers every credential and private text that went through a host, and everything that it said where none may be. */
 export class Leaks {
   readonly #secrets = new Set<string>()
   readonly #said: string[] = []
 
-  /** A success may hold credentials; they are secrets from now on. */
-  handedOut(text: string): void {
+  /** A request, or a success: it may hold credentials and private texts, which are secrets from now on. */
+  exchanged(text: string): void {
     for (const pattern of CREDENTIALS)
       for (const [secret] of text.matchAll(pattern)) this.#secrets.add(secret)
+    for (const [, secret] of text.matchAll(PRIVATE_MEMBERS)) this.#secrets.add(secret as string)
   }
 
-  /** An error, a decision or metrics: no credential may be in it. */
+  /** An error, a decision, a log or metrics: no secret may be in it. */
   said(text: string): void {
     this.#said.push(text)
   }
 
-  /** Throws when anything said holds a credential, or the secret part of one. */
+  /** Throws when anything said holds a secret, or the secret part of a credential. */
   check(): void {
     const all = this.#said.join('\n')
     for (const secret of this.#secrets) {
-      // What identifies a key may be said; its last 36 characters, and a token's signature, may not.
-      const part = secret.startsWith('gw_') ? secret.slice(-36) : (secret.split('.')[2] as string)
-      if (all.includes(part)) throw new Error(`a credential was said: ${secret.slice(0, 20)}...`)
+      if (all.includes(secretPart(secret))) throw new Error(`a secret was said: ${secret.slice(0, 20)}...`)
     }
   }
+}
+
+/** What identifies a key may be said; its last 36 characters, and a token's signature, may not. */
+function secretPart(secret: string): string {
+  if (secret.startsWith('gw_')) return secret.slice(-36)
+  return /^eyJ/.test(secret) ? (secret.split('.')[2] as string) : secret
+}
+
+/** What went through hosts that are processes of their own, by URL. */
+const processes = new Map<string, Leaks>()
+
+/** Begins to remember what goes through a host process. */
+export function watchForLeaks(url: string): Leaks {
+  const leaks = new Leaks()
+  processes.set(url, leaks)
+  return leaks
+}
+
+/** Tells the watch over a host process, if there is one, of a request and its answer. */
+export function tellLeaks(url: string, asked: string, status: number, answered: string): void {
+  const leaks = processes.get(url)
+  leaks?.exchanged(asked)
+  if (status < 400) leaks?.exchanged(answered)
+  else leaks?.said(answered)
 }

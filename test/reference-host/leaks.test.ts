@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
-import { bearer, bootstrapUser, startTestHost } from '../harness/host.ts'
-import { Leaks } from '../harness/leaks.ts'
+import { bearer, bootstrapUser, request, spawnHost, startTestHost } from '../harness/host.ts'
+import { Leaks, tellLeaks, watchForLeaks } from '../harness/leaks.ts'
 
 t.test('the scan at the end of every test host finds a leaked credential', async t => {
   const host = await startTestHost()
@@ -9,10 +12,27 @@ t.test('the scan at the end of every test host finds a leaked credential', async
   await host.send('/user/v1/keys', { headers: bearer(`${token}x`) })
   for (const said of [key, token, `{"message":"${key.slice(-36)}"}`, token.split('.')[2] as string]) {
     const leaks = new Leaks()
-    leaks.handedOut(JSON.stringify({ key, token }))
+    leaks.exchanged(JSON.stringify({ key, token }))
     leaks.said(`id ${key.slice(0, 32)}`)
     t.doesNotThrow(() => leaks.check())
     leaks.said(said)
-    t.throws(() => leaks.check(), /a credential was said/)
+    t.throws(() => leaks.check(), /a secret was said/)
   }
+})
+
+t.test('the scan at the end of every host process finds a secret that it printed', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-leaks-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const host = await spawnHost(dataDir)
+  const { token } = await bootstrapUser((path, options) => request(host.url, path, options))
+  const email = 'zebedee.quillfeather@example.com'
+  const headers = bearer(token)
+  await request(host.url, '/user/v1/users', { method: 'PATCH', body: { email }, headers })
+  const refused = await request(host.url, '/user/v1/users', { headers: bearer(`${token}x`) })
+  t.equal(refused.status, 401)
+  t.equal(await host.stop('SIGTERM'), 0)
+
+  const watched = watchForLeaks('http://a-host-that-says-it')
+  tellLeaks('http://a-host-that-says-it', JSON.stringify({ email }), 400, `{"message":"${email} is wrong"}`)
+  t.throws(() => watched.check(), /a secret was said/)
 })

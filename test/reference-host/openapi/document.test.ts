@@ -55,7 +55,8 @@ t.test('takes the legacy names of schemes and body members from the alias table'
     description: 'The old name of UserKey.',
   })
   const payin = paths['/user/v1/subscriptions/payin']?.['post']
-  t.same(payin?.security, [{ UserSessionBearer: [] }, { ConsumerSessionBearer: [] }])
+  const needed = ['subscriptions.write']
+  t.same(payin?.security, [{ UserSessionBearer: needed }, { ConsumerSessionBearer: needed }])
   const resolve = paths['/users/resolve']?.['post']
   const properties = resolve?.requestBody?.content['application/json']?.schema.properties ?? {}
   t.same(properties['externalUserId'], { ...properties['userId'], deprecated: true })
@@ -149,8 +150,9 @@ t.test('offers a user key besides a session only where the host accepts it', asy
   t.teardown(() => direct.close())
   const { body: other } = await direct.send('/openapi.json')
   const balances = (other['paths'] as typeof paths)['/user/v1/balances']?.['get']
-  const session = [{ UserSessionBearer: [] }, { ConsumerSessionBearer: [] }]
-  t.same(balances?.security, [...session, { UserKey: [] }, { ConsumerKey: [] }])
+  const needed = ['balances.read']
+  const session = [{ UserSessionBearer: needed }, { ConsumerSessionBearer: needed }]
+  t.same(balances?.security, [...session, { UserKey: needed }, { ConsumerKey: needed }])
   t.same(paths['/user/v1/balances']?.['get']?.security, session)
   const { key } = await bootstrapUser(direct.send)
   t.equal((await direct.send('/user/v1/balances', { headers: { 'x-user-key': key } })).status, 200)

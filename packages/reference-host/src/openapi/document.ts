@@ -69,13 +69,12 @@ function describeOperation(
   components: Components,
 ): Json & { readonly operationId: string } {
   const { id, name: operationId, title } = operation
-  const schemes = security(operation, host).flatMap(name => schemeNames(name, host.aliases))
   return {
     operationId,
     tags: [tagOf(id)],
     summary: title,
     parameters: parameters(operation, components),
-    security: schemes.map(name => ({ [name]: [] })),
+    security: securityRequirements(operation, host),
     ...requestBody(operation, host, components),
     responses: responsesOf(operation, components),
   }
@@ -117,8 +116,24 @@ const KEY_FIELD = {
   none: [],
 } as const
 
+/**
+ * The credentials that an operation accepts: any one of the list. A session or a key in its place needs the listed scopes
+ * (OpenAPI 3.1, "Security Requirement Object").
+ */
+function securityRequirements(operation: Operation, host: DescribedHost): Json[] {
+  const { scopes = [], anyOf } = operation
+  const needed = anyOf ? anyOf.map(each => [...scopes, each]) : [scopes]
+  return schemesOf(operation, host)
+    .flatMap(name => schemeNames(name, host.aliases).map(each => [each, name] as const))
+    .flatMap(([name, current]) =>
+      current.endsWith('SessionBearer') || operation.credential === 'session'
+        ? needed.map(each => ({ [name]: each }))
+        : [{ [name]: [] }],
+    )
+}
+
 /** The security schemes that an operation accepts. */
-function security({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
+function schemesOf({ credential, surface }: Operation, { directUserKey }: DescribedHost): readonly string[] {
   if (credential === 'none') return []
   if (credential === 'provider') return ['ProviderSignature']
   if (credential === 'user-key') return ['UserKey']

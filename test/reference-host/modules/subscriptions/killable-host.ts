@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { request, type TestHost } from '../../../harness/host.ts'
+import { watchForLeaks, type Leaks } from '../../../harness/leaks.ts'
 import { plainNode } from '../../../harness/node.ts'
 import type { Moment, Order, Message } from './killable-host.child.ts'
 
@@ -26,9 +27,20 @@ interface KillableProcess {
 async function startProcess(env: Readonly<Record<string, string>>, now: number): Promise<KillableProcess> {
   const child = plainNode([CHILD], {
     env: { PATH: process.env['PATH'], ...env, NOW: String(now) },
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const ended = once(child, 'exit')
+  let leaks: Leaks | undefined
+  const print = (chunk: Buffer): void => {
+    leaks?.said(chunk.toString())
+    process.stderr.write(chunk)
+  }
+  child.stdout?.on('data', print)
+  child.stderr?.on('data', print)
+  // `close`, not `exit`: everything that it printed has arrived then.
+  const ended = once(child, 'close').then(result => {
+    leaks?.check()
+    return result
+  })
   const said = async (): Promise<Message> => {
     const dead = ended.then(([code, signal]) => {
       throw new Error(`the host died: ${code ?? signal}`)
@@ -37,6 +49,7 @@ async function startProcess(env: Readonly<Record<string, string>>, now: number):
     return message
   }
   const first = (await said()) as { url: string }
+  leaks = watchForLeaks(first.url)
   return {
     url: first.url,
     ended,

@@ -1,0 +1,77 @@
+import t, { type Test } from 'tap'
+import { internals } from '../harness/internals.ts'
+import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
+
+interface Described {
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+const host = await startTestHost({ RATE_LIMITS: 'off' })
+t.teardown(() => host.close())
+const paths = (await host.send('/openapi.json')).body['paths'] as Record<string, Record<string, Described>>
+const operations = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, each]) => ({ path, method: method.toUpperCase(), ...each })),
+)
+
+/** Opens sessions, one for each set of scopes. */
+function opener(
+  open: (scopes: readonly string[]) => Promise<string>,
+): (scopes: readonly string[]) => Promise<string> {
+  const opened = new Map<string, Promise<string>>()
+  return scopes => {
+    const name = scopes.toSorted().join()
+    const session = opened.get(name) ?? open(scopes)
+    opened.set(name, session)
+    return session
+  }
+}
+
+/** Whether the scopes of a session were not enough for an operation. Nothing but the scopes decides it. */
+async function isDenied({ path, method }: (typeof operations)[number], token: string): Promise<boolean> {
+  const { status, body }: Answer = await host.send(path.replaceAll(/\{\w+\}/g, 'unknown'), {
+    ...{ method, headers: { ...bearer(token), 'idempotency-key': 'scope-matrix' } },
+    ...(method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+  })
+  return status === 403 && body['error'] === 'insufficient_scope'
+}
+
+async function checkMatrix(
+  t: Test,
+  scheme: string,
+  catalogue: readonly string[],
+  open: (scopes: readonly string[]) => Promise<string>,
+): Promise<void> {
+  const session = opener(open)
+  for (const operation of operations) {
+    const alternatives = operation.security.flatMap(each => (each[scheme] ? [each[scheme]] : []))
+    if (alternatives.length === 0) continue
+    const name = `${operation.method} ${operation.path}`
+    for (const needed of alternatives) {
+      // A session always has a scope; any will do for an operation that needs none.
+      const least = needed.length > 0 ? needed : [catalogue[0] as string]
+      t.notOk(await isDenied(operation, await session(least)), `${name} with ${least.join()}`)
+    }
+    const some = alternatives.flat()
+    if (some.length === 0) continue
+    const others = catalogue.filter(scope => !some.includes(scope))
+    t.ok(await isDenied(operation, await session(others)), `${name} with every scope but ${some.join()}`)
+  }
+}
+
+t.test('each user operation needs exactly the scopes that the API description lists', async t => {
+  const { key } = await bootstrapUser(host.send)
+  await checkMatrix(t, 'UserSessionBearer', internals.userScopes.names, async scopes => {
+    const made = await host.send('/user/v1/sessions', { body: { scopes }, headers: { 'x-user-key': key } })
+    return made.body['sessionToken'] as string
+  })
+})
+
+t.test('each partner operation needs exactly the scopes that the API description lists', async t => {
+  const headers = { 'x-partner-key': host.partnerKey }
+  await host.send('/partner/v1/users/resolve', { body: { userId: 'ann' }, headers })
+  await checkMatrix(t, 'PartnerSessionBearer', internals.partnerScopes.names, async scopes => {
+    const made = await host.send('/partner/v1/sessions', { body: { userId: 'ann', scopes }, headers })
+    return made.body.data['sessionToken'] as string
+  })
+})
