@@ -148,7 +148,11 @@ for (const dialect of ['postgres', 'sqlite'] as const) {
       db.transaction(tx => {
         const transfer = { id, debit: from, credit: to, amountCents, cause }
         const cover = { exempt: 'operator_correction' }
-        return ledger.transfer(tx, { ...transfer, ...(from === user('ann') ? { cover } : {}) } as Transfer, at)
+        return ledger.transfer(
+          tx,
+          { ...transfer, ...(from === user('ann') ? { cover } : {}) } as Transfer,
+          at,
+        )
       })
     await before('deposit:d1', ledgerAccounts.sandbox, user('ann'), 'deposit', 1000, 10)
     await before('payin:p1', user('ann'), revenue, 'payin', 300, 30)
