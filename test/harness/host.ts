@@ -231,6 +231,8 @@ export interface WalletUser {
   readonly key: string
   readonly token: string
   readonly userId: string
+  /** The address of the wallet, in lower case. */
+  readonly address: string
 }
 
 /** Bootstraps a new wallet at a host. */
@@ -239,14 +241,16 @@ export async function bootstrapUser(
   extra: Record<string, unknown> = {},
   now?: number,
 ): Promise<WalletUser> {
+  const wallet = newWallet()
   const { status, body } = await send('/user/v1/bootstrap', {
-    body: await signedBootstrap(newWallet(), extra, now),
+    body: await signedBootstrap(wallet, extra, now),
   })
   if (status !== 200) throw new Error(`bootstrap answered ${status}: ${JSON.stringify(body)}`)
   return {
     key: body['userApiKey'] as string,
     token: body['sessionToken'] as string,
     userId: body['userId'] as string,
+    address: wallet.address.toLowerCase(),
   }
 }
 

@@ -15,6 +15,10 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
+  typeof import('../../packages/reference-host/dist/ledger/money.js') &
+  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
+  typeof import('../../packages/reference-host/dist/ledger/user-money.js') &
+  typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
   typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js')
 
@@ -35,6 +39,10 @@ const FILES = [
   'modules/kyc/records',
   'modules/kyc/states',
   'modules/kyc/job',
+  'ledger/money',
+  'ledger/transactions',
+  'ledger/user-money',
+  'modules/tokens/list',
   'modules/system/provider-events',
   'modules/users/erase',
 ]

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { bearer, type Answer, type TestHost, type WalletUser } from './host.ts'
+import { bearer, bootstrapUser, type Answer, type TestHost, type WalletUser } from './host.ts'
 
 /** A pay-in as answers hold it. */
 export interface WirePayin {
@@ -47,6 +47,16 @@ export function moneyUser(send: TestHost['send'], { token }: Pick<WalletUser, 't
     },
     payin: async id => payinOf(await read(`/subscriptions/payins/${id}`)),
   }
+}
+
+/** Bootstraps a new wallet whose session lasts a day. */
+export async function newMoneyUser(
+  send: TestHost['send'],
+  now?: number,
+  extra: Record<string, unknown> = {},
+): Promise<MoneyUser & WalletUser> {
+  const user = await bootstrapUser(send, { sessionTtlSeconds: 86_400, ...extra }, now)
+  return { ...user, ...moneyUser(send, user) }
 }
 
 /** The pay-in of an answer; throws on a refusal. */

@@ -98,7 +98,15 @@ async function createUserRecords(): Promise<AccountRecords> {
   const told = await host.send('/user/v1/notifications', { headers: bearer(user.token) })
   const [notification] = told.body.data['notifications'] as { id: string }[]
   const referral = await host.send('/user/v1/referrals', { headers: bearer(user.token) })
+  const contract = idOf(await send('/user/v1/contracts', {}), 'contract')
+  const transfer = { amountCents: 100, fromContractId: null, toContractId: contract }
+  const moved = await send('/user/v1/deposits/transfer', transfer)
+  const bill = { payee: 'City Power', amountCents: 5, dueAt: '2030-01-01' }
+  const noted = await send('/user/v1/bills', bill)
+  const listed = await host.send('/user/v1/transactions', { headers: bearer(user.token) })
   const ids = {
+    ...{ bills: idOf(noted, 'bill'), fromContractId: contract, toContractId: contract },
+    subscriptions: idOf(bought, 'subscription'),
     ...{ keys: keyId, 'user-api-keys': keyId, 'consumer-api-keys': keyId },
     sessions: session.body['sessionId'] as string,
     onboarding: 'step-of-another',
@@ -106,7 +114,11 @@ async function createUserRecords(): Promise<AccountRecords> {
     subscriptionId: idOf(bought, 'subscription'),
     notifications: notification?.id as string,
   }
-  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought, told, referral]) }
+  return {
+    token: user.token,
+    ids,
+    texts: ownTexts([key, session, payin, bought, told, referral, moved, noted, listed]),
+  }
 }
 
 t.test("no user operation shows or changes another user's records: their ids are 404", async t => {
@@ -118,6 +130,10 @@ t.test("no user operation shows or changes another user's records: their ids are
       'balances',
       'subscriptions',
       'subscriptions/payins',
+      'contracts',
+      'transactions',
+      'payments',
+      'bills',
       'users',
       'identity',
     ]
@@ -138,14 +154,19 @@ t.test("no user operation shows or changes another user's records: their ids are
         ...(body && method !== 'GET' ? { body } : {}),
       })
     const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
-    const [never] = requestsTo(operation, unknown)
-    const refusal = await send(never as RequestTo, 'never-existed')
+    const nevers = requestsTo(operation, unknown)
+    const refusals = new Map<string, Answer>()
     for (const [n, asked] of requestsTo(operation, ann.ids).entries()) {
+      // The same request with an unknown id in the same place.
+      const never = nevers[n] as RequestTo
+      const text = JSON.stringify(never)
+      const refusal = refusals.get(text) ?? (await send(never, `never-existed-${n}`))
+      refusals.set(text, refusal)
       const answer = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
       const where = `${method} ${asked.path}`
-      const text = JSON.stringify(answer.body)
+      const told = JSON.stringify(answer.body)
       t.same(
-        ann.texts.filter(own => text.includes(own)),
+        ann.texts.filter(own => told.includes(own)),
         [],
         where,
       )

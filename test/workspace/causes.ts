@@ -39,6 +39,8 @@ const SENTENCES: Sentences = {
   kyc_required: 'The identity must be checked and approved first.',
   agreements_required: 'The agreements must be accepted first, as they read now.',
   data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
+  max_contracts: 'The account has as many contracts as allowed.',
+  max_bills: 'The account has as many open bills as allowed: pay one first.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',

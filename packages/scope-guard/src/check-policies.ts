@@ -20,7 +20,8 @@ export function checkPolicies(
 
 /** Whoever causes the operation is not the client whose addresses the policy lists. */
 function withoutAddresses({ id, document }: PolicyDocument): PolicyDocument {
-  if (typeof document !== 'object' || document === null) return { id, document }
+  // An array is not a policy. Its copy would be an empty object, which forbids nothing.
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) return { id, document }
   const { allowedIps: _allowedIps, ...others } = document as Record<string, unknown>
   return { id, document: others }
 }

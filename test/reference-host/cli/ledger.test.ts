@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, request, spawnHost, type TestHost } from '../../harness/host.ts'
 
@@ -51,6 +52,41 @@ t.test('credits a balance once per reference, and the host pays from it', async 
   t.match(paid, { status: 200, body: { data: { payin: { status: 'settled' } } } })
   t.match(await gatewright('ledger', 'balance', user.userId), { code: 0, output: / has 200 US cents/ })
   t.match(await gatewright('ledger', 'check'), { code: 0, output: /^2 transfers, all accounts right, sum 0/ })
+})
+
+t.test('books what the house has paid out, once per reference', async t => {
+  const remit = (...args: string[]) => gatewright('ledger', 'remit', ...args)
+  t.match(await remit('revenue', '300', 'out-1'), { code: 1, output: /needs --yes/ })
+  t.match(await remit('revenue', '501', 'out-1', '--yes'), {
+    ...{ code: 1, output: /^house:revenue has 500 US cents only/ },
+  })
+  t.match(await remit('revenue', '300', 'out-1', '--yes'), {
+    ...{ code: 0, output: /^Booked\. house:revenue has 200 US cents/ },
+  })
+  t.match(await remit('revenue', '300', 'out-1', '--yes'), { code: 0, output: /nothing moved\..* has 200/ })
+  t.match(await remit('revenue', '301', 'out-1', '--yes'), { code: 1, output: /^out-1 was booked before/ })
+  t.match(await remit('bills', '300', 'out-1', '--yes'), { code: 1 })
+  t.match(await remit('users', '1', 'out-2', '--yes'), { code: 1, output: /FROM must be one of bills, fees/ })
+  t.match(await remit('fees', '0', 'out-2', '--yes'), { code: 1, output: /CENTS must be/ })
+  t.match(await gatewright('ledger', 'check'), { code: 0, output: /all accounts right/ })
+})
+
+t.test('says in sentences what differs', async t => {
+  const { db, close } = openDatabaseOf(env)
+  const change = (cents: number): Promise<unknown> =>
+    db.query("update gw_transactions set amount_cents = amount_cents + $1 where source_kind = 'credit'", [
+      cents,
+    ])
+  await change(-1)
+  const broken = await gatewright('ledger', 'check')
+  await change(1)
+  await close()
+  t.match(broken, {
+    code: 1,
+    output:
+      /^the ledger is broken: user:(acc_\w+) has 200 US cents in the ledger, but the transactions of \1 add up to 199$/m,
+  })
+  t.match(await gatewright('ledger', 'check'), { code: 0 })
 })
 
 t.test('explains invalid arguments', async t => {

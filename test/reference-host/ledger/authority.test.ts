@@ -20,10 +20,12 @@ const NOON = Date.UTC(2026, 0, 31, 12)
 const clock = manualClock(NOON)
 const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
 t.teardown(() => host.close())
+const stranger = await bootstrapUser(host.send, {}, clock.now())
 
 /** The operations that request a pay-in, pay one, or move money in another way. */
 const ASKING = ['subscriptions.payin', 'subscriptions.checkout'] as const
 const PAYING = 'subscriptions.confirmBalance'
+const SENDING = ['payments.create', 'bills.pay'] as const
 const PRICES = { basic: 500, pro: 2500 } as const
 
 const cents = fc.constantFrom(0, 499, 500, 1000, 2500, 5000, 7500)
@@ -33,7 +35,7 @@ const policy: fc.Arbitrary<MoneyPolicy> = fc.record(
     dailySpendCapCents: cents,
     limits: fc.array(
       fc.record({
-        operations: fc.subarray([...ASKING, PAYING], { minLength: 1 }),
+        operations: fc.subarray([...ASKING, PAYING, ...SENDING], { minLength: 1 }),
         window: fc.constantFrom('operation', 'day', 'month', 'total'),
         maxCents: cents,
       }),
@@ -48,6 +50,12 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('ask'), who, plan, operation: fc.constantFrom(...ASKING) }),
   fc.record({ kind: fc.constant('pay'), who, n: fc.nat(9) }),
   fc.record({ kind: fc.constant('pay all at once'), who }),
+  fc.record({
+    kind: fc.constant('send'),
+    who,
+    operation: fc.constantFrom(...SENDING),
+    amount: fc.constantFrom(1, 499, 500, 2500),
+  }),
   fc.record({ kind: fc.constant('wait'), hours: fc.integer({ min: 1, max: 23 }) }),
 )
 
@@ -79,6 +87,11 @@ interface Open {
   readonly operation: string
   readonly cents: number
   readonly charge: Charge
+}
+
+async function payNewBill({ write }: Caller, amountCents: number): Promise<Answer> {
+  const { body } = await write('/bills', { payee: 'City Power', amountCents, dueAt: '2026-02-01' })
+  return write(`/bills/${(body.data['bill'] as { id: string }).id}/pay`, {})
 }
 
 /** One account in the model. */
@@ -129,6 +142,23 @@ class Account {
     }
   }
 
+  /** Pays a stranger or a bill, at once. */
+  async send(caller: Caller, operation: (typeof SENDING)[number], amountCents: number): Promise<void> {
+    const answer =
+      operation === 'payments.create'
+        ? await caller.write('/payments', { to: { walletAddress: stranger.address }, amountCents })
+        : await payNewBill(caller, amountCents)
+    const charge = this.#caps.reserve(caller.chain, [operation], amountCents, clock.now())
+    assert.equal(answer.status, charge ? 200 : 403, JSON.stringify(answer.body))
+    if (charge)
+      this.payments.push({
+        chain: caller.chain,
+        operations: [operation],
+        cents: amountCents,
+        at: clock.now(),
+      })
+  }
+
   #paid({ chain }: Caller, { operation, cents: amount }: Open): void {
     this.payments.push({ chain, operations: [PAYING, operation], cents: amount, at: clock.now() })
   }
@@ -148,8 +178,10 @@ t.test('the steps below include every financial write of the host', async t => {
     .flatMap(item => Object.values(item) as { operationId: string; deprecated?: boolean; parameters?: [] }[])
     .filter(({ parameters = [] }) => JSON.stringify(parameters).toLowerCase().includes('idempotency-key'))
   const ids = writes.filter(({ deprecated }) => !deprecated).map(({ operationId }) => operationId)
-  const inward = ['deposits.create', 'subscriptions.confirm']
-  const known = [...ASKING, PAYING, ...inward].map(id => id.replace('.', '_'))
+  // Money comes in, stays the account's own, or does not move.
+  const inward = ['deposits.create', 'subscriptions.confirm', 'deposits.transfer']
+  const still = ['contracts.create', 'bills.create', 'subscriptions.cancel']
+  const known = [...ASKING, PAYING, ...SENDING, ...inward, ...still].map(id => id.replace('.', '_'))
   t.same(ids.toSorted(), known.toSorted(), 'a new one needs a step, or moves money in only')
 })
 
@@ -168,6 +200,7 @@ t.test(
           const caller = all['who' in each ? each.who : 0] as Caller
           if (each.kind === 'ask') await account.ask(caller, each.operation, each.plan)
           else if (each.kind === 'pay') await account.pay(caller, each.n)
+          else if (each.kind === 'send') await account.send(caller, each.operation, each.amount)
           else if (each.kind === 'wait')
             clock.set(Math.min(clock.now() + each.hours * 3_600_000, NOON + 86_399_000))
           else await account.payAll(caller)

@@ -47,6 +47,11 @@ export function appServices(
     ledger: container.get(token.LEDGER),
     money: container.get(token.MONEY),
     transactions: container.get(token.TRANSACTIONS),
+    contracts: container.get(token.CONTRACTS),
+    payments: container.get(token.PAYMENTS),
+    bills: container.get(token.BILLS),
+    // Each provider with assets adds them here.
+    providerTokens: async () => [],
     sealer: container.get(token.SEALER),
     cipher: container.get(token.CIPHER),
     events: container.get(token.EVENTS),

@@ -2,11 +2,14 @@ import { checkTable } from '../http/operation-table.ts'
 import type { Operation } from '../http/operation.ts'
 import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
-import { readBalances } from '../modules/balances/read.ts'
+import { balanceOperations } from '../modules/balances/read.ts'
+import { billOperations } from '../modules/bills/operations.ts'
 import { listCards } from '../modules/cards/list.ts'
+import { contractOperations } from '../modules/contracts/operations.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
 import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
+import { transferDeposit } from '../modules/deposits/transfer.ts'
 import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
@@ -14,11 +17,13 @@ import { kycOperations } from '../modules/kyc/operations.ts'
 import { onboardingOperations } from '../modules/onboarding/operations.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import { notificationOperations } from '../modules/notifications/operations.ts'
+import { paymentOperations } from '../modules/payments/operations.ts'
 import { referralOperations } from '../modules/referrals/operations.ts'
 import { createPartnerSession } from '../modules/sessions/create-for-partner.ts'
 import { createUserSession } from '../modules/sessions/create.ts'
 import { sessionOperations } from '../modules/sessions/list-and-end.ts'
 import { listSpotlight } from '../modules/spotlight/list.ts'
+import { cancelSubscription } from '../modules/subscriptions/api/cancel.ts'
 import { confirmBalance } from '../modules/subscriptions/api/confirm-balance.ts'
 import { confirmPayin } from '../modules/subscriptions/api/confirm.ts'
 import { checkout, createPayin } from '../modules/subscriptions/api/create.ts'
@@ -27,6 +32,8 @@ import { readSupport } from '../modules/support/read.ts'
 import { cacheDocument } from '../modules/system/cached-document.ts'
 import { providerEvents, type ProviderEventServices } from '../modules/system/provider-events.ts'
 import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
+import { listTokens } from '../modules/tokens/list.ts'
+import { transactionOperations } from '../modules/transactions/list.ts'
 import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
@@ -51,7 +58,14 @@ export function operations(
     confirmBalance(services),
     checkout(services),
     ...subscriptionReads(services),
-    readBalances(services),
+    cancelSubscription(services),
+    ...balanceOperations(services),
+    ...transactionOperations(services),
+    ...contractOperations(services),
+    transferDeposit(services),
+    ...paymentOperations(services),
+    ...billOperations(services),
+    listTokens(services),
     ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
     listCards(services),
     ...userOperations(services),

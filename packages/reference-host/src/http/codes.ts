@@ -21,6 +21,8 @@ export const rules = [
   'kyc_required',
   'agreements_required',
   'data_key_never_leaves',
+  'max_contracts',
+  'max_bills',
 ] as const
 export type HostRule = (typeof rules)[number]
 

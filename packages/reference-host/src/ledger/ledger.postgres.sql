@@ -65,14 +65,20 @@ create table {prefix}transactions (
   description text not null,
   card_id text collate "C",
   merchant text,
+  memo text,
   created_at bigint not null,
   updated_at bigint not null,
   unique (source_kind, source_id, part),
   primary key (account_id, position)
 );
 
-create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
+create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
+
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, type, position)
   where card_id is not null;
+
+create index {prefix}transactions_payments on {prefix}transactions (account_id, position)
+  where source_kind = 'payment';
 
 -- Rows for the transfers made before: credits of balances, and pay-ins paid from them.
 insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,

@@ -60,6 +60,7 @@ create table {prefix}transactions (
   description text not null,
   card_id text,
   merchant text,
+  memo text,
   created_at integer not null,
   updated_at integer not null,
   unique (source_kind, source_id, part)
@@ -67,8 +68,13 @@ create table {prefix}transactions (
 
 create index {prefix}transactions_account on {prefix}transactions (account_id, position);
 
-create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
+create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
+
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, type, position)
   where card_id is not null;
+
+create index {prefix}transactions_payments on {prefix}transactions (account_id, position)
+  where source_kind = 'payment';
 
 -- Rows for the transfers made before: credits of balances, and pay-ins paid from them.
 insert into {prefix}transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,

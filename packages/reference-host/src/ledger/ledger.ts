@@ -94,6 +94,8 @@ export interface Ledger {
   transfer(tx: SqlQueries, transfer: Transfer, now: EpochMs): Promise<TransferResult>
   /** An account's balance in cents: its credits minus its debits. 0 for an unknown account. */
   balance(db: SqlQueries, account: string): Promise<number>
+  /** When a transfer was made; undefined for an unknown id. */
+  transferredAt(db: SqlQueries, id: string): Promise<EpochMs | undefined>
   /**
    * Adds pending amounts to the stored balances, `accounts` accounts per transaction, so that reads stay
    * fast. Safe beside transfers; of several hosts at once, one folds. A failing transaction is reported and
@@ -119,8 +121,9 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         throw new TypeError(`amountCents must be a safe integer of at least 1, not ${String(amountCents)}`)
       }
       if (holdsUserMoney(debit)) checkCover(transfer)
-      const overdraw = (account: string): number => (mayOverdraw(account) ? 1 : 0)
-      await rows(tx, OPEN_ACCOUNTS, [debit, overdraw(debit), credit, overdraw(credit)])
+      // In one order: two new accounts that pay each other would wait for each other.
+      const accounts = [debit, credit].sort().flatMap(account => [account, mayOverdraw(account) ? 1 : 0])
+      await rows(tx, OPEN_ACCOUNTS, accounts)
       if (dialect === 'postgres') await rows(tx, LOCK, [debit])
       const inserted = await rows(tx, INSERT, [id, credit, amountCents, cause, now, debit])
       if (inserted.length === 1) return 'done'
@@ -135,6 +138,10 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
     async balance(on, account) {
       const [row] = await rows(on, BALANCE, [account])
       return row ? toInteger(row['balance']) : 0
+    },
+    async transferredAt(on, id) {
+      const [row] = await rows(on, FIND, [id])
+      return row && toInteger(row['created_at'])
     },
     async fold(accounts, report) {
       for (let last = ''; ; ) {

@@ -7,7 +7,7 @@ import {
   type SqlQueries,
   type SqlRow,
 } from '@gatewright/kernel/sql'
-import { newId, ownedRows, type OwnedRows } from '../records/owned-rows.ts'
+import { newId, ownedRows } from '../records/owned-rows.ts'
 
 /** Who was paid by card. */
 export interface Merchant {
@@ -24,7 +24,7 @@ export interface TransactionEntry {
   readonly accountId: string
   /** The business object. `part` tells apart several rows of one object, such as the two sides of a payment. Default: ''. */
   readonly source: { readonly kind: string; readonly id: string; readonly part?: string }
-  readonly type: 'spend' | 'collateral' | 'payment' | 'fee'
+  readonly type: TransactionType
   readonly status: 'pending' | 'completed' | 'declined' | 'reversed' | 'failed'
   /** Integer US cents. */
   readonly amountCents: number
@@ -34,6 +34,18 @@ export interface TransactionEntry {
   readonly description: string
   readonly cardId?: string | null
   readonly merchant?: Merchant | null
+  /** What the sender of a payment wrote to its receiver. */
+  readonly memo?: string | null
+}
+
+/** The types of transactions. */
+export const TRANSACTION_TYPES = ['spend', 'collateral', 'payment', 'fee'] as const
+type TransactionType = (typeof TRANSACTION_TYPES)[number]
+
+/** Which transactions a list holds. An absent member filters nothing. */
+interface TransactionFilter {
+  readonly cardId?: string | undefined
+  readonly types?: readonly TransactionType[] | undefined
 }
 
 /** A stored transaction. */
@@ -45,48 +57,80 @@ export interface Transaction extends Required<TransactionEntry> {
 }
 
 /** The transactions of all accounts: one row per account and business object. */
-export interface TransactionStore extends Pick<OwnedRows<Transaction>, 'page'> {
+export interface TransactionStore {
+  /** Returns up to `limit` transactions, newest first, that are older than the position `after` (0: from the newest). */
+  page(
+    db: SqlQueries,
+    accountId: string,
+    page: { readonly after: number; readonly limit: number },
+    filter?: TransactionFilter,
+  ): Promise<Transaction[]>
   /** Writes the row of a business object. A row that exists gets the new status, amount and description; its position stays. */
   write(tx: SqlQueries, entry: TransactionEntry, now: EpochMs): Promise<void>
 }
 
 const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
-    amount_cents, direction, description, card_id, merchant, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+    amount_cents, direction, description, card_id, merchant, memo, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
   on conflict (source_kind, source_id, part) do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
 /** Makes the transaction store of a SQL database. */
 export function transactionStore(dialect: SqlDialect): TransactionStore {
-  const { page } = ownedRows(dialect, 'gw_transactions', toTransaction)
+  const all = ownedRows(dialect, 'gw_transactions', toTransaction)
   return {
-    page,
+    page: (db, accountId, page, { cardId, types } = {}) =>
+      cardId === undefined && types === undefined
+        ? all.page(db, accountId, page)
+        : filteredPage(db, accountId, page, { cardId, types: types ?? TRANSACTION_TYPES }),
     async write(tx, entry, now) {
       const { accountId, source, type, status, amountCents, direction, description } = entry
-      const { cardId = null, merchant = null } = entry
+      const { cardId = null, merchant = null, memo = null } = entry
       await rows(tx, WRITE, [
         ...[newId('txn'), accountId, source.kind, source.id, source.part ?? '', type, status],
         ...[amountCents, direction, description, cardId],
-        ...[merchant === null ? null : JSON.stringify(merchant), now],
+        ...[merchant === null ? null : JSON.stringify(merchant), memo, now],
       ])
     },
   }
 }
 
-function toTransaction(row: SqlRow): Transaction {
-  const [cardId, merchant] = [row['card_id'], row['merchant']]
+/**
+ * One short read of an index for each type, so that a page costs the same wherever it is and however rare its types are.
+ */
+async function filteredPage(
+  db: SqlQueries,
+  accountId: string,
+  { after, limit }: { readonly after: number; readonly limit: number },
+  { cardId, types }: { readonly cardId: string | undefined; readonly types: readonly TransactionType[] },
+): Promise<Transaction[]> {
+  const ofCard = cardId === undefined ? '' : ' and card_id = $4'
+  const parts = types.map(
+    type => `select * from (select * from gw_transactions where account_id = $1 and position < $2
+      and type = '${type}'${ofCard} order by position desc limit $3) of_${type}`,
+  )
+  const text = `${parts.join(' union all ')} order by position desc limit $3`
+  const before = after === 0 ? Number.MAX_SAFE_INTEGER : after
+  const values = [accountId, before, limit, ...(cardId === undefined ? [] : [cardId])]
+  return (await rows(db, text, values)).map(toTransaction)
+}
+
+/** Converts a row of the table of transactions. */
+export function toTransaction(row: SqlRow): Transaction {
+  const [cardId, merchant, memo] = [row['card_id'], row['merchant'], row['memo']]
   return {
     id: toText(row['id']),
     position: toInteger(row['position']),
     accountId: toText(row['account_id']),
     source: { kind: toText(row['source_kind']), id: toText(row['source_id']), part: toText(row['part']) },
-    type: toText(row['type']) as Transaction['type'],
+    type: toText(row['type']) as TransactionType,
     status: toText(row['status']) as Transaction['status'],
     amountCents: toInteger(row['amount_cents']),
     direction: toText(row['direction']) as Transaction['direction'],
     description: toText(row['description']),
     cardId: cardId === null ? null : toText(cardId),
     merchant: merchant === null ? null : (JSON.parse(toText(merchant)) as Merchant),
+    memo: memo === null ? null : toText(memo),
     createdAt: toInteger(row['created_at']),
     updatedAt: toInteger(row['updated_at']),
   }

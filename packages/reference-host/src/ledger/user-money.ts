@@ -1,17 +1,48 @@
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
 import { ledgerAccounts } from './accounts.ts'
 
-const TOTAL = `select coalesce(sum(a.balance_cents
-    + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id)), 0) as total
-  from gw_ledger_accounts a
-  where a.id = $1 or substr(a.id, 1, length($2)) = $2 or substr(a.id, 1, length($3)) = $3`
+/** All money of a user, in cents. */
+export interface UserMoney {
+  /** What can be spent now. */
+  readonly availableCents: number
+  /** What is promised to merchants. */
+  readonly heldForCardsCents: number
+  /** What is promised to withdrawals under way. */
+  readonly heldForWithdrawalsCents: number
+  /** What is put aside in contracts. */
+  readonly contractsCents: number
+}
 
-/** All money of a user in cents: what it can spend, what is held for cards and withdrawals, and what it has put aside. */
+const BALANCES = `select a.id, a.balance_cents
+    + (select coalesce(sum(t.amount_cents), 0) from gw_ledger_tail t where t.account_id = a.id) as cents
+  from gw_ledger_accounts a where a.id in ($1, $2, $3) or (a.id >= $4 and a.id < $5)`
+
+/** Reads all money of a user in one statement, so that money on its way between two accounts is counted once. */
+export async function readUserMoney(db: SqlQueries, accountId: string): Promise<UserMoney> {
+  const user = ledgerAccounts.user(accountId)
+  const cards = ledgerAccounts.held(accountId, 'cards')
+  const withdrawals = ledgerAccounts.held(accountId, 'withdrawals')
+  // The character after `:` ends the range of what begins with it.
+  const contracts = [`contract:${accountId}:`, `contract:${accountId};`]
+  const found = await rows(db, BALANCES, [user, cards, withdrawals, ...contracts])
+  const sums = new Map<string, number>()
+  for (const row of found) {
+    const id = toText(row['id'])
+    const name = id.startsWith('contract:') ? 'contracts' : id
+    sums.set(name, (sums.get(name) ?? 0) + toInteger(row['cents']))
+  }
+  return {
+    availableCents: sums.get(user) ?? 0,
+    heldForCardsCents: sums.get(cards) ?? 0,
+    heldForWithdrawalsCents: sums.get(withdrawals) ?? 0,
+    contractsCents: sums.get('contracts') ?? 0,
+  }
+}
+
+/** The sum of all money of a user in cents. */
 export async function userMoney(db: SqlQueries, accountId: string): Promise<number> {
-  const [row] = await rows(db, TOTAL, [
-    ledgerAccounts.user(accountId),
-    `held:${accountId}:`,
-    `contract:${accountId}:`,
-  ])
-  return toInteger(row?.['total'])
+  return Object.values(await readUserMoney(db, accountId)).reduce(
+    (sum: number, cents: number) => sum + cents,
+    0,
+  )
 }

@@ -8,24 +8,27 @@ interface Paging {
   readonly limit: number
 }
 
+/** The query parameters of a list with up to `maximum` items a page. */
+export const pagingQueryUpTo = (maximum: number) =>
+  Type.Object({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum, default: 20, description: 'Most items of a page' }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$', description: '`nextCursor` of the page before' }),
+    ),
+  })
 /** The query parameters of a paged list. */
-export const pagingQuery = Type.Object({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Most items of a page' }),
-  ),
-  cursor: Type.Optional(
-    Type.String({ pattern: '^[A-Za-z0-9_-]{1,40}$', description: '`nextCursor` of the page before' }),
-  ),
-})
+export const pagingQuery = pagingQueryUpTo(100)
 
 /**
- * Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer) from the query. Denial:
+ * Reads `limit` (1 to `most`, default 20) and `cursor` (from an earlier answer) from the query. Denial:
  * `invalid_request`.
  */
-export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> {
+export function readPaging(query: URLSearchParams, most = 100): Verdict<Paging, HostDenial> {
   const limit = query.get('limit') ?? '20'
-  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 100) {
-    return deny('invalid_request', 'limit must be an integer from 1 to 100', { field: 'limit' })
+  if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > most) {
+    return deny('invalid_request', `limit must be an integer from 1 to ${most}`, { field: 'limit' })
   }
   const cursor = query.get('cursor')
   if (cursor === null) return allow({ after: 0, limit: Number(limit) })

@@ -470,3 +470,12 @@ create table {prefix}bills (
   created_at bigint not null,
   primary key (account_id, position)
 );
+
+-- Open bills are counted for each new one.
+create index {prefix}bills_open on {prefix}bills (account_id) where paid_at is null;
+
+-- A canceled subscription has no further period.
+alter table {prefix}subscriptions add column canceled_at bigint;
+
+-- Payments name their receiver by its wallet.
+create index {prefix}users_wallet on {prefix}users (wallet_address) where principal is not null;

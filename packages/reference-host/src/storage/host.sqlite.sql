@@ -478,3 +478,12 @@ create table {prefix}bills (
 );
 
 create index {prefix}bills_account on {prefix}bills (account_id, position);
+
+-- Open bills are counted for each new one.
+create index {prefix}bills_open on {prefix}bills (account_id) where paid_at is null;
+
+-- A canceled subscription has no further period.
+alter table {prefix}subscriptions add column canceled_at integer;
+
+-- Payments name their receiver by its wallet.
+create index {prefix}users_wallet on {prefix}users (wallet_address) where principal is not null;

@@ -1,9 +1,29 @@
 import * as token from '../../composition/registrations.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import { accountsThatDiffer } from '../../ledger/money.ts'
+import { accountsThatDiffer, describeDifference } from '../../ledger/money.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
 import { userAccountOf } from '../accounts.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
+
+/** Accounts of the house whose money is handed on. */
+const HOUSE = ['bills', 'fees', 'revenue'] as const
+
+function isHouse(name: string): name is (typeof HOUSE)[number] {
+  return HOUSE.some(each => each === name)
+}
+
+function readCents(cents: string): number {
+  if (!/^[1-9]\d{0,11}$/.test(cents))
+    throw new UsageError('CENTS must be an integer of 1 to 12 digits, in US cents')
+  return Number(cents)
+}
+
+function checkReference(reference: string): void {
+  if (!/^[\x21-\x7e]{1,120}$/.test(reference))
+    throw new UsageError(
+      'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
+    )
+}
 
 /** Commands on balances and the ledger. */
 export const ledgerCommands: readonly Command[] = [
@@ -14,14 +34,8 @@ export const ledgerCommands: readonly Command[] = [
     confirm: 'No command takes credited money back.',
     example: 'usr_79db7a61096340598de4661d67683883 2500 wire-2026-11-0042',
     async run({ backend, clock, container }, { positional: [owner = '', cents = '', reference = ''] }) {
-      const amountCents = Number(cents)
-      if (!/^[1-9]\d{0,11}$/.test(cents))
-        throw new UsageError('CENTS must be an integer of 1 to 12 digits, in US cents')
-      if (!/^[\x21-\x7e]{1,120}$/.test(reference)) {
-        throw new UsageError(
-          'REFERENCE must be 1 to 120 visible ASCII characters, such as the number of a payment',
-        )
-      }
+      const amountCents = readCents(cents)
+      checkReference(reference)
       const accountId = await userAccountOf(backend.sql, owner)
       const [ledger, money] = [container.get(token.LEDGER), container.get(token.MONEY)]
       const credit = ledgerAccounts.user(accountId)
@@ -48,6 +62,33 @@ export const ledgerCommands: readonly Command[] = [
     },
   },
   {
+    name: 'ledger remit',
+    takes: ['FROM', 'CENTS', 'REFERENCE'],
+    summary:
+      'Book money of the house that was paid out. FROM is bills, fees or revenue; one REFERENCE books once, ever',
+    confirm: 'No command takes booked money back.',
+    example: 'bills 4200 wire-2026-11-0043',
+    async run({ backend, clock, container }, { positional: [from = '', cents = '', reference = ''] }) {
+      if (!isHouse(from)) throw new UsageError(`FROM must be one of ${HOUSE.join(', ')}`)
+      const amountCents = readCents(cents)
+      checkReference(reference)
+      const debit = ledgerAccounts[from]
+      const credit = ledgerAccounts.operator
+      const transfer = { id: `remit:${reference}`, debit, credit, amountCents, cause: 'remit' }
+      const money = container.get(token.MONEY)
+      const result = await backend.sql.transaction(tx => money.move(tx, transfer, [], clock.now()))
+      const balanceCents = await container.get(token.LEDGER).balance(backend.sql, debit)
+      if (result === 'insufficient') throw new UsageError(`${debit} has ${balanceCents} US cents only`)
+      if (result === 'conflict')
+        throw new UsageError(`${reference} was booked before, from another account or in another amount`)
+      const outcome = result === 'done' ? 'Booked' : 'This reference was booked before; nothing moved'
+      return {
+        data: { account: debit, amountCents, reference, booked: result === 'done', balanceCents },
+        lines: [`${outcome}. ${debit} has ${balanceCents} US cents.`],
+      }
+    },
+  },
+  {
     name: 'ledger balance',
     takes: ['ACCOUNT'],
     summary: 'Show the balance of an account or user id',
@@ -69,15 +110,15 @@ export const ledgerCommands: readonly Command[] = [
       context.progress('Adding up every transfer of the ledger.')
       const check = context.container.get(token.LEDGER).check()
       const report = await reportElapsed(context, 'Adding up the ledger', check)
-      const { transfers, sumCents } = report
-      const wrongAccounts = [
-        ...new Set([...report.wrongAccounts, ...(await accountsThatDiffer(context.backend.sql))]),
+      const { transfers, sumCents, wrongAccounts } = report
+      const problems = [
+        ...(sumCents === 0 ? [] : [`all balances add up to ${sumCents} US cents, not to 0`]),
+        ...wrongAccounts.map(
+          account => `the balance of ${account} is not the sum of its transfers, or it is below zero`,
+        ),
+        ...(await accountsThatDiffer(context.backend.sql)).map(describeDifference),
       ]
-      if (sumCents !== 0 || wrongAccounts.length > 0) {
-        throw new UsageError(
-          `the ledger is broken: sum ${sumCents}, wrong accounts: ${wrongAccounts.join(', ')}`,
-        )
-      }
+      if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
       return { data: report, lines: [`${transfers} transfers, all accounts right, sum 0.`] }
     },
   },

@@ -1,40 +1,83 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
-import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { readUserMoney } from '../../ledger/user-money.ts'
 import { Currency, component } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
+const cents = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
 const Balance = Type.Object(
   {
     currency: Currency,
-    availableCents: Type.Integer({ minimum: 0, description: 'What can be spent now, in cents' }),
+    availableCents: cents('What can be spent now, in cents'),
+    pendingCents: cents('What is promised to merchants and to withdrawals under way'),
+    contractsCents: cents('What is put aside in contracts'),
   },
-  component('Balance', 'What the account can spend in one currency'),
+  component('Balance', 'The money of the account in one currency'),
 )
 const Answer = Type.Object(
   { balances: Type.Array(Balance) },
   component('BalanceList', 'The balances of the account'),
 )
+const PartnerBalances = Type.Object(
+  {
+    creditLimit: cents('The sum of `spendingPower` and `pendingCharges`, in cents'),
+    pendingCharges: cents('What is promised to merchants'),
+    postedCharges: cents('Always 0: what was charged has left the balance'),
+    balanceDue: cents('Always 0: nothing is owed'),
+    spendingPower: cents('What can be spent now'),
+  },
+  component('PartnerBalances', 'The money of the session user, in US cents'),
+)
+const PartnerAnswer = Type.Object(
+  { balances: PartnerBalances },
+  component('PartnerBalancesAnswer', 'The balances of the session user'),
+)
+const common = { id: 'balances.read', method: 'GET', credential: 'session' } as const
 
-/** `GET /user/v1/balances`: reads what the account can spend. */
-export function readBalances({ db, ledger }: ModuleServices): Operation {
-  return operation({
-    id: 'balances.read',
-    title: 'Read the balance of the account',
-    surface: 'user',
-    method: 'GET',
-    paths: ['/user/v1/balances'],
-    credential: 'session',
-    scopes: ['balances.read'],
-    answer: Answer,
-    example: { answer: { balances: [{ currency: 'USD', availableCents: 10_000 }] } },
-    async handle({ caller }) {
-      const availableCents = await ledger.balance(db, ledgerAccounts.user(caller.session.accountId))
-      return allow({
-        data: { balances: [{ currency: 'USD', availableCents }] },
-        summary: `${availableCents} US cents are available.`,
-      })
-    },
-  })
+/** `GET /user/v1/balances` and `GET /partner/v1/balances`: reads the money of the account. */
+export function balanceOperations({ db }: ModuleServices): Operation[] {
+  return [
+    operation({
+      ...{ ...common, title: 'Read the balance of the account', surface: 'user' },
+      ...{ paths: ['/user/v1/balances'], scopes: ['balances.read'], answer: Answer },
+      example: {
+        answer: {
+          balances: [{ currency: 'USD', availableCents: 10_000, pendingCents: 250, contractsCents: 5000 }],
+        },
+      },
+      async handle({ caller }) {
+        const money = await readUserMoney(db, caller.session.accountId)
+        const { availableCents, contractsCents } = money
+        const pendingCents = money.heldForCardsCents + money.heldForWithdrawalsCents
+        return allow({
+          data: { balances: [{ currency: 'USD', availableCents, pendingCents, contractsCents }] },
+          summary: `${availableCents} US cents are available.`,
+        })
+      },
+    }),
+    operation({
+      ...{ ...common, title: 'Read the balances of the session user', surface: 'partner' },
+      ...{ paths: ['/partner/v1/balances'], scopes: [], answer: PartnerAnswer },
+      example: {
+        answer: {
+          balances: {
+            ...{ creditLimit: 10_250, pendingCharges: 250, postedCharges: 0 },
+            ...{ balanceDue: 0, spendingPower: 10_000 },
+          },
+        },
+      },
+      async handle({ caller }) {
+        const money = await readUserMoney(db, caller.session.accountId)
+        const { availableCents: spendingPower, heldForCardsCents: pendingCharges } = money
+        const creditLimit = spendingPower + pendingCharges
+        return allow({
+          data: {
+            balances: { creditLimit, pendingCharges, postedCharges: 0, balanceDue: 0, spendingPower },
+          },
+          summary: `${spendingPower} US cents can be spent.`,
+        })
+      },
+    }),
+  ]
 }

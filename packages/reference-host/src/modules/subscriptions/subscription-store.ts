@@ -21,6 +21,8 @@ export interface Subscription {
   /** The paid term; undefined before the first payment. */
   readonly term: PaidTerm | undefined
   readonly createdAt: EpochMs
+  /** When it was canceled: it then gets no further pay-in. */
+  readonly canceledAt: EpochMs | null
 }
 
 /**
@@ -43,6 +45,12 @@ export interface SubscriptionStore {
   extend(tx: SqlQueries, id: string, now: EpochMs): Promise<void>
   /** One subscription of an account. */
   find(db: SqlQueries, accountId: string, id: string): Promise<Subscription | undefined>
+  /** The same, for a new pay-in: it cannot be canceled until the transaction ends. */
+  findForPayin(tx: SqlQueries, accountId: string, id: string): Promise<Subscription | undefined>
+  /** The same, locked until the transaction ends. */
+  lock(tx: SqlQueries, accountId: string, id: string): Promise<Subscription | undefined>
+  /** Cancels a locked subscription. */
+  cancel(tx: SqlQueries, subscription: Subscription, now: EpochMs): Promise<Subscription>
   /** A page of an account's subscriptions, newest first, before `position` (0: from the newest). */
   page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Subscription[]>
 }
@@ -50,6 +58,11 @@ export interface SubscriptionStore {
 /** Creates the subscription store over SQL. */
 export function subscriptionStore(dialect: SqlDialect): SubscriptionStore {
   const lock = dialect === 'postgres' ? ' for no key update' : ''
+  const findOne = async (db: SqlQueries, accountId: string, id: string, locking: string) => {
+    const text = `select * from gw_subscriptions where id = $1 and account_id = $2${locking}`
+    const [row] = await rows(db, text, [id, accountId])
+    return row && toSubscription(row)
+  }
   return {
     async insert(tx, effectId, accountId, plan, now) {
       const id = newId('sub')
@@ -70,10 +83,14 @@ export function subscriptionStore(dialect: SqlDialect): SubscriptionStore {
       const text = 'update gw_subscriptions set anchor_at = $1, paid_months = $2 where id = $3'
       await rows(tx, text, [anchorAt, months, id])
     },
-    async find(db, accountId, id) {
-      const text = 'select * from gw_subscriptions where id = $1 and account_id = $2'
-      const [row] = await rows(db, text, [id, accountId])
-      return row && toSubscription(row)
+    find: (db, accountId, id) => findOne(db, accountId, id, ''),
+    // The weakest lock that keeps `cancel` out: a settlement, which locks caps first, must not wait for it.
+    findForPayin: (tx, accountId, id) =>
+      findOne(tx, accountId, id, dialect === 'postgres' ? ' for key share' : ''),
+    lock: (tx, accountId, id) => findOne(tx, accountId, id, dialect === 'postgres' ? ' for update' : ''),
+    async cancel(tx, subscription, now) {
+      await rows(tx, 'update gw_subscriptions set canceled_at = $1 where id = $2', [now, subscription.id])
+      return { ...subscription, canceledAt: now }
     },
     async page(db, accountId, position, limit) {
       const text = `select * from gw_subscriptions where account_id = $1 and position < $2
@@ -97,5 +114,6 @@ function toSubscription(row: SqlRow): Subscription {
         ? undefined
         : { anchorAt: toInteger(row['anchor_at']), months: toInteger(row['paid_months']) },
     createdAt: toInteger(row['created_at']),
+    canceledAt: row['canceled_at'] === null ? null : toInteger(row['canceled_at']),
   }
 }

@@ -12,7 +12,7 @@ const Body = Type.Object(
 )
 
 /** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */
-export function confirmBalance({ clock, payins, settlement }: ModuleServices): Operation {
+export function confirmBalance({ clock, payins, settlement, subscriptions }: ModuleServices): Operation {
   return ledgerWrite({
     id: 'subscriptions.confirmBalance',
     title: 'Pay a pay-in from the balance',
@@ -33,11 +33,15 @@ export function confirmBalance({ clock, payins, settlement }: ModuleServices): O
       const now = clock.now()
       const payin = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin
-      const { status, planId, expiresAt, amountCents, currency, operation } = payin.value
+      const { status, planId, subscriptionId, expiresAt, amountCents, currency, operation } = payin.value
       if (status === 'settled') return payinSuccess(payin.value)
       if (planId === null) return denyPayin('fills the balance: it cannot be paid from it')
       if (status === 'confirming') return denyPayin('has a payment under way')
       if (now >= expiresAt) return denyPayin('has expired: ask for a new one')
+      const { accountId } = caller.session
+      const subscription =
+        subscriptionId === null ? null : await subscriptions.find(tx, accountId, subscriptionId)
+      if (subscription && subscription.canceledAt !== null) return denyPayin('is for a canceled subscription')
       const spend = { amountCents, currency, countsAs: [operation] }
       const paid = await settlement.payFromBalance(tx, payin.value, () => reserve(spend), now)
       return paid.ok ? payinSuccess(paid.value) : paid

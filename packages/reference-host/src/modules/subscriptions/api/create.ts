@@ -1,9 +1,8 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../../http/codes.ts'
-import { ledgerWrite, type Operation } from '../../../http/operation.ts'
+import { ledgerWrite, type Operation, type WriteContext } from '../../../http/operation.ts'
 import { component } from '../../../schemas/fields.ts'
 import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
@@ -58,7 +57,7 @@ export function createPayin(services: ModuleServices): Operation {
     refuses: [404],
     spends: 'spend',
     async write(call, context) {
-      const purchase = await readPurchase(services, context.tx, call.caller.session.accountId, call.body)
+      const purchase = await readPurchase(services, context, call.caller.session.accountId, call.body)
       if (!purchase.ok) return purchase
       const payin = await requestPayin(services, call, context, purchase.value)
       if (!payin.ok) return payin
@@ -110,14 +109,19 @@ export function checkout(services: ModuleServices): Operation {
  * Reads what a pay-in pays for, and its price: that of the subscription or plan, else the requested amount.
  */
 async function readPurchase(
-  { plans, subscriptions }: ModuleServices,
-  tx: SqlQueries,
+  { payins, plans, subscriptions }: ModuleServices,
+  { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,
   accountId: string,
   { subscriptionId, plan: planName, amountCents, method }: Static<typeof PayinBody>,
 ): Promise<Verdict<Purchase, HostDenial>> {
   if (subscriptionId !== undefined) {
-    const found = await subscriptions.find(tx, accountId, subscriptionId)
+    const found = await subscriptions.findForPayin(tx, accountId, subscriptionId)
     if (!found) return deny('not_found', 'no such subscription', { field: 'subscriptionId' })
+    // A repeat of an earlier request gets its pay-in.
+    if (found.canceledAt !== null && !(await payins.findByEffect(tx, effectId))) {
+      const message = 'this subscription is canceled: subscribe again by a checkout'
+      return deny('invalid_request', message, { field: 'subscriptionId' })
+    }
     return allow({ amountCents: found.amountCents, planId: found.planId, subscriptionId })
   }
   if (planName !== undefined) {

@@ -9,7 +9,7 @@ export const TX_HASH = '0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91eb
 export const subscription: Static<typeof SubscriptionSchema> = {
   ...{ id: 'sub_1f0e8a2b6c8d4a7f9b1e3c5d7a9b1c3d', plan: 'basic', status: 'incomplete' },
   ...{ amountCents: 500, currency: 'USD', interval: 'month' },
-  ...{ paidThrough: null, createdAt: AT },
+  ...{ paidThrough: null, createdAt: AT, canceledAt: null },
 }
 
 const payin: Static<typeof PayinSchema> = {

@@ -87,6 +87,7 @@ export const SubscriptionSchema = Type.Object(
     interval: Interval,
     paidThrough: instantOrNull('The end of the paid time; null: never paid'),
     createdAt: instant('When it was created'),
+    canceledAt: instantOrNull('When it was canceled: it has no further period'),
   },
   component('Subscription', 'A subscription of the account to a plan'),
 )
@@ -133,7 +134,7 @@ export function payinDetailData(payin: Payin, history: readonly PayinMove[]): Re
 
 /** The data of a subscription at `now`. */
 export function subscriptionData(subscription: Subscription, now: number): Record<string, unknown> {
-  const { id, planId, amountCents, interval, term, createdAt } = subscription
+  const { id, planId, amountCents, interval, term, createdAt, canceledAt } = subscription
   return {
     ...{
       id,
@@ -145,6 +146,7 @@ export function subscriptionData(subscription: Subscription, now: number): Recor
     },
     paidThrough: term ? isoTime(termEnd(term)) : null,
     createdAt: isoTime(createdAt),
+    canceledAt: canceledAt === null ? null : isoTime(canceledAt),
   }
 }
 

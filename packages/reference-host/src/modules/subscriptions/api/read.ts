@@ -1,11 +1,10 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
-import type { TObject } from 'typebox/type'
 import { deny } from '../../../http/codes.ts'
-import { operation, type Example, type Operation } from '../../../http/operation.ts'
-import { component, nextCursor } from '../../../schemas/fields.ts'
+import { operation, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
 import { CURSOR } from '../../examples.ts'
-import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
+import { listOperation } from '../../list-operation.ts'
 import type { ModuleServices } from '../../services.ts'
 import * as examples from './examples.ts'
 import {
@@ -19,53 +18,6 @@ import {
   subscriptionData,
 } from './fields.ts'
 
-interface ListRule<T extends { readonly position: number }> {
-  readonly id: string
-  readonly title: string
-  readonly path: string
-  /** Name of the list in the answer. */
-  readonly name: string
-  /** Name of the answer's schema in the API description. */
-  readonly listName: string
-  readonly item: TObject
-  readonly example: Example
-  page(accountId: string, position: number, limit: number): Promise<readonly T[]>
-  wire(item: T): Record<string, unknown>
-}
-
-/** Declares a paged list of the caller's records. */
-function listOperation<T extends { readonly position: number }>({
-  id,
-  title,
-  path,
-  name,
-  listName,
-  item,
-  example,
-  page,
-  wire,
-}: ListRule<T>): Operation {
-  return operation({
-    ...{ id, title, surface: 'user', method: 'GET', paths: [path], credential: 'session' },
-    scopes: ['subscriptions.read'],
-    query: pagingQuery,
-    answer: Type.Object({ [name]: Type.Array(item), nextCursor }, component(listName, `A page of ${name}`)),
-    example,
-    async handle({ caller, facts }) {
-      const paging = readPaging(facts.query)
-      if (!paging.ok) return paging
-      const { after, limit } = paging.value
-      // One more than the limit, to know whether there is a next page.
-      const found = await page(caller.session.accountId, after, limit + 1)
-      const { items, nextCursor } = cutPage(found, limit)
-      return allow({
-        data: { [name]: items.map(wire), nextCursor },
-        summary: `${items.length} ${name}.`,
-      })
-    },
-  })
-}
-
 /** Read operations on subscriptions, plans and pay-ins. */
 export function subscriptionReads(services: ModuleServices): readonly Operation[] {
   const { clock, db, payins, plans, subscriptions } = services
@@ -75,6 +27,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.list',
       title: 'List the subscriptions, newest first',
       path: '/user/v1/subscriptions',
+      scope: 'subscriptions.read',
       ...{ name: 'subscriptions', listName: 'SubscriptionList' },
       item: SubscriptionSchema,
       example: {
@@ -92,6 +45,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.plans',
       title: 'List the plans',
       path: '/user/v1/subscriptions/plans',
+      scope: 'subscriptions.read',
       ...{ name: 'plans', listName: 'PlanList' },
       item: PlanSchema,
       example: {
@@ -107,6 +61,7 @@ export function subscriptionReads(services: ModuleServices): readonly Operation[
       id: 'subscriptions.payins',
       title: 'List the pay-ins, newest first',
       path: '/user/v1/subscriptions/payins',
+      scope: 'subscriptions.read',
       ...{ name: 'payins', listName: 'PayinList' },
       item: PayinSchema,
       example: { answer: { payins: [examples.onchainPayin], nextCursor: CURSOR } },

@@ -1,0 +1,154 @@
+import { allow, type EpochMs } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { Currency, component, instant, instantOrNull, text, textOrNull } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import * as examples from '../examples.ts'
+import { invalidState } from '../invalid-state.ts'
+import { listOperation } from '../list-operation.ts'
+import { payAtOnce } from '../pay-at-once.ts'
+import type { ModuleServices } from '../services.ts'
+import type { Bill } from './store.ts'
+
+/** Most open bills of an account. */
+const MOST = 100
+
+const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
+const Body = Type.Object(
+  {
+    payee: nameText(1, 80),
+    amountCents: cents,
+    dueAt: Type.String({
+      pattern: '^\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}(?:\\.\\d{1,3})?Z)?$',
+      description: 'A UTC timestamp, or a date, which stands for its end in UTC',
+    }),
+    reference: Type.Optional(nameText(1, 80)),
+  },
+  component('BillRequest', 'What is owed, to whom and until when'),
+)
+const BillSchema = Type.Object(
+  {
+    id: text('Names the bill'),
+    payee: text('Who is owed'),
+    amountCents: cents,
+    currency: Currency,
+    reference: textOrNull('What the payee wants to read'),
+    status: Type.Enum(['open', 'paid']),
+    overdue: Type.Boolean({ description: 'Whether it is open after `dueAt`' }),
+    dueAt: instant('Until when it should be paid'),
+    paidAt: instantOrNull('When it was paid'),
+    createdAt: instant('When it was noted'),
+  },
+  component('Bill', 'What the account notes that it owes'),
+)
+const Answer = Type.Object({ bill: BillSchema }, component('BillAnswer', 'A bill'))
+const example = {
+  ...{ id: 'bill_9c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f', payee: 'City Power', amountCents: 4200 },
+  ...{ currency: 'USD' as const, reference: 'INV-0001', status: 'open' as const, overdue: false },
+  ...{ dueAt: '2026-11-30T23:59:59.999Z', paidAt: null, createdAt: examples.AT },
+}
+const common = { surface: 'user', method: 'POST', credential: 'session', scopes: ['bills.write'] } as const
+
+/** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, notes and pays bills. */
+export function billOperations(services: ModuleServices): Operation[] {
+  const { clock, db, bills } = services
+  return [
+    listOperation({
+      ...{ id: 'bills.list', title: 'List the bills, newest first', path: '/user/v1/bills' },
+      ...{ scope: 'bills.read', name: 'bills', listName: 'BillList', item: BillSchema },
+      example: { answer: { bills: [example], nextCursor: null } },
+      page: (accountId, after, limit) => bills.page(db, accountId, { after, limit }),
+      wire: bill => billData(bill, clock.now()),
+    }),
+    createBill(services),
+    payBill(services),
+  ]
+}
+
+function createBill({ clock, bills, events }: ModuleServices): Operation {
+  return ledgerWrite({
+    ...{ ...common, id: 'bills.create', title: 'Note a bill', paths: ['/user/v1/bills'] },
+    ...{ spends: false, body: Body, answer: Answer },
+    example: {
+      body: { payee: 'City Power', amountCents: 4200, dueAt: '2026-11-30', reference: 'INV-0001' },
+      answer: { bill: example },
+    },
+    async write({ caller, body }, { tx, effectId }) {
+      const { accountId } = caller.session
+      const now = clock.now()
+      const id = `bill_${effectId}`
+      const existing = await bills.find(tx, accountId, id)
+      if (existing) return success(existing, now)
+      const dueAt = readDueAt(body.dueAt)
+      if (dueAt === undefined)
+        return deny('invalid_request', 'dueAt must be a real date or UTC timestamp', { field: 'dueAt' })
+      if ((await bills.countOpen(tx, accountId)) >= MOST) {
+        const details = { rule: 'max_bills' } as const
+        return deny('policy_blocked', `an account has at most ${MOST} open bills`, { details })
+      }
+      const { payee, amountCents, reference = null } = body
+      const bill = { id, accountId, payee, amountCents, reference, dueAt, createdAt: now }
+      const made = await bills.insert(tx, bill)
+      const event = { accountId, subject: { kind: 'bill', id }, to: 'open', cause: 'noted', amountCents }
+      await events.record(tx, event, now)
+      return success(made, now)
+    },
+  })
+}
+
+function payBill(services: ModuleServices): Operation {
+  const { clock, bills, events } = services
+  return ledgerWrite({
+    ...{ ...common, id: 'bills.pay', title: 'Pay a bill from the balance' },
+    ...{ paths: ['/user/v1/bills/{billId}/pay'], spends: 'spend', gated: true, answer: Answer },
+    example: { answer: { bill: { ...example, status: 'paid', paidAt: examples.LATER } } },
+    refuses: [404],
+    async write({ caller, params }, context) {
+      const { tx } = context
+      const { accountId } = caller.session
+      const now = clock.now()
+      const bill = await bills.lock(tx, accountId, params['billId'] as string)
+      if (!bill) return deny('not_found', 'no such bill')
+      if (bill.paidAt !== null) return invalidState('user', 'this bill is paid', 'status')
+      const { id, amountCents } = bill
+      const payment = { id, accountId, credit: ledgerAccounts.bills, amountCents, cause: 'bill' }
+      const entry = {
+        ...({ accountId, type: 'payment', status: 'completed', direction: 'debit' } as const),
+        ...{ source: { kind: 'bill', id }, amountCents, description: 'Bill' },
+      }
+      const paid = await payAtOnce(services, context, payment, [entry], now)
+      if (!paid.ok) return paid
+      const subject = { kind: 'bill', id }
+      await events.record(
+        tx,
+        { accountId, subject, from: 'open', to: 'paid', cause: 'paid', amountCents },
+        now,
+      )
+      return success(await bills.markPaid(tx, bill, now), now)
+    },
+  })
+}
+
+/** Reads a date or timestamp; undefined for one that does not exist, such as February 30. */
+function readDueAt(given: string): EpochMs | undefined {
+  const date = new Date(given.includes('T') ? given : `${given}T23:59:59.999Z`)
+  const exists = !Number.isNaN(date.getTime()) && date.toISOString().startsWith(given.slice(0, 19))
+  return exists ? date.getTime() : undefined
+}
+
+function success(bill: Bill, now: EpochMs) {
+  const { status } = billData(bill, now)
+  return allow({ data: { bill: billData(bill, now) }, summary: `The bill is ${String(status)}.` })
+}
+
+function billData(bill: Bill, now: EpochMs): Record<string, unknown> {
+  const { id, payee, amountCents, reference, dueAt, paidAt, createdAt } = bill
+  return {
+    ...{ id, payee, amountCents, currency: 'USD', reference, status: paidAt === null ? 'open' : 'paid' },
+    ...{ overdue: paidAt === null && now > dueAt, dueAt: new Date(dueAt).toISOString() },
+    paidAt: paidAt === null ? null : new Date(paidAt).toISOString(),
+    createdAt: new Date(createdAt).toISOString(),
+  }
+}

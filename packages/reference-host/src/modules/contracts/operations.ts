@@ -1,0 +1,77 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import * as examples from '../examples.ts'
+import { listOperation } from '../list-operation.ts'
+import type { ModuleServices } from '../services.ts'
+import type { Contract } from './store.ts'
+
+/** Most contracts of an account. */
+const MOST = 20
+
+const ContractSchema = Type.Object(
+  {
+    id: text('Names the contract'),
+    label: textOrNull('What the account calls it'),
+    balanceCents: Type.Integer({ minimum: 0, description: 'What is put aside in it, in cents' }),
+    createdAt: instant('When it was created'),
+  },
+  component('Contract', 'Money that the account has put aside, out of reach of cards and payments'),
+)
+const Answer = Type.Object({ contract: ContractSchema }, component('ContractAnswer', 'A contract'))
+const Body = Type.Object(
+  { label: Type.Optional(nameText(1, 80)) },
+  component('CreateContractRequest', 'What to call the contract. Other members are ignored'),
+)
+const example = {
+  ...{ id: 'ctr_7a1e0f6b5c2d4e3f9a8b7c6d5e4f3a2b', label: 'Rent' },
+  ...{ balanceCents: 0, createdAt: examples.AT },
+}
+
+/** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` fills and empties them. */
+export function contractOperations(services: ModuleServices): Operation[] {
+  const { db, contracts } = services
+  return [
+    listOperation({
+      ...{ id: 'contracts.list', title: 'List the contracts, newest first', path: '/user/v1/contracts' },
+      ...{ scope: 'contracts.read', name: 'contracts', listName: 'ContractList', item: ContractSchema },
+      example: { answer: { contracts: [{ ...example, balanceCents: 5000 }], nextCursor: null } },
+      page: (accountId, position, limit) => contracts.page(db, accountId, position, limit),
+      wire: contract => contractData(contract, contract.balanceCents),
+    }),
+    createContract(services),
+  ]
+}
+
+function createContract({ clock, contracts, ledger }: ModuleServices): Operation {
+  return ledgerWrite({
+    ...{ id: 'contracts.create', title: 'Create a contract, to put money aside', surface: 'user' },
+    ...{ method: 'POST', paths: ['/user/v1/contracts'], credential: 'session' },
+    ...{ scopes: ['contracts.write'], spends: false, body: Body, answer: Answer },
+    example: { body: { label: 'Rent' }, answer: { contract: example } },
+    async write({ caller, body: { label = null } }, { tx, effectId }) {
+      const { accountId } = caller.session
+      const id = `ctr_${effectId}`
+      const existing = await contracts.find(tx, accountId, id)
+      if (!existing && (await contracts.count(tx, accountId)) >= MOST) {
+        const details = { rule: 'max_contracts' } as const
+        return deny('policy_blocked', `an account has at most ${MOST} contracts`, { details })
+      }
+      const contract =
+        existing ?? (await contracts.insert(tx, { id, accountId, label, createdAt: clock.now() }))
+      const balanceCents = await ledger.balance(tx, ledgerAccounts.contract(accountId, id))
+      return allow({
+        data: { contract: contractData(contract, balanceCents) },
+        summary: 'The contract exists.',
+      })
+    },
+  })
+}
+
+function contractData({ id, label, createdAt }: Contract, balanceCents: number): Record<string, unknown> {
+  return { id, label, balanceCents, createdAt: new Date(createdAt).toISOString() }
+}

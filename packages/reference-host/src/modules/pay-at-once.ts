@@ -1,0 +1,40 @@
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import type { WriteContext } from '../http/operation.ts'
+import { ledgerAccounts } from '../ledger/accounts.ts'
+import type { TransactionEntry } from '../ledger/transactions.ts'
+import type { ModuleServices } from './services.ts'
+import { tooLittleMoney } from './too-little-money.ts'
+
+/** A payment from a balance that is complete when its request is answered. */
+interface ImmediatePayment {
+  /** Identifies the transfer in the ledger. */
+  readonly id: string
+  readonly accountId: string
+  readonly credit: string
+  readonly amountCents: number
+  readonly cause: string
+}
+
+/**
+ * Pays from the caller's balance: reserves the amount under the caller's caps, counts it as spent and moves the money, in one
+ * transaction and in the order of locks: caps, then ledger. Denials, after which `tx` must be rolled back: `policy_blocked`, and
+ * `invalid_request` if the balance is too small.
+ */
+export async function payAtOnce(
+  { guard, money, ledger, spendStorage }: ModuleServices,
+  { tx, reserve }: Pick<WriteContext, 'tx' | 'reserve'>,
+  { accountId, ...payment }: ImmediatePayment,
+  entries: readonly TransactionEntry[],
+  now: EpochMs,
+): Promise<Verdict<undefined>> {
+  const { id, amountCents } = payment
+  const hold = await reserve({ amountCents, currency: 'USD' })
+  if (!hold.ok) return hold
+  const { value: cover } = hold
+  if (cover.held) await guard.settle(cover, undefined, spendStorage(tx))
+  const debit = ledgerAccounts.user(accountId)
+  const result = await money.move(tx, { ...payment, debit, cover }, entries, now)
+  if (result === 'insufficient') return tooLittleMoney(await ledger.balance(tx, debit))
+  if (result !== 'done') throw new Error(`${id} was not paid before, but the ledger has it: ${result}`)
+  return allow(undefined)
+}

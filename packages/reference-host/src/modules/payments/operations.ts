@@ -1,0 +1,151 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { isChecksumAddress } from '@gatewright/signature-verifier'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import type { TransactionEntry } from '../../ledger/transactions.ts'
+import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import * as examples from '../examples.ts'
+import { listOperation } from '../list-operation.ts'
+import { payAtOnce } from '../pay-at-once.ts'
+import type { ModuleServices } from '../services.ts'
+import type { Payment, PaymentStore } from './store.ts'
+
+const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
+const Body = Type.Object(
+  {
+    to: Type.Object(
+      {
+        walletAddress: Type.String({
+          ...{ pattern: '^0x[0-9a-fA-F]{40}$' },
+          description: 'The wallet of the receiver. In mixed case it must have its checksum (EIP-55)',
+        }),
+      },
+      component('PaymentReceiver', 'Who receives the payment: a wallet user of this host'),
+    ),
+    amountCents: cents,
+    memo: Type.Optional(nameText(1, 140)),
+  },
+  component('PaymentRequest', 'Whom to pay, and how much'),
+)
+const PaymentSchema = Type.Object(
+  {
+    id: text('Names the payment, for both sides'),
+    direction: Type.Enum(['debit', 'credit'], { description: 'debit: sent; credit: received' }),
+    counterparty: Type.Object(
+      { walletAddress: text('The wallet of the other side') },
+      component('PaymentCounterparty', 'Who is on the other side'),
+    ),
+    amountCents: cents,
+    memo: textOrNull('What the sender wrote to the receiver'),
+    status: Type.Enum(['completed']),
+    createdAt: instant('When it was made'),
+  },
+  component('Payment', 'A payment between two wallet users. It cannot be taken back'),
+)
+const Answer = Type.Object({ payment: PaymentSchema }, component('PaymentAnswer', 'The payment'))
+const RECEIVER = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
+const example = {
+  ...{ id: 'pay_5f1c9f0f2f3b4b7e9d9a3d1f0c6b8e7a', direction: 'debit' as const },
+  ...{ counterparty: { walletAddress: RECEIVER }, amountCents: 1234, memo: 'Lunch' },
+  ...{ status: 'completed' as const, createdAt: examples.AT },
+}
+
+/** `GET` and `POST /user/v1/payments`: lists payments, and pays another wallet user of this host. */
+export function paymentOperations(services: ModuleServices): Operation[] {
+  const { db, payments } = services
+  return [
+    listOperation({
+      ...{ id: 'payments.list', title: 'List payments, sent and received, newest first' },
+      ...{ path: '/user/v1/payments', scope: 'payments.read', name: 'payments', listName: 'PaymentList' },
+      ...{ item: PaymentSchema, example: { answer: { payments: [example], nextCursor: null } } },
+      page: (accountId, position, limit) => payments.page(db, accountId, position, limit),
+      wire: paymentData,
+    }),
+    createPayment(services),
+  ]
+}
+
+function createPayment(services: ModuleServices): Operation {
+  const { clock, events, payments } = services
+  return ledgerWrite({
+    ...{ id: 'payments.create', title: 'Pay another wallet user of this host', surface: 'user' },
+    ...{ method: 'POST', paths: ['/user/v1/payments'], credential: 'session', scopes: ['payments.write'] },
+    ...{ spends: 'spend', gated: true, body: Body, answer: Answer, refuses: [404] },
+    example: {
+      body: { to: { walletAddress: RECEIVER }, amountCents: 1234, memo: 'Lunch' },
+      answer: { payment: example },
+    },
+    async write({ caller, body: { to, amountCents, memo = null } }, context) {
+      const { tx, effectId, permits } = context
+      const { accountId } = caller.session
+      const id = `pay_${effectId}`
+      if (await payments.findSent(tx, accountId, id)) {
+        const permitted = await permits({ amountCents, currency: 'USD' })
+        return permitted.ok ? answer() : permitted
+      }
+      const receiver = await findReceiver(payments, tx, accountId, to.walletAddress)
+      if (!receiver.ok) return receiver
+      const now = clock.now()
+      const credit = ledgerAccounts.user(receiver.value)
+      const payment = { id, accountId, credit, amountCents, cause: 'payment' }
+      const common = { type: 'payment', status: 'completed', amountCents, memo } as const
+      const side = (part: string): TransactionEntry['source'] => ({ kind: 'payment', id, part })
+      const sent = {
+        accountId,
+        source: side('sent'),
+        direction: 'debit',
+        description: 'Payment sent',
+      } as const
+      const received = {
+        ...({ accountId: receiver.value, source: side('received'), direction: 'credit' } as const),
+        description: 'Payment received',
+      }
+      const entries = [
+        { ...common, ...sent },
+        { ...common, ...received },
+      ]
+      const paid = await payAtOnce(services, context, payment, entries, now)
+      if (!paid.ok) return paid
+      const subject = { kind: 'payment', id }
+      const event = { accountId: receiver.value, subject, to: 'completed', cause: 'received', amountCents }
+      await events.record(tx, event, now)
+      return answer()
+
+      async function answer() {
+        const made = (await payments.findSent(tx, accountId, id)) as Payment
+        return allow({ data: { payment: paymentData(made) }, summary: 'The payment is made.' })
+      }
+    },
+  })
+}
+
+/** Finds the account of a receiver. Denials: `invalid_request`, `not_found`. */
+async function findReceiver(
+  payments: PaymentStore,
+  tx: SqlQueries,
+  accountId: string,
+  walletAddress: string,
+): Promise<Verdict<string, HostDenial>> {
+  const refused = (message: string): HostDenial => deny('invalid_request', message, { field: 'to' })
+  // An address in one case only carries no checksum.
+  if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
+    return refused('to.walletAddress has a wrong checksum (EIP-55)')
+  const accounts = await payments.accountsOfWallet(tx, walletAddress.toLowerCase())
+  const [receiver] = accounts
+  if (receiver === undefined) return deny('not_found', 'no wallet user has this address', { field: 'to' })
+  if (accounts.includes(accountId)) return refused('to.walletAddress is your own')
+  if (accounts.length > 1) return refused('to.walletAddress is the wallet of two accounts')
+  return allow(receiver)
+}
+
+function paymentData(payment: Payment): Record<string, unknown> {
+  const { id, direction, walletAddress, amountCents, memo, createdAt } = payment
+  return {
+    ...{ id, direction, counterparty: { walletAddress }, amountCents, memo, status: 'completed' },
+    createdAt: new Date(createdAt).toISOString(),
+  }
+}

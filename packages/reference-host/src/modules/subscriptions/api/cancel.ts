@@ -1,0 +1,40 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../../http/operation.ts'
+import { component } from '../../../schemas/fields.ts'
+import { LATER } from '../../examples.ts'
+import type { ModuleServices } from '../../services.ts'
+import * as examples from './examples.ts'
+import { SubscriptionSchema, subscriptionData } from './fields.ts'
+
+const Answer = Type.Object(
+  { subscription: SubscriptionSchema },
+  component('SubscriptionAnswer', 'A subscription'),
+)
+
+/** `POST /user/v1/subscriptions/{id}/cancel`: ends a subscription after the paid time. Nothing is paid back. */
+export function cancelSubscription({ clock, events, subscriptions }: ModuleServices): Operation {
+  return ledgerWrite({
+    ...{ id: 'subscriptions.cancel', title: 'Cancel a subscription: no further period', surface: 'user' },
+    ...{ method: 'POST', paths: ['/user/v1/subscriptions/{id}/cancel'], credential: 'session' },
+    ...{ scopes: ['subscriptions.write'], idempotency: 'optional', spends: false, answer: Answer },
+    example: { answer: { subscription: { ...examples.subscription, canceledAt: LATER } } },
+    refuses: [404],
+    async write({ caller, params }, { tx }) {
+      const { accountId } = caller.session
+      const now = clock.now()
+      const found = await subscriptions.lock(tx, accountId, params['id'] as string)
+      if (!found) return deny('not_found', 'no such subscription')
+      const subscription = found.canceledAt === null ? await subscriptions.cancel(tx, found, now) : found
+      if (found.canceledAt === null) {
+        const subject = { kind: 'subscription', id: found.id }
+        await events.record(tx, { accountId, subject, to: 'canceled', cause: 'canceled' }, now)
+      }
+      return allow({
+        data: { subscription: subscriptionData(subscription, now) },
+        summary: 'The subscription is canceled. What is paid stays paid.',
+      })
+    },
+  })
+}

@@ -1,0 +1,89 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import type { PayinReceiver } from '../../chain/receivers.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, text, textOrNull } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+
+/** A token on a network, and what this host takes or pays it for. */
+export interface TokenUse {
+  readonly symbol: string
+  readonly name: string
+  /** The chain by its EIP-155 number; null for a network without one. */
+  readonly chainId: number | null
+  readonly network: string
+  /** The token's contract in lower case; null for the native coin of the network. */
+  readonly address: string | null
+  readonly decimals: number
+  readonly uses: readonly ('payin' | 'deposit' | 'withdrawal')[]
+}
+
+/** Names of networks, as providers spell them. */
+const NETWORKS: Readonly<Record<number, string>> = { 1: 'ethereum', 8453: 'base' }
+const USES = ['payin', 'deposit', 'withdrawal'] as const
+
+const Token = Type.Object(
+  {
+    symbol: text('The short name of the token'),
+    name: text('The name of the token'),
+    chainId: Type.Union([Type.Integer(), Type.Null()], { description: 'The chain, by its EIP-155 number' }),
+    network: text('The network; `eip155:<chain id>` for a chain without a name here'),
+    address: textOrNull("The token's contract; null for the native coin"),
+    decimals: Type.Integer({ minimum: 0, description: 'Digits after the decimal point' }),
+    uses: Type.Array(Type.Enum([...USES]), { description: 'What it can be used for at this host' }),
+  },
+  component('Token', 'A token that this host takes or pays'),
+)
+const Answer = Type.Object(
+  { tokens: Type.Array(Token) },
+  component('TokenList', 'The tokens of this host, by network, contract and symbol'),
+)
+
+/** `GET /user/v1/tokens`: lists the tokens for pay-ins, deposits and withdrawals. */
+export function listTokens({ receivers, providerTokens }: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'tokens.list', title: 'List the tokens that this host takes or pays', surface: 'user' },
+    ...{ method: 'GET', paths: ['/user/v1/tokens'], credential: 'session', scopes: ['tokens.read'] },
+    answer: Answer,
+    example: {
+      answer: {
+        tokens: [
+          {
+            ...{ symbol: 'USDC', name: 'USD Coin', chainId: 8453, network: 'base', decimals: 6 },
+            ...{ address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', uses: ['payin', 'deposit'] },
+          },
+        ],
+      },
+    },
+    async handle() {
+      // Receivers first: a pay-in names its asset by exactly this symbol.
+      const tokens = mergeTokens([...receivers.map(receiverToken), ...(await providerTokens())])
+      return allow({ data: { tokens }, summary: `${tokens.length} tokens.` })
+    },
+  })
+}
+
+function receiverToken({ chainId, asset, token, decimals }: PayinReceiver): TokenUse {
+  const network = NETWORKS[chainId] ?? `eip155:${chainId}`
+  return { symbol: asset, name: asset, chainId, network, address: token, decimals, uses: ['payin'] }
+}
+
+/**
+ * Merges tokens by network, contract and symbol, and sorts by the same. Of several, the first gives the symbol, and the first with a
+ * name of its own the name.
+ */
+export function mergeTokens(given: readonly TokenUse[]): readonly TokenUse[] {
+  const merged = new Map<string, TokenUse>()
+  for (const token of given.map(inLowerCase)) {
+    const key = JSON.stringify([token.network, token.address ?? '', token.symbol.toUpperCase()])
+    const known = merged.get(key) ?? token
+    const name = known.name === known.symbol ? token.name : known.name
+    const uses = USES.filter(use => known.uses.includes(use) || token.uses.includes(use))
+    merged.set(key, { ...known, name, uses })
+  }
+  return [...merged].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, token]) => token)
+}
+
+function inLowerCase(token: TokenUse): TokenUse {
+  return { ...token, address: token.address?.toLowerCase() ?? null }
+}

@@ -1,0 +1,130 @@
+import { randomUUID } from 'node:crypto'
+import { manualClock } from '@gatewright/kernel/testing'
+import { createLedger, ledgerAccounts } from '@gatewright/reference-host'
+import t from 'tap'
+import type { Answer } from '../../../harness/host.ts'
+import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
+import { startOpenHost } from '../../../harness/open-host.ts'
+
+const NOON = Date.UTC(2026, 0, 31, 12)
+const clock = manualClock(NOON)
+const { host, db, dialect, wrongSums, close } = await startOpenHost(clock)
+t.teardown(close)
+const newUser = (extra?: Record<string, unknown>) => newMoneyUser(host.send, clock.now(), extra)
+const BILL = { payee: 'City Power', amountCents: 400, dueAt: '2026-01-31' }
+const billOf = ({ body }: Answer) => body.data['bill'] as { id: string; paidAt: string | null }
+const note = async (user: MoneyUser, bill: object = {}): Promise<string> =>
+  billOf(await user.write('/bills', { ...BILL, ...bill })).id
+const pay = (user: MoneyUser, id: string, key?: string): Promise<Answer> =>
+  user.write(`/bills/${id}/pay`, {}, key)
+const housed = (): Promise<number> => createLedger(db, dialect).balance(db, ledgerAccounts.bills)
+
+t.test('notes a bill, lists it, and pays it from the balance', async t => {
+  const user = await newUser()
+  await user.fund(1000)
+  const before = await housed()
+  const made = await user.write('/bills', { ...BILL, reference: 'INV-1' })
+  const bill = billOf(made)
+  t.same(bill, {
+    ...{ id: bill.id, payee: 'City Power', amountCents: 400, currency: 'USD', reference: 'INV-1' },
+    ...{ status: 'open', overdue: false, dueAt: '2026-01-31T23:59:59.999Z', paidAt: null },
+    createdAt: new Date(NOON).toISOString(),
+  })
+  t.match(bill.id, /^bill_/)
+  t.same((await user.read('/bills')).body.data, { bills: [bill], nextCursor: null })
+  const paid = billOf(await pay(user, bill.id))
+  t.same(paid, { ...bill, status: 'paid', paidAt: new Date(NOON).toISOString() })
+  t.same((await user.read('/bills')).body.data['bills'], [paid])
+  t.same([await user.balance(), (await housed()) - before], [600, 400])
+  t.match((await user.read('/transactions?type=payment')).body.data['transactions'], [
+    { direction: 'debit', amountCents: 400, source: { kind: 'bill', id: bill.id } },
+  ])
+  t.match((await user.read('/notifications')).body.data['notifications'], [
+    { kind: 'bill.paid', text: /4\.00 USD/ },
+    { kind: 'bill.open' },
+  ])
+  t.match(await pay(user, bill.id), { status: 400, body: { error: 'invalid_request', field: 'status' } })
+  t.equal(await user.balance(), 600)
+  t.same(await wrongSums(), [])
+})
+
+t.test('is overdue once its day or instant is over, until it is paid', async t => {
+  const user = await newUser()
+  await user.fund(1000)
+  const [day, instant] = [await note(user), await note(user, { dueAt: '2026-01-31T13:00:00Z' })]
+  const overdue = async () =>
+    ((await user.read('/bills')).body.data['bills'] as { overdue: boolean }[]).map(each => each.overdue)
+  t.same(await overdue(), [false, false])
+  clock.set(Date.UTC(2026, 0, 31, 13, 0, 0, 1))
+  t.same(await overdue(), [true, false])
+  clock.set(Date.UTC(2026, 1, 1))
+  t.same(await overdue(), [true, true])
+  for (const id of [day, instant]) t.match(await pay(user, id), { status: 200 })
+  t.same(await overdue(), [false, false])
+  clock.set(NOON)
+})
+
+t.test('refuses what is no bill', async t => {
+  const user = await newUser()
+  for (const [field, wrong] of [
+    ['payee', { payee: '' }],
+    ['payee', { payee: 'a'.repeat(81) }],
+    ['amountCents', { amountCents: 0 }],
+    ['amountCents', { amountCents: 1.5 }],
+    ['reference', { reference: '' }],
+    ['dueAt', { dueAt: '2026-02-30' }],
+    ['dueAt', { dueAt: '2026-13-01' }],
+    ['dueAt', { dueAt: '2026-01-01T25:00:00Z' }],
+    ['dueAt', { dueAt: '2026-01-01T00:00:00+02:00' }],
+    ['dueAt', { dueAt: 'tomorrow' }],
+  ] as const)
+    t.match(await user.write('/bills', { ...BILL, ...wrong }), { status: 400, body: { field } }, field)
+  t.same((await user.read('/bills')).body.data['bills'], [])
+})
+
+t.test("another account's bill is as unknown as one that never was", async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await bob.fund(1000)
+  const theirs = await pay(bob, await note(ann))
+  const never = await pay(bob, 'bill_never')
+  t.same([theirs.status, theirs.body], [404, never.body])
+})
+
+t.test('counts under the caps of whoever pays; too little money pays nothing', async t => {
+  const user = await newUser({ policy: { dailySpendCapCents: 700 } })
+  const [one, two] = [await note(user), await note(user)]
+  const key = randomUUID()
+  t.match(await pay(user, one, key), {
+    status: 400,
+    body: { field: 'amountCents', reason: 'insufficient_balance', availableCents: 0 },
+  })
+  await user.fund(1000)
+  t.match(await pay(user, one, key), { status: 200 }, 'the same key works after funding')
+  t.match(await pay(user, one, key), { status: 200 }, 'and is replayed')
+  t.match(await pay(user, two), { status: 403, body: { rule: 'dailySpendCapCents' } })
+  t.equal(await user.balance(), 600)
+})
+
+t.test('of 20 simultaneous payments of one bill, one moves money', async t => {
+  const user = await newUser()
+  await user.fund(5000)
+  const id = await note(user)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => pay(user, id)))
+  t.equal(answers.filter(({ status }) => status === 200).length, 1)
+  t.equal(answers.filter(({ status }) => status === 400).length, 19)
+  t.equal(await user.balance(), 4600)
+  t.same(host.failures, [])
+})
+
+t.test('an account has at most 100 open bills, and a repeated note is the same bill', async t => {
+  const user = await newUser()
+  await user.fund(1000)
+  const key = randomUUID()
+  const { id } = billOf(await user.write('/bills', BILL, key))
+  for (let n = 1; n < 100; n += 1) await note(user)
+  t.match(await user.write('/bills', BILL), { status: 403, body: { rule: 'max_bills' } })
+  await db.query('delete from gw_idempotency', [])
+  t.equal(billOf(await user.write('/bills', BILL, key)).id, id)
+  t.match(await pay(user, id), { status: 200 })
+  t.match(await user.write('/bills', BILL), { status: 200 }, 'a paid one does not count')
+})

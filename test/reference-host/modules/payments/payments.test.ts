@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto'
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import { getAddress } from 'viem'
+import type { Answer } from '../../../harness/host.ts'
+import { newMoneyUser, type MoneyUser } from '../../../harness/money.ts'
+import { startOpenHost } from '../../../harness/open-host.ts'
+
+const DAY_MS = 86_400_000
+const clock = manualClock(Date.UTC(2026, 0, 31, 12))
+const { host, db, wrongSums, close } = await startOpenHost(clock)
+t.teardown(close)
+const newUser = (extra?: Record<string, unknown>) => newMoneyUser(host.send, clock.now(), extra)
+const pay = (
+  from: MoneyUser,
+  walletAddress: string,
+  amountCents: number,
+  { key, memo }: { key?: string; memo?: string } = {},
+): Promise<Answer> =>
+  from.write('/payments', { to: { walletAddress }, amountCents, ...(memo ? { memo } : {}) }, key)
+const listOf = async (user: MoneyUser, path: string): Promise<unknown> =>
+  (await user.read(`/${path}`)).body.data[path]
+
+t.test(
+  'a payment moves money to another wallet user at once, and both sides see it under one id',
+  async t => {
+    const [ann, bob] = [await newUser(), await newUser()]
+    await ann.fund(1000)
+    const paid = await pay(ann, getAddress(bob.address), 400, { memo: 'Lunch' })
+    t.match(paid, { status: 200 })
+    const { payment } = paid.body.data as { payment: { id: string } }
+    t.match(payment, {
+      ...{ id: /^pay_/, direction: 'debit', counterparty: { walletAddress: bob.address } },
+      ...{
+        amountCents: 400,
+        memo: 'Lunch',
+        status: 'completed',
+        createdAt: new Date(clock.now()).toISOString(),
+      },
+    })
+    t.same([await ann.balance(), await bob.balance()], [600, 400])
+    t.same(await listOf(ann, 'payments'), [payment])
+    const received = { ...payment, direction: 'credit', counterparty: { walletAddress: ann.address } }
+    t.same(await listOf(bob, 'payments'), [received])
+    const source = { kind: 'payment', id: payment.id }
+    t.match(await listOf(ann, 'transactions'), [
+      { type: 'payment', direction: 'debit', description: 'Payment sent', amountCents: 400, source },
+      { type: 'collateral', direction: 'credit' },
+    ])
+    t.match(await listOf(bob, 'transactions'), [
+      {
+        type: 'payment',
+        direction: 'credit',
+        description: 'Payment received',
+        displayAmount: '$4.00',
+        source,
+      },
+    ])
+    t.match(await listOf(bob, 'notifications'), [
+      { kind: 'payment.completed', title: 'Payment received', text: /4\.00 USD/, subject: source },
+    ])
+    t.same(await listOf(ann, 'notifications'), [], 'the sender knows')
+  },
+)
+
+t.test('refuses a receiver that is nobody, oneself, or misspelled', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await ann.fund(1000)
+  const partnerWallet = `0x${'ab'.repeat(20)}`
+  const body = { userId: 'with-a-wallet', walletAddress: partnerWallet }
+  await host.send('/partner/v1/users/resolve', { body, headers: { 'x-partner-key': host.partnerKey } })
+  for (const nobody of [`0x${'12'.repeat(20)}`, partnerWallet])
+    t.match(await pay(ann, nobody, 1), { status: 404, body: { error: 'not_found', field: 'to' } })
+  const refused = { status: 400, body: { error: 'invalid_request', field: 'to' } }
+  t.match(await pay(ann, ann.address, 1), refused)
+  const right = getAddress(bob.address)
+  const swapped = right.replace(/[a-zA-F](?=[^x]*$)/, letter =>
+    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
+  )
+  if (
+    swapped.slice(2) !== swapped.slice(2).toLowerCase() &&
+    swapped.slice(2) !== swapped.slice(2).toUpperCase()
+  )
+    t.match(await pay(ann, swapped, 1), refused)
+  for (const [field, wrong] of [
+    ['to', { amountCents: 1 }],
+    ['to.walletAddress', { to: {}, amountCents: 1 }],
+    ['to.walletAddress', { to: { walletAddress: 'bob' }, amountCents: 1 }],
+    ['amountCents', { to: { walletAddress: bob.address }, amountCents: 0 }],
+    ['amountCents', { to: { walletAddress: bob.address }, amountCents: 100_000_001 }],
+    ['memo', { to: { walletAddress: bob.address }, amountCents: 1, memo: '' }],
+    ['memo', { to: { walletAddress: bob.address }, amountCents: 1, memo: 'a'.repeat(141) }],
+    ['memo', { to: { walletAddress: bob.address }, amountCents: 1, memo: 'a\u0007' }],
+  ] as const)
+    t.match(await ann.write('/payments', wrong), { status: 400, body: { field } })
+  t.equal(await ann.balance(), 1000)
+})
+
+t.test('refuses an address that is the wallet of two accounts', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await ann.fund(1000)
+  const text = `insert into gw_users (id, account_id, principal, wallet_address, kyc_status, created_at)
+    values ($1, $2, $3, $4, 'not_submitted', 0)`
+  const id = randomUUID()
+  await db.query(text, [`usr_${id}`, `acc_${id}`, `eip155:1:${bob.address}`, bob.address])
+  t.match(await pay(ann, bob.address, 1), { status: 400, body: { field: 'to', message: /two accounts/ } })
+  t.equal(await ann.balance(), 1000)
+})
+
+t.test('too little money is refused with what there is, and the same key pays once it is funded', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await ann.fund(399)
+  const key = randomUUID()
+  t.match(await pay(ann, bob.address, 400, { key }), {
+    status: 400,
+    body: {
+      ...{ error: 'invalid_request', field: 'amountCents' },
+      ...{ reason: 'insufficient_balance', availableCents: 399 },
+    },
+  })
+  await ann.fund(1)
+  t.match(await pay(ann, bob.address, 400, { key }), { status: 200 })
+  t.same([await ann.balance(), await bob.balance()], [0, 400])
+})
+
+t.test('a repeat moves nothing, with its record and after the record has ended', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await ann.fund(1000)
+  const key = randomUUID()
+  const first = await pay(ann, bob.address, 400, { key, memo: 'once' })
+  const replay = await pay(ann, bob.address, 400, { key, memo: 'once' })
+  t.same(replay.body, first.body)
+  t.equal(replay.headers.get('idempotency-replayed'), 'true')
+  await db.query('delete from gw_idempotency', [])
+  const again = await pay(ann, bob.address, 400, { key, memo: 'once' })
+  t.same([again.status, again.body.data], [200, first.body.data])
+  t.same([await ann.balance(), await bob.balance()], [600, 400])
+  t.equal(((await listOf(bob, 'notifications')) as []).length, 1)
+})
+
+t.test(
+  'counts under the caps of the sender, on the day of the payment, and a refusal uses up nothing',
+  async t => {
+    const bob = await newUser()
+    const ann = await newUser({ policy: { maxAuthAmountCents: 600, dailySpendCapCents: 1000 } })
+    await ann.fund(5000)
+    const blocked = (rule: string): object => ({ status: 403, body: { error: 'policy_blocked', rule } })
+    t.match(await pay(ann, bob.address, 601), blocked('maxAuthAmountCents'))
+    t.match(await pay(ann, bob.address, 600), { status: 200 })
+    t.match(await pay(ann, `0x${'12'.repeat(20)}`, 400), { status: 404 })
+    t.match(await pay(ann, bob.address, 401), blocked('dailySpendCapCents'))
+    t.match(await pay(ann, bob.address, 400), { status: 200 })
+    t.match(await pay(ann, bob.address, 1), blocked('dailySpendCapCents'))
+    const held = await db.query('select count(*) as n from gw_spend_holds', [])
+    t.equal(Number((held.rows[0] as { n: unknown }).n), 0, 'nothing stays held')
+    clock.advance(DAY_MS / 2)
+    t.match(await pay(ann, bob.address, 500), { status: 200 }, 'the next UTC day')
+  },
+)
+
+t.test('of 30 simultaneous payments, as many succeed as the daily cap and the balance allow', async t => {
+  const bob = await newUser()
+  for (const [extra, funded] of [
+    [{ policy: { dailySpendCapCents: 1000 } }, 3000],
+    [{}, 1000],
+  ] as const) {
+    const ann = await newUser(extra)
+    await ann.fund(funded)
+    const answers = await Promise.all(Array.from({ length: 30 }, () => pay(ann, bob.address, 100)))
+    t.equal(answers.filter(({ status }) => status === 200).length, 10)
+    t.equal(answers.filter(({ status }) => status === (extra.policy ? 403 : 400)).length, 20)
+    t.equal(await ann.balance(), funded - 1000)
+  }
+})
+
+t.test('two accounts that pay each other at the same time wait for each other in no order', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await Promise.all([ann.fund(10_000), bob.fund(10_000)])
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) =>
+      n % 2 === 0 ? pay(ann, bob.address, 100) : pay(bob, ann.address, 100),
+    ),
+  )
+  t.same([...new Set(answers.map(({ status }) => status))], [200])
+  t.same([await ann.balance(), await bob.balance()], [10_000, 10_000])
+  // Their ledger accounts do not exist yet: each payment would create both.
+  for (let pair = 0; pair < 5; pair += 1) {
+    const [one, other] = [await newUser(), await newUser()]
+    const tries = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        n % 2 === 0 ? pay(one, other.address, 1) : pay(other, one.address, 1),
+      ),
+    )
+    t.same([...new Set(tries.map(({ status }) => status))], [400])
+  }
+  t.same(host.failures, [])
+  t.same(await wrongSums(), [])
+})
+
+t.test('pages through what was sent and received, newest first', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await Promise.all([ann.fund(1000), bob.fund(1000)])
+  for (let n = 1; n <= 5; n += 1) await pay(n % 2 ? ann : bob, n % 2 ? bob.address : ann.address, n)
+  const seen: number[] = []
+  for (let cursor: unknown = ''; cursor !== null; ) {
+    const { body } = await ann.read(`/payments?limit=2${cursor ? `&cursor=${String(cursor)}` : ''}`)
+    seen.push(...(body.data['payments'] as { amountCents: number }[]).map(each => each.amountCents))
+    cursor = body.data['nextCursor']
+  }
+  t.same(seen, [5, 4, 3, 2, 1])
+})

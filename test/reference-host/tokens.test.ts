@@ -1,0 +1,55 @@
+import { Fault } from '@gatewright/kernel'
+import t from 'tap'
+import { startTestHost } from '../harness/host.ts'
+import { internals } from '../harness/internals.ts'
+import { newMoneyUser } from '../harness/money.ts'
+
+const { listTokens, mergeTokens } = internals
+const USDC = `0x${'A1'.repeat(20)}`
+const usdc = {
+  ...{ symbol: 'USDC', name: 'USDC', chainId: 8453, network: 'base', address: USDC, decimals: 6 },
+  uses: ['payin' as const],
+}
+const receiver = {
+  ...{ chainId: 8453, asset: 'USDC', token: USDC, decimals: 6, confirmations: 12 },
+  receiver: `0x${'b2'.repeat(20)}`,
+}
+
+t.test('lists the receivers of pay-ins as tokens', async t => {
+  const host = await startTestHost({
+    RPC_URLS: '8453=http://127.0.0.1:9,4242=http://127.0.0.1:9',
+    PAYIN_RECEIVERS: JSON.stringify([receiver, { ...receiver, chainId: 4242, asset: 'TEST' }]),
+  })
+  t.teardown(() => host.close().catch(() => {}))
+  const user = await newMoneyUser(host.send)
+  const found = { ...usdc, address: USDC.toLowerCase() }
+  t.same((await user.read('/tokens')).body.data, {
+    tokens: [found, { ...found, symbol: 'TEST', name: 'TEST', chainId: 4242, network: 'eip155:4242' }],
+  })
+})
+
+t.test('merges uses by network, contract and symbol, and sorts', async t => {
+  const btc = {
+    ...{ symbol: 'BTC', name: 'Bitcoin', chainId: null, network: 'bitcoin', address: null, decimals: 8 },
+    uses: ['withdrawal' as const],
+  }
+  const provided = { ...usdc, symbol: 'usdc', name: 'USD Coin', uses: ['withdrawal', 'deposit'] as const }
+  const elsewhere = { ...usdc, network: 'ethereum', chainId: 1 }
+  const merged = { ...usdc, address: USDC.toLowerCase(), name: 'USD Coin' }
+  t.same(mergeTokens([elsewhere, btc, usdc, { ...provided, address: USDC.toLowerCase() }, btc]), [
+    { ...merged, uses: ['payin', 'deposit', 'withdrawal'] },
+    btc,
+    { ...elsewhere, address: USDC.toLowerCase() },
+  ])
+})
+
+t.test('fails while a provider is down', async t => {
+  const fault = new Fault('ERR_PROVIDER_UNAVAILABLE', 'down')
+  const operation = listTokens({
+    receivers: [],
+    providerTokens: async () => {
+      throw fault
+    },
+  } as never) as unknown as { handle(): Promise<unknown> }
+  await t.rejects(operation.handle(), fault)
+})
