@@ -106,7 +106,9 @@ export const USERS: ServiceKey<UserStore> = defineService('users', get => userSt
 export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get =>
   partnerStore(get(BACKEND).sql),
 )
-export const CARDS: ServiceKey<CardStore> = defineService('cards', get => cardStore(get(BACKEND).sql))
+export const CARDS: ServiceKey<CardStore> = defineService('cards', get =>
+  cardStore(get(BACKEND).dialect, get(EVENTS)),
+)
 export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
   addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),
 )

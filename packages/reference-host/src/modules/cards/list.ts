@@ -6,7 +6,7 @@ import { instant, component, nextCursor, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { cutPage, pagingQuery, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
-import { LIMIT_FREQUENCIES, type Card } from './store.ts'
+import { LIMIT_FREQUENCIES, type Card } from './card.ts'
 
 const CardLimit = Type.Object(
   {
@@ -51,7 +51,7 @@ const example: Example<TObject, typeof Answer> = {
 }
 
 /** `GET /partner/v1/cards`: lists the cards of the session's user, page by page. */
-export function listCards({ cards }: ModuleServices): Operation {
+export function listCards({ cards, db }: ModuleServices): Operation {
   return operation({
     id: 'cards.list',
     title: 'List the cards of the session user',
@@ -68,7 +68,7 @@ export function listCards({ cards }: ModuleServices): Operation {
       if (!paging.ok) return paging
       const { after, limit } = paging.value
       // One more than the limit, to know whether there is a next page.
-      const found = await cards.page(caller.session.accountId, after, limit + 1)
+      const found = await cards.page(db, caller.session.accountId, { after, limit: limit + 1 })
       const { items, nextCursor } = cutPage(found, limit)
       return allow({
         data: { cards: items.map(cardData), nextCursor },

@@ -44,9 +44,9 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
       if (!named.ok) return named
       const now = clock.now()
       const request = { partnerId: caller.accountId, ...named.value, label: body.walletLabel }
-      const user = await users.resolve(request, now, (tx, { accountId }) =>
-        cards.insert(tx, accountId, sandboxCards(now), now),
-      )
+      const user = await users.resolve(request, now, async (tx, { accountId }) => {
+        await cards.insert(tx, accountId, sandboxCards(now), now)
+      })
       if (!user.ok) return user
       const { externalId, walletAddress, kycStatus, createdAt } = user.value
       return allow({
