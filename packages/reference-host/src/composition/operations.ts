@@ -3,6 +3,7 @@ import type { Operation } from '../http/operation.ts'
 import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { readBalances } from '../modules/balances/read.ts'
+import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
 import { listCards } from '../modules/cards/list.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
@@ -54,6 +55,7 @@ export function operations(
     readBalances(services),
     ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
     listCards(services),
+    ...authorizationOperations(services),
     ...userOperations(services),
     ...identityOperations(services),
     ...refuseDataKey(),

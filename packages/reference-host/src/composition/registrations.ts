@@ -20,6 +20,8 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
 import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
+import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
+import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
@@ -121,6 +123,17 @@ export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get =>
 )
 export const TRANSACTIONS: ServiceKey<TransactionStore> = defineService('transactions', get =>
   transactionStore(get(BACKEND).dialect),
+)
+export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService('authorization store', get =>
+  authorizationStore(get(BACKEND).dialect),
+)
+export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authorizations', get =>
+  authorizations({
+    ...{ store: get(AUTHORIZATION_STORE), cards: get(CARDS), issuer: get(ISSUER), guard: get(GUARD) },
+    ...{ ledger: get(LEDGER), money: get(MONEY), transactions: get(TRANSACTIONS), events: get(EVENTS) },
+    spendStorage: get(BACKEND).spend,
+    count: (outcome, reason) => get(METRICS).authorization(outcome, reason),
+  }),
 )
 export const MONEY: ServiceKey<Money> = defineService('money', get =>
   createMoney(get(LEDGER), get(TRANSACTIONS)),

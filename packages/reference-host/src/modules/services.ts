@@ -17,6 +17,8 @@ import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
+import type { Authorizations } from './cards/authorizations/service.ts'
+import type { AuthorizationStore } from './cards/authorizations/store.ts'
 import type { CardStore } from './cards/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
 import type { KycRecords } from './kyc/records.ts'
@@ -36,6 +38,8 @@ export interface ModuleServices {
   readonly guard: Guard
   readonly users: UserStore
   readonly cards: CardStore
+  readonly authorizations: Authorizations
+  readonly authorizationStore: AuthorizationStore
   readonly payins: PayinStore
   readonly addressAllocator: AddressAllocator
   readonly subscriptions: SubscriptionStore

@@ -14,6 +14,8 @@ import {
 
 /** The host's card records. Card numbers are never stored. */
 export interface CardStore extends Pick<OwnedRows<Card>, 'find' | 'lock'> {
+  /** Finds a card of any account: for card networks, which know only the id of the card. */
+  findById(db: SqlQueries, id: string): Promise<Card | undefined>
   /** Finds a card of any account and locks it: for events of a card network, where only the id of the card is known. */
   lockById(tx: SqlQueries, id: string): Promise<Card | undefined>
   /** Adds cards to an account, with their first events. Cards whose ids exist already are left out of the result. */
@@ -60,6 +62,10 @@ export function cardStore(dialect: SqlDialect, events: EventStore): CardStore {
   return {
     find,
     lock,
+    async findById(db, id) {
+      const [row] = await rows(db, 'select * from gw_cards where id = $1', [id])
+      return row && toCard(row)
+    },
     async lockById(tx, id) {
       const [row] = await rows(tx, `select * from gw_cards where id = $1${forUpdate}`, [id])
       return row && toCard(row)
