@@ -15,6 +15,13 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
   typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
+  typeof import('../../packages/reference-host/dist/ledger/money.js') &
+  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js')
 
 const FILES = [
@@ -34,6 +41,13 @@ const FILES = [
   'modules/kyc/states',
   'modules/kyc/job',
   'modules/system/provider-events',
+  'ledger/money',
+  'ledger/transactions',
+  'modules/cards/store',
+  'modules/cards/authorizations/limits',
+  'modules/cards/authorizations/service',
+  'modules/cards/authorizations/decide',
+  'modules/cards/authorizations/store',
   'modules/users/erase',
 ]
 const load = (file: string): Promise<object> =>
