@@ -130,7 +130,7 @@ async function openBench(
       sessionPolicies: [],
       ...card,
       id: `${accountId}-${card.id}`,
-    } as never)
+    })
   return { clock, bench }
 }
 

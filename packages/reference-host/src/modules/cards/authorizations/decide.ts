@@ -1,4 +1,4 @@
-import { Fault, type EpochMs, type Rule, type Verdict } from '@gatewright/kernel'
+import { Fault, type Denial, type EpochMs, type Rule, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, PolicyDocument, SpendAccess, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import type { Issuer } from '@gatewright/session-issuer'
@@ -83,9 +83,9 @@ export interface CardAtNow {
   readonly now: EpochMs
 }
 
-function blockedBy(denial: { readonly details?: object } | undefined): Declined {
-  const rule = (denial?.details as { readonly rule?: string } | undefined)?.rule
-  return { reason: 'policy_blocked', ...(rule === undefined ? {} : { rule }) }
+function blockedBy(denial: Pick<Denial, 'details'> | undefined): Declined {
+  const rule = denial?.details?.['rule']
+  return { reason: 'policy_blocked', ...(typeof rule === 'string' ? { rule } : {}) }
 }
 
 /** What cannot be read is as good as absent. Errors other than a `Fault` are rethrown. */

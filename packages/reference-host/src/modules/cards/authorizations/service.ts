@@ -1,4 +1,3 @@
-import type { EpochMs } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { ledgerAccounts } from '../../../ledger/accounts.ts'
