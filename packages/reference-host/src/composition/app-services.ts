@@ -40,6 +40,7 @@ export function appServices(
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
+    seedCards: container.get(token.SEED_CARDS),
     payins: container.get(token.PAYINS),
     addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),
