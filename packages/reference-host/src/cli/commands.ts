@@ -2,6 +2,7 @@ import type { Command, StartCommand } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { aliasCommands } from './commands/aliases.ts'
 import { auditCommands } from './commands/audit.ts'
+import { cardCommands } from './commands/cards.ts'
 import { credentialCommands } from './commands/credentials.ts'
 import { dataKeyCommands } from './commands/data-keys.ts'
 import { hostCommands, startCommand } from './commands/host.ts'
@@ -24,6 +25,7 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...ledgerCommands,
   ...payinCommands,
   ...kycCommands,
+  ...cardCommands,
   ...jobCommands,
   ...dataKeyCommands,
   ...aliasCommands,

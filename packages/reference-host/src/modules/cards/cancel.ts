@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
-import type { KeyLineage } from '@gatewright/session-issuer'
+import type { ApiKey, KeyLineage } from '@gatewright/session-issuer'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { component, instant, text } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
@@ -86,4 +86,16 @@ export async function cancelCardsOf(
     }
   }
   return canceled
+}
+
+/** The lineages of a key and of the keys below it, each once; none for an unknown key. */
+export function lineagesBelow(
+  keys: readonly Pick<ApiKey, 'id' | 'accountId' | 'lineageId' | 'ancestry'>[],
+  keyId: string,
+): KeyLineage[] {
+  const top = keys.find(({ id }) => id === keyId)
+  if (!top) return []
+  const below = keys.filter(({ ancestry }) => ancestry.includes(top.lineageId))
+  const lineages = new Set([top, ...below].map(({ lineageId }) => lineageId))
+  return [...lineages].map(lineageId => ({ accountId: top.accountId, lineageId }))
 }
