@@ -37,7 +37,9 @@ export function cardUser(send: TestHost['send'], token: string): CardUser {
       return id
     },
     pay: async (cardId, more = {}, key = randomUUID()) =>
-      authorizationOf(await money.write('/sandbox/authorizations', { cardId, amountCents: 100, ...more }, key)),
+      authorizationOf(
+        await money.write('/sandbox/authorizations', { cardId, amountCents: 100, ...more }, key),
+      ),
     later: (id, verb, body = {}, key = randomUUID()) =>
       money.write(`/sandbox/authorizations/${id}/${verb}`, body, key),
   }
@@ -72,7 +74,11 @@ export async function keyBelow(
 export function networkEvent(
   send: TestHost['send'],
   event: { readonly type: string; readonly data: object },
-  { now = Date.now(), id = randomUUID(), name = 'sandbox' }: { now?: number; id?: string; name?: string } = {},
+  {
+    now = Date.now(),
+    id = randomUUID(),
+    name = 'sandbox',
+  }: { now?: number; id?: string; name?: string } = {},
 ): Promise<Answer> {
   const body = JSON.stringify(event)
   return send(`/providers/${name}/events`, { body, headers: signedFields(body, { now, id }) })

@@ -3,6 +3,7 @@ import { accountCommands } from './commands/accounts.ts'
 import { aliasCommands } from './commands/aliases.ts'
 import { auditCommands } from './commands/audit.ts'
 import { authorizationCommands } from './commands/authorizations.ts'
+import { cardCommands } from './commands/cards.ts'
 import { credentialCommands } from './commands/credentials.ts'
 import { dataKeyCommands } from './commands/data-keys.ts'
 import { hostCommands, startCommand } from './commands/host.ts'
@@ -26,6 +27,7 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...payinCommands,
   ...authorizationCommands,
   ...kycCommands,
+  ...cardCommands,
   ...jobCommands,
   ...dataKeyCommands,
   ...aliasCommands,

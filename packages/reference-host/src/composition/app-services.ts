@@ -43,6 +43,7 @@ export function appServices(
     cards: container.get(token.CARDS),
     authorizations: container.get(token.AUTHORIZATIONS),
     authorizationStore: container.get(token.AUTHORIZATION_STORE),
+    seedCards: container.get(token.SEED_CARDS),
     payins: container.get(token.PAYINS),
     addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),

@@ -22,6 +22,7 @@ import { transactionStore, type TransactionStore } from '../ledger/transactions.
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
 import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
+import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
@@ -36,13 +37,14 @@ import { subscriptionStore, type SubscriptionStore } from '../modules/subscripti
 import { userStore, type UserStore } from '../modules/users/store.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
+import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
 import { eventStore, type EventStore } from '../records/events.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
-import { hostProviders, type Providers } from './providers.ts'
+import { cardSecret, hostProviders, type Providers } from './providers.ts'
 
 /** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {
@@ -85,7 +87,7 @@ export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = de
 export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))
 export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =>
   hostProviders(get(GIVEN_PROVIDERS), {
-    ...{ config: get(CONFIG), backend: get(BACKEND), clock: get(CLOCK) },
+    ...{ config: get(CONFIG), backend: get(BACKEND), clock: get(CLOCK), secrets: get(SECRETS) },
     count: (port, outcome) => get(METRICS).providerCall(port, outcome),
   }),
 )
@@ -110,6 +112,12 @@ export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get 
 )
 export const CARDS: ServiceKey<CardStore> = defineService('cards', get =>
   cardStore(get(BACKEND).dialect, get(EVENTS)),
+)
+/** Cards of new partner users: only with the built-in issuer. */
+export const SEED_CARDS: ServiceKey<SeedCards> = defineService('cards of new users', get =>
+  get(PROVIDERS).cards?.name === SANDBOX_PROVIDER
+    ? seedSandboxCards(get(CARDS), cardSecret(get(SECRETS)))
+    : async () => {},
 )
 export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
   addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),

@@ -21,6 +21,9 @@ export const rules = [
   'kyc_required',
   'agreements_required',
   'data_key_never_leaves',
+  'card_above_caller',
+  'max_cards',
+  'max_folders',
 ] as const
 export type HostRule = (typeof rules)[number]
 

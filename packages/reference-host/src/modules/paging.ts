@@ -19,11 +19,11 @@ export const pagingQuery = Type.Object({
 })
 
 /**
- * Reads `limit` (1 to 100, default 20) and `cursor` (from an earlier answer) from the query. Denial:
+ * Reads `limit` (1 to 100, default `defaultLimit`) and `cursor` (from an earlier answer) from the query. Denial:
  * `invalid_request`.
  */
-export function readPaging(query: URLSearchParams): Verdict<Paging, HostDenial> {
-  const limit = query.get('limit') ?? '20'
+export function readPaging(query: URLSearchParams, defaultLimit = '20'): Verdict<Paging, HostDenial> {
+  const limit = query.get('limit') ?? defaultLimit
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > 100) {
     return deny('invalid_request', 'limit must be an integer from 1 to 100', { field: 'limit' })
   }

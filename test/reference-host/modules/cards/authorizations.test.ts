@@ -13,7 +13,10 @@ import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { partnerUser } from '../../../harness/partner.ts'
 
 const clock = manualClock(Date.now())
-const env = { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}` }
+const env = {
+  RATE_LIMITS: 'off',
+  PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}`,
+}
 const host = await startTestHost(env, clock)
 t.teardown(() => host.close())
 
@@ -72,8 +75,12 @@ t.test('a decline is an answer, stored under its key, and holds nothing', async 
   t.match(declined, { status: 'declined', declineReason: 'card_limit_exceeded' })
   t.same(await user.pay(cardId, { amountCents: 401 }, 'key-of-a-decline'), declined)
   t.match(await user.pay(cardId, { currency: 'EUR' }), { declineReason: 'currency_not_supported' })
-  t.match(await user.pay(cardId, { merchant: { name: 'decline fraud' } }), { declineReason: 'suspected_fraud' })
-  t.match(await user.pay(cardId, { merchant: { name: 'Decline Merchant' } }), { declineReason: 'merchant_blocked' })
+  t.match(await user.pay(cardId, { merchant: { name: 'decline fraud' } }), {
+    declineReason: 'suspected_fraud',
+  })
+  t.match(await user.pay(cardId, { merchant: { name: 'Decline Merchant' } }), {
+    declineReason: 'merchant_blocked',
+  })
   t.equal(await user.balance(), 500)
   t.match(await user.pay(cardId, { amountCents: 400 }), { status: 'authorized' })
   t.match(await user.pay(cardId, { amountCents: 101 }), { declineReason: 'insufficient_funds' })
@@ -87,7 +94,13 @@ t.test('the same request makes its authorization once, also after its record has
   await host.chore('collect garbage')
   const { token } = await bootstrapUser(host.send, {}, clock.now())
   t.ok(token)
-  t.equal(await cardUser(host.send, user.token).balance().catch(() => undefined), undefined, 'its session ended')
+  t.equal(
+    await cardUser(host.send, user.token)
+      .balance()
+      .catch(() => undefined),
+    undefined,
+    'its session ended',
+  )
   t.ok(first.id)
 })
 
@@ -99,10 +112,15 @@ t.test('lists the authorizations of a card, newest first, page by page', async t
   await user.pay(other)
   const page = await user.read(`/cards/${cardId}/authorizations?limit=2`)
   t.same(page.body.data['authorizations'], made.slice(0, 2))
-  const next = await user.read(`/cards/${cardId}/authorizations?cursor=${page.body.data['nextCursor'] as string}`)
+  const next = await user.read(
+    `/cards/${cardId}/authorizations?cursor=${page.body.data['nextCursor'] as string}`,
+  )
   t.same(next.body.data, { authorizations: made.slice(2), nextCursor: null })
   const stranger = await funded()
-  t.match(await stranger.read(`/cards/${cardId}/authorizations`), { status: 404, body: { error: 'not_found' } })
+  t.match(await stranger.read(`/cards/${cardId}/authorizations`), {
+    status: 404,
+    body: { error: 'not_found' },
+  })
 })
 
 t.test('ids of another account are 404, like ids that never existed', async t => {
@@ -152,7 +170,11 @@ t.test('the owner lowers the cap of a key, and each of its cards declines', asyn
   const maker = cardUser(host.send, token)
   const cards = [await maker.card(), await maker.card()]
   for (const cardId of cards) t.match(await owner.pay(cardId), { status: 'authorized' })
-  const change = { method: 'PATCH', body: { policy: { dailySpendCapCents: 0 } }, headers: bearer(owner.token) }
+  const change = {
+    method: 'PATCH',
+    body: { policy: { dailySpendCapCents: 0 } },
+    headers: bearer(owner.token),
+  }
   t.match(await host.send(`/user/v1/keys/${keyId}`, change), { status: 200 })
   const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
   for (const cardId of cards) t.match(await owner.pay(cardId, { amountCents: 1 }), blocked)
@@ -172,7 +194,10 @@ t.test("a session's own policy binds its cards an hour after the session has end
   const { token, sessionId } = await keyBelow(host.send, owner.token, {}, { policy })
   const cardId = await cardUser(host.send, token).card()
   t.match(await owner.pay(cardId, { amountCents: 200 }), { status: 'authorized' })
-  const ended = await host.send(`/user/v1/sessions/${sessionId}`, { method: 'DELETE', headers: bearer(owner.token) })
+  const ended = await host.send(`/user/v1/sessions/${sessionId}`, {
+    method: 'DELETE',
+    headers: bearer(owner.token),
+  })
   t.equal(ended.status, 200)
   clock.advance(3_600_000)
   await host.chore('collect garbage')
@@ -206,15 +231,25 @@ t.test('a card network gets one decision for one id, whatever the id of its mess
   t.equal(await user.balance(), 9400)
   const declined = await event('request', networkRequest(cardId, { declineReason: 'suspected_fraud' }))
   t.match(declined.body.data, { decision: { approved: false, declineReason: 'suspected_fraud' } })
-  t.match(await event('request', data, { name: 'other' }), { status: 404 }, 'another provider has no such card')
+  t.match(
+    await event('request', data, { name: 'other' }),
+    { status: 404 },
+    'another provider has no such card',
+  )
   t.match(await event('request', networkRequest('card_unknown')), { status: 404 })
-  t.match(await event('request', { ...data, amountCents: 0 }), { status: 400, body: { field: 'data.amountCents' } })
+  t.match(await event('request', { ...data, amountCents: 0 }), {
+    status: 400,
+    body: { field: 'data.amountCents' },
+  })
 })
 
 t.test('events clear, reverse and refund once, and excess moves nothing', async t => {
   const user = await funded()
   const cardId = await user.card()
-  const [one, two] = [networkRequest(cardId, { amountCents: 600 }), networkRequest(cardId, { amountCents: 300 })]
+  const [one, two] = [
+    networkRequest(cardId, { amountCents: 600 }),
+    networkRequest(cardId, { amountCents: 300 }),
+  ]
   for (const data of [one, two]) await event('request', data)
   const applied = (yes: boolean): object => ({ status: 200, body: { data: { applied: yes } } })
   const clear = { id: one.id, amountCents: 650 }
@@ -237,8 +272,14 @@ t.test('events clear, reverse and refund once, and excess moves nothing', async 
   }
   const { body } = await user.read(`/cards/${cardId}/authorizations`)
   const [second, first] = body.data['authorizations'] as { history: { cause: string }[] }[]
-  t.same(first?.history.map(({ cause }) => cause), ['requested', 'cleared', 'excess', 'refunded'])
-  t.same(second?.history.map(({ cause }) => cause), ['requested', 'reversed', 'excess'])
+  t.same(
+    first?.history.map(({ cause }) => cause),
+    ['requested', 'cleared', 'excess', 'refunded'],
+  )
+  t.same(
+    second?.history.map(({ cause }) => cause),
+    ['requested', 'reversed', 'excess'],
+  )
   await host.chore('count rows with attention')
   const metrics = await (await fetch(`${host.url}/metrics`)).text()
   t.match(metrics, /rows_with_attention\{kind="authorization"\} 2/)

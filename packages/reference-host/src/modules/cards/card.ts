@@ -2,6 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { toInteger, toText, type SqlRow, type SqlValue } from '@gatewright/kernel/sql'
 import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { KeyLineage } from '@gatewright/session-issuer'
+import type { EncryptedText } from '../crypto/account-cipher.ts'
 
 /** How often a card's limit resets (contract section 10). */
 export const LIMIT_FREQUENCIES = [
@@ -24,16 +25,14 @@ export interface CardLimit {
   readonly frequency: LimitFrequency
 }
 
-/** A text that the client encrypted, as `crypto.encrypt` answers it. The host cannot be sure that it opens. */
-export interface EncryptedText {
-  readonly v: 1
-  readonly iv: string
-  readonly ct: string
-}
-
 /** What the owner may write on a card. */
 export const NOTE_NAMES = ['encryptedName', 'encryptedColor', 'encryptedEmoji', 'encryptedMemo'] as const
 export type CardNotes = Readonly<Record<(typeof NOTE_NAMES)[number], EncryptedText | null>>
+
+/** The notes of a card on which nothing was written. */
+export const NO_NOTES: CardNotes = {
+  ...{ encryptedName: null, encryptedColor: null, encryptedEmoji: null, encryptedMemo: null },
+}
 
 /** A card to insert. */
 export interface NewCard extends CardNotes {

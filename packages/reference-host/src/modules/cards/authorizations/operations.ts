@@ -55,11 +55,11 @@ export function authorizationOperations(services: ModuleServices): Operation[] {
   return [listAuthorizations(services), ...(services.environment === 'sandbox' ? simulations : [])]
 }
 
-/** `GET /user/v1/cards/{id}/authorizations`: lists the authorizations of a card, newest first. */
+/** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
 function listAuthorizations({ db, cards, authorizationStore, events }: ModuleServices): Operation {
   return operation({
     ...{ id: 'cards.authorizations', title: 'List the authorizations of a card, newest first' },
-    ...{ surface: 'user', method: 'GET', paths: ['/user/v1/cards/{id}/authorizations'] },
+    ...{ surface: 'user', method: 'GET', paths: ['/user/v1/cards/{cardId}/authorizations'] },
     ...{
       credential: 'session',
       scopes: ['transactions.read'],
@@ -72,7 +72,7 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
       const paging = readPaging(facts.query)
       if (!paging.ok) return paging
       const { accountId } = caller.session
-      const card = await cards.find(db, accountId, params['id'] as string)
+      const card = await cards.find(db, accountId, params['cardId'] as string)
       if (!card) return deny('not_found', 'no such card')
       const { after, limit } = paging.value
       // One more than the limit, to know whether there is a next page.
