@@ -20,11 +20,13 @@ const env = {
 const host = await startTestHost(env, clock)
 t.teardown(() => host.close())
 
-async function funded(amountCents = 10_000): Promise<CardUser & { readonly token: string }> {
-  const { token } = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
+async function funded(
+  amountCents = 10_000,
+): Promise<CardUser & { readonly token: string; readonly key: string }> {
+  const { token, key } = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
   const user = cardUser(host.send, token)
   await user.fund(amountCents)
-  return { ...user, token }
+  return { ...user, token, key }
 }
 const event = (type: string, data: object, more: object = {}) =>
   networkEvent(host.send, { type: `authorization.${type}`, data }, { now: clock.now(), ...more })
@@ -92,16 +94,11 @@ t.test('the same request makes its authorization once, also after its record has
   const first = await user.pay(cardId, {}, 'key-that-ends')
   clock.advance(25 * 3_600_000)
   await host.chore('collect garbage')
-  const { token } = await bootstrapUser(host.send, {}, clock.now())
-  t.ok(token)
-  t.equal(
-    await cardUser(host.send, user.token)
-      .balance()
-      .catch(() => undefined),
-    undefined,
-    'its session ended',
-  )
-  t.ok(first.id)
+  const opened = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = cardUser(host.send, opened.body['sessionToken'] as string)
+  t.equal((await later.later(first.id, 'reverse')).status, 200)
+  t.match(await later.pay(cardId, {}, 'key-that-ends'), { id: first.id, status: 'reversed' })
+  t.equal(await later.balance(), 10_000)
 })
 
 t.test('lists the authorizations of a card, newest first, page by page', async t => {
@@ -183,7 +180,9 @@ t.test('the owner lowers the cap of a key, and each of its cards declines', asyn
 
 t.test('a policy that does not allow cards.authorize makes cards that decline', async t => {
   const owner = await funded()
-  const { token } = await keyBelow(host.send, owner.token, { allowOperations: ['cards.create'] })
+  const { token } = await keyBelow(host.send, owner.token, {
+    allowOperations: ['cards.create', 'sessions.*'],
+  })
   const cardId = await cardUser(host.send, token).card()
   t.match(await owner.pay(cardId), { declineReason: 'policy_blocked', declineRule: 'allowOperations' })
 })
