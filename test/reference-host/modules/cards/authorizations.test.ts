@@ -178,6 +178,16 @@ t.test('the owner lowers the cap of a key, and each of its cards declines', asyn
   t.match(await owner.pay(await owner.card()), { status: 'authorized' }, 'a card of the owner is not bound')
 })
 
+t.test('payments at once on two cards stay within the cap of their key', async t => {
+  const owner = await funded()
+  const { token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1050 })
+  const maker = cardUser(host.send, token)
+  const cards = [await maker.card(), await maker.card()]
+  const paid = await Promise.all(Array.from({ length: 20 }, (_, n) => owner.pay(cards[n % 2] as string)))
+  t.equal(paid.filter(({ status }) => status === 'authorized').length, 10)
+  t.equal(await owner.balance(), 9000)
+})
+
 t.test('a policy that does not allow cards.authorize makes cards that decline', async t => {
   const owner = await funded()
   const { token } = await keyBelow(host.send, owner.token, {
