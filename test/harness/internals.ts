@@ -20,6 +20,13 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/ledger/user-money.js') &
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
   typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
+  typeof import('../../packages/reference-host/dist/ledger/money.js') &
+  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js')
 
 const FILES = [
@@ -44,6 +51,13 @@ const FILES = [
   'ledger/user-money',
   'modules/tokens/list',
   'modules/system/provider-events',
+  'ledger/money',
+  'ledger/transactions',
+  'modules/cards/store',
+  'modules/cards/authorizations/limits',
+  'modules/cards/authorizations/service',
+  'modules/cards/authorizations/decide',
+  'modules/cards/authorizations/store',
   'modules/users/erase',
 ]
 const load = (file: string): Promise<object> =>

@@ -36,7 +36,7 @@ export interface CommandArguments {
 interface CommandUsage {
   /** Group and verb, such as `partner-keys create`. */
   readonly name: string
-  /** Positional arguments, as help shows them. */
+  /** Positional arguments, as help shows them; those in brackets are optional. */
   readonly takes: readonly string[]
   /** Options that take a value, with their meaning. */
   readonly options?: Readonly<Record<string, string>>

@@ -2,6 +2,8 @@ import type { Command, StartCommand } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { aliasCommands } from './commands/aliases.ts'
 import { auditCommands } from './commands/audit.ts'
+import { authorizationCommands } from './commands/authorizations.ts'
+import { cardCommands } from './commands/cards.ts'
 import { credentialCommands } from './commands/credentials.ts'
 import { dataKeyCommands } from './commands/data-keys.ts'
 import { hostCommands, startCommand } from './commands/host.ts'
@@ -23,7 +25,9 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...auditCommands,
   ...ledgerCommands,
   ...payinCommands,
+  ...authorizationCommands,
   ...kycCommands,
+  ...cardCommands,
   ...jobCommands,
   ...dataKeyCommands,
   ...aliasCommands,

@@ -79,7 +79,7 @@ function addCommand(
   const leaf = (words.length === 1 ? parser : groupOf(parser, words[0] as string))
     .command(verb)
     .description(summary)
-  for (const argument of takes) leaf.argument(`<${argument}>`)
+  for (const argument of takes) leaf.argument(argument.startsWith('[') ? argument : `<${argument}>`)
   for (const [option, meaning] of Object.entries(options)) leaf.option(`--${option} <VALUE>`, meaning)
   for (const [flag, meaning] of Object.entries(flags)) leaf.option(`--${flag}`, meaning)
   if ('confirm' in command)

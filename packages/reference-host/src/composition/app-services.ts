@@ -2,6 +2,7 @@ import type { Observe } from '@gatewright/http'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
+import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
@@ -40,6 +41,9 @@ export function appServices(
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
+    authorizations: container.get(token.AUTHORIZATIONS),
+    authorizationStore: container.get(token.AUTHORIZATION_STORE),
+    seedCards: container.get(token.SEED_CARDS),
     payins: container.get(token.PAYINS),
     addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),
@@ -91,7 +95,14 @@ function inboundServices(
       ...{ secrets: container.get(token.CONFIG).webhookSecrets, verifiers: new Map(verifiers) },
       ...{ clock: container.get(token.CLOCK), failures: container.get(token.LIMITS).failedKeys },
     }),
-    eventTypes: { 'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc) },
+    eventTypes: {
+      'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc),
+      ...authorizationEvents({
+        ...{ db: container.get(token.BACKEND).sql, issuer: container.get(token.ISSUER) },
+        ...{ cards: container.get(token.CARDS), store: container.get(token.AUTHORIZATION_STORE) },
+        ...{ authorizations: container.get(token.AUTHORIZATIONS), report: container.get(token.REPORT) },
+      }),
+    },
     countEvent: (type, outcome) => container.get(token.METRICS).providerEvent(type, outcome),
   }
 }

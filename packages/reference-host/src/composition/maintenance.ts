@@ -81,6 +81,15 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
     {
+      name: 'count rows with attention',
+      everyMs: MINUTE_MS,
+      atStart: true,
+      async run() {
+        const authorizations = container.get(token.AUTHORIZATION_STORE)
+        container.get(token.METRICS).attention('authorization', await authorizations.withAttention(sql))
+      },
+    },
+    {
       name: 'collect garbage',
       everyMs: MINUTE_MS,
       async run() {

@@ -4,12 +4,14 @@ import { agreementOperations } from '../modules/agreements/operations.ts'
 import { bootstrap } from '../modules/auth/bootstrap.ts'
 import { balanceOperations } from '../modules/balances/read.ts'
 import { billOperations } from '../modules/bills/operations.ts'
-import { listCards } from '../modules/cards/list.ts'
 import { contractOperations } from '../modules/contracts/operations.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
 import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
 import { transferDeposit } from '../modules/deposits/transfer.ts'
+import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
+import { cardOperations } from '../modules/cards/operations.ts'
+import { folderOperations } from '../modules/folders/operations.ts'
 import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
@@ -67,7 +69,9 @@ export function operations(
     ...billOperations(services),
     listTokens(services),
     ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
-    listCards(services),
+    ...authorizationOperations(services),
+    ...cardOperations(services),
+    ...folderOperations(services),
     ...userOperations(services),
     ...identityOperations(services),
     ...refuseDataKey(),

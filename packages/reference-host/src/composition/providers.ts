@@ -1,13 +1,18 @@
+import { hkdfSync } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
 import type { Config } from '../config/config.ts'
+import type { CardIssuer } from '../providers/card-issuer.ts'
 import type { KycProvider } from '../providers/kyc.ts'
-import { limitedKyc, type CallOptions } from '../providers/calls.ts'
+import { limitedIssuer, limitedKyc, type CallOptions } from '../providers/calls.ts'
+import { sandboxIssuer } from '../providers/sandbox-issuer.ts'
 import { SANDBOX_PROVIDER, sandboxKyc } from '../providers/sandbox-kyc.ts'
 import type { Backend } from '../storage/backend.ts'
+import type { Secrets } from '../storage/secrets.ts'
 
 /** Services of others that a host can use. A sandbox has built-in ones for those that are not given; a live host serves nothing that needs an absent one. */
 export interface Providers {
   readonly kyc?: KycProvider
+  readonly cards?: CardIssuer
 }
 
 /** What the built-in providers work with. */
@@ -15,12 +20,13 @@ interface ProviderServices extends CallOptions {
   readonly config: Config
   readonly backend: Backend
   readonly clock: Clock
+  readonly secrets: Secrets
 }
 
 /** The providers of a host. Throws a `TypeError` for a name that does not fit into a path, and for a given one that has the name of the built-in ones. */
 export function hostProviders(given: Providers, services: ProviderServices): Providers {
-  const { config, backend, clock } = services
-  for (const [port, provider] of Object.entries(given) as [string, KycProvider | undefined][]) {
+  const { config, backend, clock, secrets } = services
+  for (const [port, provider] of Object.entries(given) as [string, Providers[keyof Providers]][]) {
     if (provider === undefined) continue
     if (!/^[a-z0-9-]{1,32}$/.test(provider.name))
       throw new TypeError(`providers.${port}.name must be 1 to 32 of a-z, 0-9 and -, got "${provider.name}"`)
@@ -34,5 +40,18 @@ export function hostProviders(given: Providers, services: ProviderServices): Pro
   const kyc =
     given.kyc ??
     (builtIn ? sandboxKyc({ db: backend.sql, clock, completionUrl: `${origin}/identity/kyc` }) : undefined)
-  return kyc ? { kyc: limitedKyc(kyc, services) } : {}
+  const cards =
+    given.cards ??
+    (builtIn ? sandboxIssuer({ db: backend.sql, clock, secret: cardSecret(secrets) }) : undefined)
+  return {
+    ...(kyc ? { kyc: limitedKyc(kyc, services) } : {}),
+    ...(cards ? { cards: limitedIssuer(cards, services) } : {}),
+  }
+}
+
+/** The secret of the built-in issuer's card numbers: the same on every host that shares its secrets. */
+export function cardSecret({
+  signingKeyEncryptionKey,
+}: Pick<Secrets, 'signingKeyEncryptionKey'>): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', signingKeyEncryptionKey, '', 'sandbox card numbers', 32))
 }

@@ -23,6 +23,9 @@ export const rules = [
   'data_key_never_leaves',
   'max_contracts',
   'max_bills',
+  'card_above_caller',
+  'max_cards',
+  'max_folders',
 ] as const
 export type HostRule = (typeof rules)[number]
 

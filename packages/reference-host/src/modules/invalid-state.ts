@@ -1,9 +1,15 @@
-import type { Surface, Verdict } from '@gatewright/kernel'
+import type { Surface } from '@gatewright/kernel'
 import { deny, type HostDenial } from '../http/codes.ts'
 
 /** Refuses what the state does not allow: 409 `invalid_state` for partners, 400 `invalid_request` with the field for users. */
-export function invalidState(surface: Surface, message: string, field: string): Verdict<never, HostDenial> {
+export function invalidState(
+  surface: Surface,
+  message: string,
+  field: string,
+  details?: Readonly<Record<string, unknown>>,
+): HostDenial {
+  const extras = { field, ...(details ? { details } : {}) }
   return surface === 'partner'
-    ? deny('invalid_state', message, { field })
-    : deny('invalid_request', message, { field })
+    ? deny('invalid_state', message, extras)
+    : deny('invalid_request', message, extras)
 }

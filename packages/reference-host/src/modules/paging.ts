@@ -22,11 +22,14 @@ export const pagingQueryUpTo = (maximum: number) =>
 export const pagingQuery = pagingQueryUpTo(100)
 
 /**
- * Reads `limit` (1 to `most`, default 20) and `cursor` (from an earlier answer) from the query. Denial:
+ * Reads `limit` (1 to `most`, default `defaultLimit`) and `cursor` (from an earlier answer) from the query. Denial:
  * `invalid_request`.
  */
-export function readPaging(query: URLSearchParams, most = 100): Verdict<Paging, HostDenial> {
-  const limit = query.get('limit') ?? '20'
+export function readPaging(
+  query: URLSearchParams,
+  { most = 100, defaultLimit = 20 }: { readonly most?: number; readonly defaultLimit?: number } = {},
+): Verdict<Paging, HostDenial> {
+  const limit = query.get('limit') ?? String(defaultLimit)
   if (!/^[1-9]\d{0,2}$/.test(limit) || Number(limit) > most) {
     return deny('invalid_request', `limit must be an integer from 1 to ${most}`, { field: 'limit' })
   }

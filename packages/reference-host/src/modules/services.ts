@@ -12,12 +12,16 @@ import type { Money } from '../ledger/money.ts'
 import type { TransactionStore } from '../ledger/transactions.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
+import type { CardIssuer } from '../providers/card-issuer.ts'
 import type { KycProvider } from '../providers/kyc.ts'
 import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { BillStore } from './bills/store.ts'
+import type { Authorizations } from './cards/authorizations/service.ts'
+import type { AuthorizationStore } from './cards/authorizations/store.ts'
+import type { SeedCards } from './cards/sandbox-cards.ts'
 import type { CardStore } from './cards/store.ts'
 import type { ContractStore } from './contracts/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
@@ -40,6 +44,9 @@ export interface ModuleServices {
   readonly guard: Guard
   readonly users: UserStore
   readonly cards: CardStore
+  readonly authorizations: Authorizations
+  readonly authorizationStore: AuthorizationStore
+  readonly seedCards: SeedCards
   readonly payins: PayinStore
   readonly addressAllocator: AddressAllocator
   readonly subscriptions: SubscriptionStore
@@ -62,7 +69,7 @@ export interface ModuleServices {
   readonly gates: Gates
   readonly kyc: KycRecords
   /** Providers that this host has; operations that need an absent one are not served. */
-  readonly providers: { readonly kyc?: KycProvider }
+  readonly providers: { readonly kyc?: KycProvider; readonly cards?: CardIssuer }
   readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient

@@ -18,6 +18,10 @@ export interface Metrics {
   waitingJobs(
     kinds: readonly { readonly kind: string; readonly jobs: number; readonly ageSeconds: number }[],
   ): void
+  /** Counts a decision about a payment by card: `authorized`, or `declined` with its reason. */
+  authorization(outcome: string, reason: string): void
+  /** Sets how many rows of a kind the operator must look at. */
+  attention(kind: string, rows: number): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -71,7 +75,7 @@ export function createMetrics(): Metrics {
   })
   const events = new Counter({
     name: 'gatewright_provider_events_total',
-    help: 'Reports of providers by type and outcome: applied, ignored, repeated, unknown',
+    help: 'Reports of providers by type and outcome: applied, ignored, repeated, unknown, unavailable',
     labelNames: ['type', 'outcome'],
     registers: [registry],
   })
@@ -87,6 +91,18 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   })
+  const decisions = new Counter({
+    name: 'gatewright_authorizations_total',
+    help: 'Decisions about payments by card, by outcome and reason of the decline',
+    labelNames: ['outcome', 'reason'],
+    registers: [registry],
+  })
+  const attention = new Gauge({
+    name: 'gatewright_rows_with_attention',
+    help: 'Rows that the operator must look at, by kind',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
   return {
     waitingJobs(kinds) {
       jobs.reset()
@@ -96,6 +112,8 @@ export function createMetrics(): Metrics {
         oldest.set({ kind }, ageSeconds)
       }
     },
+    authorization: (outcome, reason) => decisions.inc({ outcome, reason }),
+    attention: (kind, count) => attention.set({ kind }, count),
     providerCall: (port, outcome) => calls.inc({ port, outcome }),
     providerEvent: (type, outcome) => events.inc({ type, outcome }),
     freeAddresses: (chainId, asset, count) => free.set({ chain: String(chainId), asset }, count),

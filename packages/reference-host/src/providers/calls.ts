@@ -1,4 +1,5 @@
 import { Fault } from '@gatewright/kernel'
+import { cardSecretsFault, issuedCardFault, type CardIssuer } from './card-issuer.ts'
 import { kycReportFault, type KycProvider } from './kyc.ts'
 
 /** How long a call to a provider may take. */
@@ -33,6 +34,31 @@ export function limitedKyc(provider: KycProvider, options: CallOptions): KycProv
         if (fault)
           throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid report: ${fault.message}`)
         return report
+      }),
+  }
+}
+
+/** Wraps an issuer, as `limitedKyc` wraps a provider of identity checks. */
+export function limitedIssuer(issuer: CardIssuer, options: CallOptions): CardIssuer {
+  const { name } = issuer
+  const verify = issuer.verify?.bind(issuer)
+  const checked = <T>(reply: T, fault: { readonly message: string } | undefined): T => {
+    if (fault)
+      throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid card: ${fault.message}`)
+    return reply
+  }
+  return {
+    name,
+    ...(verify ? { verify } : {}),
+    issue: (id, order, signal) =>
+      limited(name, 'cards', signal, options, async within => {
+        const reply = await issuer.issue(id, order, within)
+        return checked(reply, issuedCardFault(reply))
+      }),
+    reveal: (id, signal) =>
+      limited(name, 'cards', signal, options, async within => {
+        const reply = await issuer.reveal(id, within)
+        return checked(reply, cardSecretsFault(reply))
       }),
   }
 }

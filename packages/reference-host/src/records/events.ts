@@ -51,6 +51,13 @@ export interface EventStore extends Pick<OwnedRows<RecordedEvent>, 'page'> {
   record(tx: SqlQueries, event: NewEvent, now: EpochMs): Promise<void>
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, subject: Subject): Promise<RecordedEvent[]>
+  /** Returns the events of several subjects of one kind by subject id, each oldest first. */
+  histories(
+    db: SqlQueries,
+    accountId: string,
+    kind: string,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly RecordedEvent[]>>
   unreadCount(db: SqlQueries, accountId: string): Promise<number>
   /** Returns up to `limit` unread events, newest first, that are older than the position `after` (0: from the newest). */
   unread(
@@ -93,6 +100,16 @@ export function eventStore(dialect: SqlDialect): EventStore {
       const text = `select * from gw_events where subject_kind = $1 and subject_id = $2 and account_id = $3
         order by number`
       return (await rows(db, text, [kind, id, accountId])).map(toEvent)
+    },
+    async histories(db, accountId, kind, ids) {
+      const found = new Map<string, RecordedEvent[]>(ids.map(id => [id, []]))
+      if (ids.length === 0) return found
+      const places = ids.map((_, index) => `$${index + 3}`).join(', ')
+      const text = `select * from gw_events where subject_kind = $1 and account_id = $2 and subject_id in (${places})
+        order by number`
+      for (const row of await rows(db, text, [kind, accountId, ...ids]))
+        found.get(toText(row['subject_id']))?.push(toEvent(row))
+      return found
     },
     async unreadCount(db, accountId) {
       const text = 'select count(*) as unread from gw_events where account_id = $1 and read_at is null'

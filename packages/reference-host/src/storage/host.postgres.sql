@@ -383,6 +383,7 @@ create table {prefix}authorizations (
   id text collate "C" not null unique,
   account_id text collate "C" not null,
   card_id text collate "C" not null references {prefix}cards (id),
+  issuer text not null,
   status text not null check (status in ('authorized', 'declined', 'cleared', 'reversed')),
   amount_cents bigint not null check (amount_cents > 0),
   cleared_cents bigint not null default 0,

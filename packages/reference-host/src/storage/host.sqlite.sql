@@ -386,6 +386,7 @@ create table {prefix}authorizations (
   id text not null unique,
   account_id text not null,
   card_id text not null references {prefix}cards (id),
+  issuer text not null,
   status text not null check (status in ('authorized', 'declined', 'cleared', 'reversed')),
   amount_cents integer not null check (amount_cents > 0),
   cleared_cents integer not null default 0,

@@ -1,22 +1,37 @@
 import { randomInt } from 'node:crypto'
 import type { EpochMs } from '@gatewright/kernel'
-import { LIMIT_FREQUENCIES, type NewCard } from './store.ts'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { SANDBOX_PROVIDER } from '../../providers/sandbox-kyc.ts'
+import { issueInSandbox } from '../../providers/sandbox-issuer.ts'
+import { newId } from '../../records/owned-rows.ts'
+import { LIMIT_FREQUENCIES, NO_NOTES, type NewCard } from './card.ts'
+import type { CardStore } from './store.ts'
+
+/** Gives a new partner user its first cards. */
+export type SeedCards = (tx: SqlQueries, accountId: string, now: EpochMs) => Promise<void>
 
 const STATUSES = ['active', 'active', 'active', 'locked', 'not_activated', 'canceled'] as const
-/** Makes up 25 cards for a new partner user of a sandbox, enough for several pages. */
-export function sandboxCards(now: EpochMs): NewCard[] {
-  const year = new Date(now).getUTCFullYear()
-  return Array.from({ length: 25 }, () => ({
-    last4: String(randomInt(10_000)).padStart(4, '0'),
-    status: STATUSES[randomInt(STATUSES.length)] as NewCard['status'],
-    limit:
-      randomInt(4) === 0
-        ? null
-        : {
-            amountCents: 1000 * randomInt(1, 500),
-            frequency: LIMIT_FREQUENCIES[randomInt(LIMIT_FREQUENCIES.length)] as string,
-          },
-    expirationMonth: randomInt(1, 13),
-    expirationYear: year + randomInt(1, 5),
-  }))
+const COUNT = 25
+
+/** Makes the cards of new partner users in a sandbox: 25 made-up cards of the built-in issuer, enough for several pages. */
+export function seedSandboxCards(cards: CardStore, secret: Uint8Array): SeedCards {
+  return async (tx, accountId, now) => {
+    const made: NewCard[] = []
+    for (let count = 0; count < COUNT; count += 1) {
+      const id = newId('card')
+      made.push({
+        ...{ id, ...(await issueInSandbox(tx, secret, id, now)), issuer: SANDBOX_PROVIDER },
+        status: STATUSES[randomInt(STATUSES.length)] as NewCard['status'],
+        limit: randomInt(4) === 0 ? null : randomLimit(),
+        ...{ ...NO_NOTES, folderId: null, disposable: false, autoCancelAfterAuth: false },
+        ...{ keyLineage: null, sessionPolicies: [] },
+      })
+    }
+    await cards.insert(tx, accountId, made, now)
+  }
+}
+
+function randomLimit(): NewCard['limit'] {
+  const frequency = LIMIT_FREQUENCIES[randomInt(LIMIT_FREQUENCIES.length)] as 'allTime'
+  return { amountCents: 1000 * randomInt(1, 500), frequency }
 }

@@ -13,6 +13,10 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'authorization.authorized': ['Card payment', 'A card payment was authorized. Amount: {amount}.'],
   'authorization.cleared': ['Card payment completed', 'A card payment was completed. Amount: {amount}.'],
   'authorization.declined': ['Card payment declined', 'A card payment was declined. Amount: {amount}.'],
+  'authorization.excess': [
+    'Card payment under review',
+    'A shop reported more than could be booked; nothing moved. Amount: {amount}.',
+  ],
   'authorization.refunded': ['Card payment refunded', 'A card payment was refunded. Amount: {amount}.'],
   'authorization.reversed': ['Card payment reversed', 'A card payment was taken back. Amount: {amount}.'],
   'bill.open': ['New bill', 'A bill was noted. Amount: {amount}.'],

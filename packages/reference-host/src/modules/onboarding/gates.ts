@@ -23,6 +23,11 @@ export function onboardingGates(surfaces: readonly Surface[], acceptances: Agree
   }
 }
 
+/** Whether an account is locked, by its identity check: it then creates nothing and pays nothing, also not by card. */
+export async function isAccountLocked(db: SqlQueries, accountId: string): Promise<boolean> {
+  return LOCKED.includes(await kycStatus(db, accountId))
+}
+
 async function kycStatus(db: SqlQueries, accountId: string): Promise<unknown> {
   const [row] = await rows(db, 'select kyc_status from gw_users where account_id = $1', [accountId])
   return row?.['kyc_status']

@@ -1,11 +1,12 @@
 import { allow, type EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { deny } from '../../http/codes.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
 import { operation, type Operation } from '../../http/operation.ts'
-import { component, text } from '../../schemas/fields.ts'
+import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
+import type { NetworkAnswer } from '../cards/authorizations/network-request.ts'
 
 /**
  * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated or not allowed in the
@@ -13,22 +14,33 @@ import type { SqlClient } from '@gatewright/kernel/sql'
  */
 export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 
-/** How one type of event is checked and applied. */
-export interface EventType {
+/** How the data of an event is checked. */
+interface CheckedEvent {
   /** Returns the first error in `data`; undefined if it is valid. */
   readonly fault: (
     data: unknown,
   ) => { readonly path: readonly string[]; readonly message: string } | undefined
-  /** Applies an event, in the transaction that also stores the id of its message. */
-  apply(tx: SqlQueries, provider: string, data: never, now: EpochMs): Promise<EventOutcome>
 }
+
+/** How one type of event is checked and applied. */
+interface AppliedEvent extends CheckedEvent {
+  /** Applies an event, in the transaction that also stores the id of its message. */
+  apply(tx: SqlQueries, provider: string, data: never, now: EpochMs, messageId: string): Promise<EventOutcome>
+}
+
+/** How an event that asks for a decision is answered. */
+interface DecidedEvent extends CheckedEvent {
+  /** Decides once for each id in `data`, whatever the id of the message is. Undefined if the object does not exist here. */
+  decide(provider: string, data: never, now: EpochMs): Promise<NetworkAnswer | undefined>
+}
+export type EventType = AppliedEvent | DecidedEvent
 
 /** What the endpoint needs. */
 export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock
   readonly eventTypes: Readonly<Record<string, EventType>>
-  readonly countEvent: (type: string, outcome: EventOutcome | 'repeated') => void
+  readonly countEvent: (type: string, outcome: EventOutcome | 'repeated' | 'unavailable') => void
 }
 
 const Body = Type.Object(
@@ -38,10 +50,19 @@ const Body = Type.Object(
   },
   component('ProviderEvent', 'An event of a provider'),
 )
+const Decision = Type.Object(
+  {
+    approved: Type.Boolean(),
+    authorizationId: text('The id of the authorization, also of a declined one'),
+    declineReason: textOrNull('Null if it is approved'),
+  },
+  component('AuthorizationDecision', 'The decision about a payment by card'),
+)
 const Applied = Type.Object({
   applied: Type.Boolean({
     description: 'False for a message that was received before, and for an outdated event',
   }),
+  decision: Type.Optional(Decision),
 })
 const Answer = Type.Object(
   { ok: Type.Boolean(), data: Applied },
@@ -53,6 +74,8 @@ export const MESSAGE_KEPT_MS = 30 * 86_400_000
 
 const REMEMBER = `insert into gw_provider_messages (provider, message_id, received_at) values ($1, $2, $3)
   on conflict (provider, message_id) do nothing returning message_id`
+
+const unknownObject: HostDenial = deny('not_found', 'this host has no such object of this provider')
 
 /** Thrown to roll back the stored message id of an event whose object is unknown, so that a repeat of the message is applied. */
 class UnknownObject extends Error {}
@@ -75,11 +98,21 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
       if (fault)
         return deny('invalid_request', `data.${fault.message}`, { field: ['data', ...fault.path].join('.') })
       const now = clock.now()
+      if ('decide' in known) {
+        const answer = await known.decide(provider, data as never, now)
+        countEvent(type, answer?.outcome ?? 'unknown')
+        if (!answer) return unknownObject
+        const { outcome, decision } = answer
+        return allow({
+          document: { ok: true, data: { applied: outcome === 'applied', decision } },
+          headers: [],
+        })
+      }
       try {
         const outcome = await db.transaction(async tx => {
           const first = await rows(tx, REMEMBER, [provider, messageId, now])
           if (first.length === 0) return 'repeated'
-          const applied = await known.apply(tx, provider, data as never, now)
+          const applied = await known.apply(tx, provider, data as never, now, messageId)
           if (applied === 'unknown') throw new UnknownObject()
           return applied
         })
@@ -88,7 +121,7 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
       } catch (error) {
         if (!(error instanceof UnknownObject)) throw error
         countEvent(type, 'unknown')
-        return deny('not_found', 'this host has no such object of this provider')
+        return unknownObject
       }
     },
   })

@@ -36,7 +36,7 @@ function listTransactions(surface: Surface, { db, transactions }: ModuleServices
     ),
     example: { answer: { transactions: [form.example], nextCursor: CURSOR } },
     async handle({ caller, facts: { query } }) {
-      const paging = readPaging(query, most)
+      const paging = readPaging(query, { most })
       if (!paging.ok) return paging
       const types = readTypes(query.get('type'))
       if (!types.ok) return types

@@ -3,7 +3,6 @@ import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
 import { instant, component, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
-import { sandboxCards } from '../cards/sandbox-cards.ts'
 import * as examples from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { readPartnerUser, partnerUserFields } from './fields.ts'
@@ -24,7 +23,7 @@ const Answer = Type.Object(
 )
 
 /** `POST /partner/v1/users/resolve`: finds or creates a user of the partner (contract section 4). */
-export function resolveUser({ users, cards, clock }: ModuleServices): Operation {
+export function resolveUser({ users, seedCards, clock }: ModuleServices): Operation {
   return operation({
     id: 'users.resolve',
     title: 'Find or create a user of the partner',
@@ -44,9 +43,7 @@ export function resolveUser({ users, cards, clock }: ModuleServices): Operation 
       if (!named.ok) return named
       const now = clock.now()
       const request = { partnerId: caller.accountId, ...named.value, label: body.walletLabel }
-      const user = await users.resolve(request, now, (tx, { accountId }) =>
-        cards.insert(tx, accountId, sandboxCards(now), now),
-      )
+      const user = await users.resolve(request, now, (tx, { accountId }) => seedCards(tx, accountId, now))
       if (!user.ok) return user
       const { externalId, walletAddress, kycStatus, createdAt } = user.value
       return allow({

@@ -1,0 +1,115 @@
+import { Fault, type Denial, type EpochMs, type Rule, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Guard, PolicyDocument, SpendAccess, SpendHold, SpendStorage } from '@gatewright/scope-guard'
+import type { Issuer } from '@gatewright/session-issuer'
+import type { Merchant } from '../../../ledger/transactions.ts'
+import { SANDBOX_PROVIDER } from '../../../providers/sandbox-kyc.ts'
+import { isAccountLocked } from '../../onboarding/gates.ts'
+import type { Card } from '../card.ts'
+import { exceedsLimit, isExpired, windowStart } from './limits.ts'
+import type { DeclineReason } from './states.ts'
+import type { AuthorizationStore } from './store.ts'
+
+/** A payment by card that a merchant asks for. */
+export interface AuthorizationRequest {
+  readonly id: string
+  readonly amountCents: number
+  readonly currency: string
+  readonly merchant: Merchant
+  /** Why the issuer itself refuses it. */
+  readonly issuerReason?: DeclineReason | undefined
+}
+
+/** Why an authorization is declined, and by which member of a policy. */
+export interface Declined {
+  readonly reason: DeclineReason
+  readonly rule?: string
+}
+
+/** What decisions are made with. */
+export interface DecisionServices {
+  readonly store: AuthorizationStore
+  readonly guard: Guard
+  readonly issuer: Issuer
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+}
+
+const RULE: Rule = { operation: 'cards.authorize', allOf: [], spends: 'spend' }
+
+/**
+ * Reads the policies that bind a card: those that the key which made it carries now, and copies of those of the session. Call it
+ * before the transaction. Undefined: they cannot be read, and the card must decline.
+ */
+export async function cardPolicies(
+  issuer: Issuer,
+  { keyLineage, sessionPolicies }: Card,
+): Promise<readonly PolicyDocument[] | undefined> {
+  if (!keyLineage) return sessionPolicies
+  const ofKey = await orUndefined(async () => issuer.lineagePolicies(keyLineage))
+  return ofKey && [...ofKey, ...sessionPolicies]
+}
+
+/**
+ * Decides about an authorization, except whether the account has the money, and reserves the amount under the caps of the card.
+ * The card must be locked. The order of the checks is part of the contract.
+ */
+export async function decide(
+  { store, guard, spendStorage }: DecisionServices,
+  tx: SqlQueries,
+  { card, policies, now }: CardAtNow,
+  { id, amountCents, currency }: AuthorizationRequest,
+): Promise<SpendHold | Declined> {
+  if (currency !== 'USD') return { reason: 'currency_not_supported' }
+  if (card.status !== 'active') return { reason: `card_${card.status}` }
+  if (isExpired(card, now)) return { reason: 'card_expired' }
+  if (await isAccountLocked(tx, card.accountId)) return { reason: 'account_locked' }
+  if (card.limit) {
+    const since = windowStart(card.limit.frequency, now)
+    const counted = since === undefined ? 0 : await store.countedCents(tx, card.id, since)
+    if (exceedsLimit(card.limit, counted, amountCents)) return { reason: 'card_limit_exceeded' }
+  }
+  const access = await orUndefined<Verdict<SpendAccess>>(
+    async () => policies && guard.checkPolicies(card.accountId, policies, RULE),
+  )
+  if (!access?.ok) return blockedBy(access)
+  const hold = await guard.reserve(access.value, { amountCents, currency, holdId: id }, spendStorage(tx))
+  return hold.ok ? hold.value : blockedBy(hold)
+}
+
+/** A locked card, and what binds it. */
+export interface CardAtNow {
+  readonly card: Card
+  readonly policies: readonly PolicyDocument[] | undefined
+  readonly now: EpochMs
+}
+
+function blockedBy(denial: Pick<Denial, 'details'> | undefined): Declined {
+  const rule = denial?.details?.['rule']
+  return { reason: 'policy_blocked', ...(typeof rule === 'string' ? { rule } : {}) }
+}
+
+/** What cannot be read is as good as absent. Errors other than a `Fault` are rethrown. */
+async function orUndefined<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+/** What the built-in issuer refuses, by the name of the merchant in lower case. */
+const REFUSED_MERCHANTS: ReadonlyMap<string, DeclineReason> = new Map([
+  ['decline fraud', 'suspected_fraud'],
+  ['decline merchant', 'merchant_blocked'],
+])
+
+/** Why the issuer of a card refuses an authorization, if it does. */
+export function issuerReason(
+  { issuer }: Card,
+  { issuerReason: given, merchant }: AuthorizationRequest,
+): DeclineReason | undefined {
+  return (
+    given ?? (issuer === SANDBOX_PROVIDER ? REFUSED_MERCHANTS.get(merchant.name.toLowerCase()) : undefined)
+  )
+}

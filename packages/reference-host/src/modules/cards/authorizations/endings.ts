@@ -1,0 +1,153 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Guard, SpendStorage } from '@gatewright/scope-guard'
+import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import type { Debit } from '../../../ledger/ledger.ts'
+import type { Money } from '../../../ledger/money.ts'
+import type { TransactionEntry } from '../../../ledger/transactions.ts'
+import type { EventStore } from '../../../records/events.ts'
+import { mayMove } from './states.ts'
+import type { Attention, Authorization, AuthorizationChanges, AuthorizationStore } from './store.ts'
+
+/** What clearings, reversals and refunds work with. */
+interface EndingServices {
+  readonly store: AuthorizationStore
+  readonly guard: Guard
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+  readonly money: Money
+  readonly events: EventStore
+}
+
+/** Who reverses. `unavailable`: the host, because it had answered in the meantime that it could not decide. */
+type ReversalCause = 'reversed' | 'operator' | 'unavailable'
+
+/** Money that a merchant gives back. One id of an authorization is credited once, ever. */
+interface Refund {
+  readonly id: string
+  readonly amountCents: number
+}
+
+/**
+ * What happens to an authorization after its decision. Lock it before. Money beyond what is held, or beyond what cleared, cannot
+ * move: it is kept on the row as excess, with `attention`, for the operator to book.
+ */
+export interface AuthorizationEndings {
+  /** Pays the merchant up to the hold and gives back the rest. */
+  clear(tx: SqlQueries, row: Authorization, amountCents: number, now: EpochMs): Promise<Authorization>
+  /** Gives back all of the hold. An authorization without a hold stays as it is. */
+  reverse(tx: SqlQueries, row: Authorization, cause: ReversalCause, now: EpochMs): Promise<Authorization>
+  /** Credits what the merchant gave back, up to what cleared and was not refunded yet. */
+  refund(tx: SqlQueries, row: Authorization, refund: Refund, now: EpochMs): Promise<Authorization>
+}
+
+/** Makes the functions that end authorizations. */
+export function endings(services: EndingServices): AuthorizationEndings {
+  const { store, guard, spendStorage, money, events } = services
+
+  /** Changes the row and records the event. */
+  const change = async (
+    tx: SqlQueries,
+    row: Authorization,
+    changes: AuthorizationChanges,
+    {
+      cause,
+      amountCents,
+      now,
+    }: { readonly cause: string; readonly amountCents: number; readonly now: EpochMs },
+  ): Promise<Authorization> => {
+    const changed = await store.change(tx, row, changes)
+    const { accountId, id, status: to } = changed
+    const event = {
+      accountId,
+      subject: { kind: 'authorization', id },
+      from: row.status,
+      to,
+      cause,
+      amountCents,
+    }
+    await events.record(tx, event, now)
+    return changed
+  }
+
+  const addExcess = async (
+    tx: SqlQueries,
+    row: Authorization,
+    { attention, amountCents, now }: { attention: Attention; amountCents: number; now: EpochMs },
+  ): Promise<Authorization> => {
+    if (amountCents === 0) return row
+    const excessCents = row.excessCents + amountCents
+    return change(tx, row, { attention, excessCents }, { cause: 'excess', amountCents, now })
+  }
+
+  /** Moves money out of the hold. A transfer of nothing is left out. */
+  const moveHeld = async (
+    tx: SqlQueries,
+    { accountId, id }: Authorization,
+    to: { readonly part: 'clear' | 'free'; readonly credit: string; readonly amountCents: number },
+    entry: TransactionEntry,
+    now: EpochMs,
+  ): Promise<void> => {
+    const { part, credit, amountCents } = to
+    if (amountCents === 0) return
+    const debit: Debit = { debit: ledgerAccounts.held(accountId, 'cards'), cover: { exempt: 'held_before' } }
+    const transfer = { ...debit, id: `${id}:${part}`, credit, amountCents, cause: `card_${part}` }
+    const result = await money.move(tx, transfer, [entry], now)
+    if (result !== 'done') throw new Error(`${id} holds money, but its transfer ${part} was ${result}`)
+  }
+
+  return {
+    async clear(tx, row, amountCents, now) {
+      const attention = 'cleared_beyond_hold'
+      if (!mayMove('clear', row.status)) return addExcess(tx, row, { attention, amountCents, now })
+      const clearedCents = Math.min(amountCents, row.amountCents)
+      if (row.hold?.held) await guard.settle(row.hold, clearedCents, spendStorage(tx))
+      const entry = entryOf(row, 'completed', clearedCents)
+      const merchant = ledgerAccounts.cards(row.issuer)
+      await moveHeld(tx, row, { part: 'clear', credit: merchant, amountCents: clearedCents }, entry, now)
+      const rest = { credit: ledgerAccounts.user(row.accountId), amountCents: row.amountCents - clearedCents }
+      await moveHeld(tx, row, { part: 'free', ...rest }, entry, now)
+      const event = { cause: 'cleared', amountCents: clearedCents, now }
+      const cleared = await change(tx, row, { status: 'cleared', clearedCents }, event)
+      return addExcess(tx, cleared, { attention, amountCents: amountCents - clearedCents, now })
+    },
+    async reverse(tx, row, cause, now) {
+      if (!mayMove('reverse', row.status)) return row
+      if (row.hold?.held) await guard.release(row.hold, spendStorage(tx))
+      const { accountId, amountCents } = row
+      const rest = { part: 'free', credit: ledgerAccounts.user(accountId), amountCents } as const
+      await moveHeld(tx, row, rest, entryOf(row, 'reversed', amountCents), now)
+      const declineReason = cause === 'unavailable' ? cause : null
+      return change(tx, row, { status: 'reversed', declineReason }, { cause, amountCents, now })
+    },
+    async refund(tx, row, { id: refundId, amountCents }, now) {
+      const attention = 'refunded_beyond_cleared'
+      if (!mayMove('refund', row.status)) return addExcess(tx, row, { attention, amountCents, now })
+      const refunded = Math.min(amountCents, row.clearedCents - row.refundedCents)
+      if (refunded === 0) return addExcess(tx, row, { attention, amountCents, now })
+      const transfer = {
+        ...{ id: `${row.id}:refund:${refundId}`, debit: ledgerAccounts.cards(row.issuer) },
+        ...{ credit: ledgerAccounts.user(row.accountId), amountCents: refunded, cause: 'card_refund' },
+      }
+      const source = { kind: 'authorization', id: row.id, part: `refund:${refundId}` }
+      const entry = { ...entryOf(row, 'completed', refunded), source, description: 'Card refund' }
+      const result = await money.move(tx, transfer, [{ ...entry, direction: 'credit' }], now)
+      // An outside account cannot run short: this refund was booked before.
+      if (result !== 'done') return row
+      const event = { cause: 'refunded', amountCents: refunded, now }
+      const changed = await change(tx, row, { refundedCents: row.refundedCents + refunded }, event)
+      return addExcess(tx, changed, { attention, amountCents: amountCents - refunded, now })
+    },
+  }
+}
+
+/** The transaction row of an authorization. */
+export function entryOf(
+  { id, accountId, cardId, merchant }: Pick<Authorization, 'id' | 'accountId' | 'cardId' | 'merchant'>,
+  status: TransactionEntry['status'],
+  amountCents: number,
+): TransactionEntry {
+  return {
+    ...{ accountId, source: { kind: 'authorization', id }, type: 'spend', status, amountCents },
+    ...{ direction: 'debit', description: 'Card payment', cardId, merchant },
+  }
+}

@@ -1,0 +1,80 @@
+import { hash } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { compileSchema } from '../../../schemas/check.ts'
+import { idText, nameText } from '../../../schemas/names.ts'
+import type { EventOutcome, EventType } from '../../system/provider-events.ts'
+import { decideInTime, type NetworkServices } from './network-request.ts'
+import type { Authorization } from './store.ts'
+
+const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000 })
+const Request = Type.Object({
+  /** The network's id of the authorization. */
+  id: idText(),
+  cardId: idText(),
+  amountCents: Amount,
+  currency: Type.String({ pattern: '^[A-Z]{3}$' }),
+  merchant: Type.Object({
+    name: nameText(1, 40),
+    mcc: Type.String({ pattern: '^\\d{4}$' }),
+    city: Type.Optional(Type.Union([nameText(1, 40), Type.Null()])),
+    country: Type.String({ pattern: '^[A-Z]{2}$' }),
+  }),
+  /** Why the issuer itself refuses it. */
+  declineReason: Type.Optional(Type.Enum(['suspected_fraud', 'merchant_blocked'])),
+})
+type NetworkRequest = Type.Static<typeof Request>
+const Reversal = Type.Object({ id: idText() })
+const Movement = Type.Object({ id: idText(), amountCents: Amount })
+
+/** Our id of an authorization: one for each id of each provider. */
+function authorizationId(provider: string, networkId: string): string {
+  return `auth_${hash('sha256', JSON.stringify([provider, networkId])).slice(0, 32)}`
+}
+
+/** The events `authorization.*` of card networks. */
+export function authorizationEvents(services: NetworkServices): Readonly<Record<string, EventType>> {
+  const { authorizations, store } = services
+  /** An event about an authorization that exists. Another provider's is unknown, because the id is made of its name, too. */
+  const later = (
+    schema: typeof Movement | typeof Reversal,
+    apply: (
+      tx: SqlQueries,
+      row: Authorization,
+      data: never,
+      at: { now: EpochMs; messageId: string },
+    ) => Promise<Authorization>,
+  ): EventType => ({
+    fault: compileSchema(schema),
+    async apply(tx, provider, data: { readonly id: string }, now, messageId): Promise<EventOutcome> {
+      const row = await store.lockById(tx, authorizationId(provider, data.id))
+      if (!row) return 'unknown'
+      const changed = await apply(tx, row, data as never, { now, messageId })
+      return changed === row ? 'ignored' : 'applied'
+    },
+  })
+  type Moved = Type.Static<typeof Movement>
+  return {
+    'authorization.request': {
+      fault: compileSchema(Request),
+      decide(provider, { id: networkId, declineReason, ...data }: NetworkRequest, now) {
+        const { merchant } = data
+        return decideInTime(services, {
+          ...data,
+          ...{ provider, now, id: authorizationId(provider, networkId), issuerReason: declineReason },
+          merchant: { ...merchant, city: merchant.city ?? null },
+        })
+      },
+    },
+    'authorization.cleared': later(Movement, (tx, row, { amountCents }: Moved, { now }) =>
+      authorizations.clear(tx, row, amountCents, now),
+    ),
+    'authorization.reversed': later(Reversal, (tx, row, _, { now }) =>
+      authorizations.reverse(tx, row, 'reversed', now),
+    ),
+    'authorization.refunded': later(Movement, (tx, row, { amountCents }: Moved, { now, messageId: id }) =>
+      authorizations.refund(tx, row, { id, amountCents }, now),
+    ),
+  }
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault, type EpochMs } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import type { Issuer } from '@gatewright/session-issuer'
+import type { CardStore } from '../store.ts'
+import { cardPolicies, type AuthorizationRequest } from './decide.ts'
+import type { Authorizations } from './service.ts'
+import type { DeclineReason } from './states.ts'
+import type { Authorization, AuthorizationStore } from './store.ts'
+
+/** Within what time a card network is answered. It waits for 2 seconds; the rest is for the way. */
+const DECIDED_WITHIN_MS = 1800
+
+/** What the events of card networks work with. */
+export interface NetworkServices {
+  readonly db: SqlClient
+  readonly cards: CardStore
+  readonly issuer: Issuer
+  readonly authorizations: Authorizations
+  readonly store: AuthorizationStore
+  /** Where failures go of work that nobody waits for any more. */
+  readonly report: (error: unknown) => void
+}
+
+/** A payment that a card network asks for. */
+interface NetworkRequest extends AuthorizationRequest {
+  readonly provider: string
+  readonly cardId: string
+  readonly now: EpochMs
+}
+
+/** The answer to a card network. */
+export interface NetworkAnswer {
+  /** `unavailable`: the database was down or late. */
+  readonly outcome: 'applied' | 'repeated' | 'unavailable'
+  readonly decision: {
+    readonly approved: boolean
+    readonly authorizationId: string
+    readonly declineReason: DeclineReason | null
+  }
+}
+
+/** How far a decision is. */
+interface Attempt {
+  /** Whether the network was answered already. */
+  late: boolean
+  /** Whether this attempt makes the authorization. */
+  isFirst: boolean
+}
+
+/** Thrown in a transaction to roll it back: the network was told that its payment is not approved. */
+class TooLate extends Error {}
+
+/**
+ * Decides about a payment in time. If the database is down or late the payment is not approved, and what comes of the decision
+ * afterwards is undone. Undefined: this provider has no such card.
+ */
+export async function decideInTime(
+  services: NetworkServices,
+  request: NetworkRequest,
+): Promise<NetworkAnswer | undefined> {
+  const attempt: Attempt = { late: false, isFirst: false }
+  const timer = new AbortController()
+  const timeUp = sleep(DECIDED_WITHIN_MS, 'late' as const, { signal: timer.signal }).catch(
+    () => 'late' as const,
+  )
+  const deciding = decideRequest(services, request, attempt)
+  const decided = deciding.catch((error: unknown) => {
+    if (error instanceof Fault) return 'late' as const
+    throw error
+  })
+  const row = await Promise.race([decided, timeUp]).finally(() => timer.abort())
+  if (row === undefined) return undefined
+  if (row !== 'late') return { outcome: attempt.isFirst ? 'applied' : 'repeated', decision: decisionOf(row) }
+  attempt.late = true
+  void undo(services, request, attempt, deciding).catch(services.report)
+  return {
+    outcome: 'unavailable',
+    decision: { approved: false, authorizationId: request.id, declineReason: 'unavailable' },
+  }
+}
+
+function decisionOf({ id, declineReason }: Authorization): NetworkAnswer['decision'] {
+  return { approved: declineReason === null, authorizationId: id, declineReason }
+}
+
+async function decideRequest(
+  { db, cards, issuer, store, authorizations }: NetworkServices,
+  { provider, cardId, now, ...request }: NetworkRequest,
+  attempt: Attempt,
+): Promise<Authorization | undefined> {
+  const found = await cards.findById(db, cardId)
+  if (found?.issuer !== provider) return undefined
+  const policies = await cardPolicies(issuer, found)
+  return db.transaction(async tx => {
+    const card = await cards.lockById(tx, cardId)
+    if (!card) return undefined
+    const known = await store.findById(tx, request.id)
+    if (known) return known
+    attempt.isFirst = true
+    const row = await authorizations.authorize(tx, { card, policies, now }, request)
+    if (attempt.late) throw new TooLate()
+    return row
+  })
+}
+
+/** Reverses an authorization that was made although the network was told otherwise, such as by a commit whose answer was lost. */
+async function undo(
+  { db, store, authorizations }: NetworkServices,
+  { id, now }: NetworkRequest,
+  attempt: Attempt,
+  deciding: Promise<unknown>,
+): Promise<void> {
+  await deciding.catch(() => {})
+  if (!attempt.isFirst) return
+  await db.transaction(async tx => {
+    const row = await store.lockById(tx, id)
+    if (row) await authorizations.reverse(tx, row, 'unavailable', now)
+  })
+}

@@ -1,0 +1,191 @@
+import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../../http/codes.ts'
+import { ledgerWrite, operation, type Operation, type Success } from '../../../http/operation.ts'
+import { component, nextCursor } from '../../../schemas/fields.ts'
+import { idText, nameText } from '../../../schemas/names.ts'
+import { invalidState } from '../../invalid-state.ts'
+import { cutPage, pagingQuery, readPaging } from '../../paging.ts'
+import type { ModuleServices } from '../../services.ts'
+import { cardPolicies } from './decide.ts'
+import type { Authorization } from './store.ts'
+import { authorizationData, AuthorizationSchema, exampleAuthorization, withHistory } from './wire.ts'
+
+const SURFACES: readonly Surface[] = ['user', 'partner']
+/** What a merchant says of itself where a request says nothing. */
+const MERCHANT = { name: 'Sandbox Merchant', mcc: '5734', city: null, country: 'US' }
+const AuthorizationList = Type.Object(
+  { authorizations: Type.Array(AuthorizationSchema), nextCursor },
+  component('AuthorizationList', 'A page of authorizations'),
+)
+const Answer = Type.Object(
+  { authorization: AuthorizationSchema },
+  component('AuthorizationAnswer', 'An authorization as it stands'),
+)
+const Amount = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
+const AuthorizationBody = Type.Object(
+  {
+    cardId: idText(120, 'The card that pays'),
+    amountCents: Amount,
+    currency: Type.Optional(Type.String({ pattern: '^[A-Z]{3}$', description: 'Default USD' })),
+    merchant: Type.Optional(
+      Type.Object({
+        name: nameText(1, 40),
+        mcc: Type.Optional(Type.String({ pattern: '^\\d{4}$', description: 'Default 5734' })),
+        city: Type.Optional(nameText(1, 40)),
+        country: Type.Optional(Type.String({ pattern: '^[A-Z]{2}$', description: 'Default US' })),
+      }),
+    ),
+  },
+  component('SimulatedAuthorization', 'A payment by card, as a merchant would ask for it'),
+)
+const AmountBody = Type.Object(
+  { amountCents: Type.Optional(Amount) },
+  component('SimulatedAmount', 'How much is cleared or refunded. Default: all there is'),
+)
+const NoBody = Type.Object({}, component('SimulatedReversal', 'Nothing is needed'))
+
+/** Makes the operations on authorizations: the list, and the simulations of a sandbox, in which the caller plays the merchant. */
+export function authorizationOperations(services: ModuleServices): Operation[] {
+  const simulations = SURFACES.flatMap(surface => [
+    simulateAuthorization(surface, services),
+    ...Object.values(ENDINGS).map(ending => simulateEnding(surface, ending, services)),
+  ])
+  return [listAuthorizations(services), ...(services.environment === 'sandbox' ? simulations : [])]
+}
+
+/** `GET /user/v1/cards/{cardId}/authorizations`: lists the authorizations of a card, newest first. */
+function listAuthorizations({ db, cards, authorizationStore, events }: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'cards.authorizations', title: 'List the authorizations of a card, newest first' },
+    ...{ surface: 'user', method: 'GET', paths: ['/user/v1/cards/{cardId}/authorizations'] },
+    ...{
+      credential: 'session',
+      scopes: ['transactions.read'],
+      query: pagingQuery,
+      answer: AuthorizationList,
+    },
+    example: { answer: { authorizations: [exampleAuthorization], nextCursor: null } },
+    refuses: [404],
+    async handle({ caller, facts, params }) {
+      const paging = readPaging(facts.query)
+      if (!paging.ok) return paging
+      const { accountId } = caller.session
+      const card = await cards.find(db, accountId, params['cardId'] as string)
+      if (!card) return deny('not_found', 'no such card')
+      const { after, limit } = paging.value
+      // One more than the limit, to know whether there is a next page.
+      const page = { after, limit: limit + 1 }
+      const found = await authorizationStore.page(db, accountId, page, { card_id: card.id })
+      const { items, nextCursor } = cutPage(found, limit)
+      const histories = await events.histories(
+        ...([db, accountId, 'authorization', items.map(row => row.id)] as const),
+      )
+      const authorizations = items.map(row => authorizationData(row, histories.get(row.id) ?? []))
+      return allow({ data: { authorizations, nextCursor }, summary: `${items.length} authorizations.` })
+    },
+  })
+}
+
+/** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is an answer of the network, not an error. */
+function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
+  const { db, cards, clock, issuer, authorizations, events } = services
+  return ledgerWrite({
+    ...{ id: 'cards.simulateAuthorization', title: 'Pay with a card, as a merchant (sandbox only)' },
+    ...{ surface, method: 'POST', paths: [`/${surface}/v1/sandbox/authorizations`], credential: 'session' },
+    ...{ scopes: ['cards.write'], body: AuthorizationBody, answer: Answer, refuses: [404], spends: 'card' },
+    example: {
+      body: { cardId: exampleAuthorization.cardId, amountCents: 1250, merchant: { name: 'Corner Shop' } },
+      answer: { authorization: exampleAuthorization },
+    },
+    // Policies can be in Redis, so they are read before the transaction.
+    async prepare({ caller, body }) {
+      const card = await cards.find(db, caller.session.accountId, body.cardId)
+      return card ? allow({ policies: await cardPolicies(issuer, card) }) : noCard
+    },
+    async write({ caller, body }, { tx, effectId, prepared: { policies } }) {
+      const { amountCents, currency = 'USD' } = body
+      const card = await cards.lock(tx, caller.session.accountId, body.cardId)
+      if (!card) return noCard
+      const request = {
+        ...{ id: `auth_${effectId}`, amountCents, currency, merchant: { ...MERCHANT, ...body.merchant } },
+      }
+      const row = await authorizations.authorize(tx, { card, policies, now: clock.now() }, request)
+      return success(await withHistory(events, tx, row))
+    },
+  })
+}
+
+const noCard: HostDenial = deny('not_found', 'no such card', { field: 'cardId' })
+const noAuthorization: HostDenial = deny('not_found', 'no such authorization')
+
+function success(authorization: Type.Static<typeof AuthorizationSchema>): Verdict<Success> {
+  return allow({ data: { authorization }, summary: `The authorization is ${authorization.status}.` })
+}
+
+/** What a merchant does with an authorization later. */
+interface Ending {
+  readonly verb: 'clear' | 'reverse' | 'refund'
+  readonly id: string
+  readonly title: string
+  /** The status in which it can be done. */
+  readonly from: Authorization['status']
+  /** The most that it can move. */
+  most(row: Authorization): number
+  apply(
+    authorizations: ModuleServices['authorizations'],
+    tx: SqlQueries,
+    row: Authorization,
+    at: { readonly amountCents: number; readonly effectId: string; readonly now: EpochMs },
+  ): Promise<Authorization>
+}
+
+const ENDINGS: readonly Ending[] = [
+  {
+    ...{ verb: 'clear', id: 'cards.simulateClearing', from: 'authorized' },
+    title: 'Clear an authorization, as a merchant (sandbox only)',
+    most: row => row.amountCents,
+    apply: (all, tx, row, { amountCents, now }) => all.clear(tx, row, amountCents, now),
+  },
+  {
+    ...{ verb: 'reverse', id: 'cards.simulateReversal', from: 'authorized' },
+    title: 'Reverse an authorization, as a merchant (sandbox only)',
+    most: row => row.amountCents,
+    apply: (all, tx, row, { now }) => all.reverse(tx, row, 'reversed', now),
+  },
+  {
+    ...{ verb: 'refund', id: 'cards.simulateRefund', from: 'cleared' },
+    title: 'Refund a cleared authorization, as a merchant (sandbox only)',
+    most: row => row.clearedCents - row.refundedCents,
+    apply: (all, tx, row, { amountCents, effectId: id, now }) =>
+      all.refund(tx, row, { id, amountCents }, now),
+  },
+]
+
+function simulateEnding(surface: Surface, ending: Ending, services: ModuleServices): Operation {
+  const { id, title, verb, from, most, apply } = ending
+  const { clock, authorizations, authorizationStore, events } = services
+  const answer = { clear: 'cleared', reverse: 'reversed', refund: 'cleared' } as const
+  return ledgerWrite({
+    ...{ id, title, surface, method: 'POST', credential: 'session', scopes: ['cards.write'] },
+    paths: [`/${surface}/v1/sandbox/authorizations/{id}/${verb}`],
+    ...{ body: verb === 'reverse' ? NoBody : AmountBody, answer: Answer, spends: 'card' },
+    example: {
+      body: {},
+      answer: { authorization: { ...exampleAuthorization, status: answer[verb] } },
+    },
+    refuses: surface === 'partner' ? [404, 409] : [404],
+    async write({ caller, params, body }, { tx, effectId }) {
+      const row = await authorizationStore.lock(tx, caller.session.accountId, params['id'] as string)
+      if (!row) return noAuthorization
+      if (row.status !== from)
+        return invalidState(surface, `an authorization that is ${row.status} cannot ${verb}`, 'id')
+      const amountCents = (body as Type.Static<typeof AmountBody>).amountCents ?? most(row)
+      if (amountCents > most(row) || amountCents === 0)
+        return invalidState(surface, `at most ${most(row)} US cents are left to ${verb}`, 'amountCents')
+      const changed = await apply(authorizations, tx, row, { amountCents, effectId, now: clock.now() })
+      return success(await withHistory(events, tx, changed))
+    },
+  })
+}

@@ -1,0 +1,45 @@
+/** The status of a card authorization. `declined` and `reversed` are final; a cleared one can still be refunded. */
+export type AuthorizationStatus = 'authorized' | 'declined' | 'cleared' | 'reversed'
+
+interface Move {
+  /** Null: before its first status. */
+  readonly from: AuthorizationStatus | null
+  readonly to: AuthorizationStatus
+}
+
+/** The moves between statuses. Nothing else changes a status, and each move is recorded. */
+export const AUTHORIZATION_MOVES = {
+  /** The amount is held for the merchant. */
+  authorize: { from: null, to: 'authorized' },
+  /** Nothing is held. */
+  decline: { from: null, to: 'declined' },
+  /** The merchant took its money, once, up to what is held. The rest goes back. */
+  clear: { from: 'authorized', to: 'cleared' },
+  /** All of the hold goes back. */
+  reverse: { from: 'authorized', to: 'reversed' },
+  /** The merchant gave money back, up to what cleared and was not refunded yet. */
+  refund: { from: 'cleared', to: 'cleared' },
+} as const satisfies Readonly<Record<string, Move>>
+
+/** Whether a move is allowed in a status. */
+export function mayMove(move: keyof typeof AUTHORIZATION_MOVES, status: AuthorizationStatus): boolean {
+  return AUTHORIZATION_MOVES[move].from === status
+}
+
+/** Why an authorization is declined, in the order in which the reasons are checked. */
+export const DECLINE_REASONS = [
+  'currency_not_supported',
+  'card_canceled',
+  'card_locked',
+  'card_not_activated',
+  'card_expired',
+  'account_locked',
+  'card_limit_exceeded',
+  'policy_blocked',
+  'insufficient_funds',
+  'suspected_fraud',
+  'merchant_blocked',
+  /** The host did not decide in time, or its database was down. */
+  'unavailable',
+] as const
+export type DeclineReason = (typeof DECLINE_REASONS)[number]

@@ -1,0 +1,149 @@
+import type { EpochMs } from '@gatewright/kernel'
+import {
+  rows,
+  toInteger,
+  toText,
+  type SqlDialect,
+  type SqlQueries,
+  type SqlRow,
+  type SqlValue,
+} from '@gatewright/kernel/sql'
+import type { SpendHold } from '@gatewright/scope-guard'
+import type { Merchant } from '../../../ledger/transactions.ts'
+import { ownedRows, type OwnedRows } from '../../../records/owned-rows.ts'
+import type { AuthorizationStatus, DeclineReason } from './states.ts'
+
+/** Why the operator must look at an authorization: its provider reported more money than could be moved. */
+export type Attention = 'cleared_beyond_hold' | 'refunded_beyond_cleared'
+
+/** A payment by card: authorized or declined, then cleared or reversed, then refunded. */
+export interface Authorization {
+  readonly id: string
+  readonly position: number
+  readonly accountId: string
+  readonly cardId: string
+  /** The name of the provider that issued the card. */
+  readonly issuer: string
+  readonly status: AuthorizationStatus
+  readonly amountCents: number
+  readonly clearedCents: number
+  readonly refundedCents: number
+  /** What the provider reported beyond the hold or beyond what cleared. It moved nothing: the operator books it. */
+  readonly excessCents: number
+  readonly attention: Attention | null
+  readonly currency: string
+  readonly merchant: Merchant
+  readonly declineReason: DeclineReason | null
+  /** The member of the policy that declined it. */
+  readonly declineRule: string | null
+  /** What counts against the caps of the card; null for a declined one. */
+  readonly hold: SpendHold | null
+  readonly createdAt: EpochMs
+}
+
+/** What changes of an authorization. */
+export type AuthorizationChanges = Partial<
+  Pick<
+    Authorization,
+    'status' | 'clearedCents' | 'refundedCents' | 'excessCents' | 'attention' | 'declineReason'
+  >
+>
+
+/** The host's authorizations. */
+export interface AuthorizationStore extends Pick<OwnedRows<Authorization>, 'find' | 'lock' | 'page'> {
+  /** Inserts an authorization. Undefined: the id exists already, in this or another account. */
+  insert(tx: SqlQueries, made: Omit<Authorization, 'position'>): Promise<Authorization | undefined>
+  /** Finds an authorization of any account: for card networks, whose ids belong to one provider. */
+  findById(db: SqlQueries, id: string): Promise<Authorization | undefined>
+  /** Finds and locks an authorization of any account: for card networks and the operator. */
+  lockById(tx: SqlQueries, id: string): Promise<Authorization | undefined>
+  /** Changes an authorization. Lock it before. */
+  change(tx: SqlQueries, row: Authorization, changes: AuthorizationChanges): Promise<Authorization>
+  /**
+   * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`. Lock the card
+   * before: two authorizations at once would each miss the other.
+   */
+  countedCents(tx: SqlQueries, cardId: string, since: EpochMs): Promise<number>
+  /** Counts the authorizations that the operator must look at. */
+  withAttention(db: SqlQueries): Promise<number>
+}
+
+const COUNTED = `select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0) as cents
+  from gw_authorizations where card_id = $1 and created_at > $2`
+const CHANGE = `update gw_authorizations set status = $2, cleared_cents = $3, refunded_cents = $4, excess_cents = $5,
+  attention = $6, decline_reason = $7 where id = $1`
+
+/** Makes the authorization store of a SQL database. */
+export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
+  const { find, lock, page, insert } = ownedRows(dialect, 'gw_authorizations', toAuthorization)
+  const byId = async (db: SqlQueries, id: string, suffix: string): Promise<Authorization | undefined> => {
+    const [row] = await rows(db, `select * from gw_authorizations where id = $1${suffix}`, [id])
+    return row && toAuthorization(row)
+  }
+  return {
+    ...{ find, lock, page },
+    insert: (tx, made) => insert(tx, columnsOf(made)),
+    findById: (db, id) => byId(db, id, ''),
+    lockById: (tx, id) => byId(tx, id, dialect === 'postgres' ? ' for update' : ''),
+    async change(tx, row, changes) {
+      const next = { ...row, ...changes }
+      const { id, status, clearedCents, refundedCents, excessCents, attention, declineReason } = next
+      const amounts = [clearedCents, refundedCents, excessCents]
+      await rows(tx, CHANGE, [id, status, ...amounts, attention, declineReason])
+      return next
+    },
+    async countedCents(tx, cardId, since) {
+      const [row] = await rows(tx, COUNTED, [cardId, since])
+      return toInteger(row?.['cents'])
+    },
+    async withAttention(db) {
+      const text = 'select count(*) as n from gw_authorizations where attention is not null'
+      return toInteger((await rows(db, text))[0]?.['n'])
+    },
+  }
+}
+
+function columnsOf(row: Omit<Authorization, 'position'>): Record<string, SqlValue> {
+  return {
+    id: row.id,
+    account_id: row.accountId,
+    card_id: row.cardId,
+    issuer: row.issuer,
+    status: row.status,
+    amount_cents: row.amountCents,
+    cleared_cents: row.clearedCents,
+    refunded_cents: row.refundedCents,
+    excess_cents: row.excessCents,
+    attention: row.attention,
+    currency: row.currency,
+    merchant: JSON.stringify(row.merchant),
+    decline_reason: row.declineReason,
+    decline_rule: row.declineRule,
+    hold: row.hold && JSON.stringify(row.hold),
+    created_at: row.createdAt,
+  }
+}
+
+function toAuthorization(row: SqlRow): Authorization {
+  const orNull = (column: string): string | null => (row[column] === null ? null : toText(row[column]))
+  const hold = orNull('hold')
+  return {
+    id: toText(row['id']),
+    position: toInteger(row['position']),
+    accountId: toText(row['account_id']),
+    cardId: toText(row['card_id']),
+    issuer: toText(row['issuer']),
+    status: toText(row['status']) as AuthorizationStatus,
+    amountCents: toInteger(row['amount_cents']),
+    clearedCents: toInteger(row['cleared_cents']),
+    refundedCents: toInteger(row['refunded_cents']),
+    excessCents: toInteger(row['excess_cents']),
+    attention: orNull('attention') as Attention | null,
+    currency: toText(row['currency']),
+    merchant: JSON.parse(toText(row['merchant'])) as Merchant,
+    declineReason: orNull('decline_reason') as DeclineReason | null,
+    declineRule: orNull('decline_rule'),
+    hold: hold === null ? null : (JSON.parse(hold) as SpendHold),
+    createdAt: toInteger(row['created_at']),
+  }
+}

@@ -1,0 +1,82 @@
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import type { EventStore, RecordedEvent } from '../../../records/events.ts'
+import { component, instant, text, textOrNull } from '../../../schemas/fields.ts'
+import * as examples from '../../examples.ts'
+import { DECLINE_REASONS } from './states.ts'
+import type { Authorization } from './store.ts'
+
+const cents = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
+
+const MerchantSchema = Type.Object(
+  {
+    name: text('As the merchant gave it'),
+    mcc: text('The merchant category code, 4 digits'),
+    city: textOrNull('Null if the merchant gave none'),
+    country: text('Two letters'),
+  },
+  component('Merchant', 'Who is paid by card'),
+)
+const HistoryEntry = Type.Object(
+  {
+    from: textOrNull('The status before; null for the first entry'),
+    to: text('The status after'),
+    cause: text('Why, such as `requested`, `cleared`, `excess` or the reason of a decline'),
+    amountCents: cents('What this entry is about'),
+    at: instant('When'),
+  },
+  component('AuthorizationChange', 'One thing that happened to an authorization'),
+)
+/** Schema of an authorization. */
+export const AuthorizationSchema = Type.Object(
+  {
+    id: text('The id of the authorization'),
+    cardId: text('The card that pays'),
+    status: Type.Enum(['authorized', 'declined', 'cleared', 'reversed']),
+    amountCents: cents('What the merchant asked for'),
+    clearedCents: cents('What the merchant received'),
+    refundedCents: cents('What the merchant gave back'),
+    currency: text('An ISO 4217 code. Only USD is authorized'),
+    merchant: MerchantSchema,
+    declineReason: Type.Union([Type.Enum([...DECLINE_REASONS]), Type.Null()]),
+    declineRule: textOrNull('The member of the policy that blocked it, such as `dailySpendCapCents`'),
+    createdAt: instant('When it was decided'),
+    history: Type.Array(HistoryEntry),
+  },
+  component('Authorization', 'A payment by card'),
+)
+
+/** An authorization in answers, with its history. */
+export function authorizationData(
+  row: Authorization,
+  history: readonly RecordedEvent[],
+): Type.Static<typeof AuthorizationSchema> {
+  const { id, cardId, status, amountCents, clearedCents, refundedCents, currency } = row
+  const { merchant, declineReason, declineRule, createdAt } = row
+  return {
+    ...{ id, cardId, status, amountCents, clearedCents, refundedCents, currency, merchant },
+    ...{ declineReason, declineRule, createdAt: new Date(createdAt).toISOString() },
+    history: history.map(({ from, to, cause, amountCents: about, at }) => ({
+      ...{ from, to: to ?? status, cause, amountCents: about ?? 0, at: new Date(at).toISOString() },
+    })),
+  }
+}
+
+/** Reads the history of an authorization and returns both as an answer has them. */
+export async function withHistory(
+  events: EventStore,
+  db: SqlQueries,
+  row: Authorization,
+): Promise<Type.Static<typeof AuthorizationSchema>> {
+  const history = await events.history(db, row.accountId, { kind: 'authorization', id: row.id })
+  return authorizationData(row, history)
+}
+
+/** The authorization in examples. */
+export const exampleAuthorization: Type.Static<typeof AuthorizationSchema> = {
+  ...{ id: 'auth_5d0f2c', cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80', status: 'authorized' },
+  ...{ amountCents: 1250, clearedCents: 0, refundedCents: 0, currency: 'USD' },
+  merchant: { name: 'Corner Shop', mcc: '5734', city: null, country: 'US' },
+  ...{ declineReason: null, declineRule: null, createdAt: examples.AT },
+  history: [{ from: null, to: 'authorized', cause: 'requested', amountCents: 1250, at: examples.AT }],
+}

@@ -1,0 +1,89 @@
+import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { invalidState } from '../invalid-state.ts'
+import type { ModuleServices } from '../services.ts'
+import { checkBelowCaller } from './caller-policies.ts'
+import type { Card, CardChanges, CardLimit, CardStatus } from './card.ts'
+import { checkFolder, notesOf, type CardBody } from './create.ts'
+import { noSuchCard } from './read.ts'
+import { answerExample, CardAnswer, cardAnswer, ChangeBody, limitOf, spelledFor, statusOf } from './wire.ts'
+
+/** The statuses that PATCH can lead to, by the status before. The same status again is always allowed. */
+export const CARD_MOVES: Readonly<Record<CardStatus, readonly CardStatus[]>> = {
+  active: ['locked', 'canceled'],
+  locked: ['active', 'canceled'],
+  not_activated: ['active', 'canceled'],
+  canceled: [],
+}
+
+/** Whether a change lets more be spent with a card than before. */
+export function loosens(
+  card: Pick<Card, 'status' | 'limit'>,
+  status: CardStatus | undefined,
+  limit: CardLimit | null | undefined,
+): boolean {
+  if (status === 'active' && card.status !== 'active') return true
+  if (limit === undefined || card.limit === null) return false
+  return (
+    limit === null || limit.frequency !== card.limit.frequency || limit.amountCents > card.limit.amountCents
+  )
+}
+
+/** `cards.change`: what lets more be spent is gated, and needs a caller without caps that the card does not have. */
+export function changeCard(surface: Surface, services: ModuleServices): Operation {
+  const { cards, clock, db, gates, issuer } = services
+  return ledgerWrite<typeof ChangeBody.user, typeof CardAnswer.user, Verdict<undefined, HostDenial>>({
+    ...{ id: 'cards.change', title: 'Change, lock, unlock or cancel a card', surface, method: 'PATCH' },
+    ...{ paths: [`/${surface}/v1/cards/{cardId}`], credential: 'session', scopes: ['cards.write'] },
+    ...{ spends: false, idempotency: surface === 'user' ? 'required' : 'none' },
+    body: ChangeBody[surface] as typeof ChangeBody.user,
+    answer: CardAnswer[surface] as typeof CardAnswer.user,
+    example: { body: { status: 'locked' }, answer: answerExample(surface) },
+    refuses: surface === 'user' ? [404] : [404, 409],
+    async prepare({ caller: { session }, params }) {
+      const card = await cards.find(db, session.accountId, params['cardId'] as string)
+      // Policies can be in another store, and what binds a card never changes: read before the transaction.
+      return card ? allow(await checkBelowCaller(issuer, session, card)) : noSuchCard
+    },
+    async write({ caller: { session }, params, body }, { tx, prepared }) {
+      const { accountId } = session
+      const changes = changesOf(surface, body)
+      // Before the card, in the order in which the deletion of a folder locks.
+      const folder = await checkFolder(services, tx, accountId, changes.folderId)
+      if (!folder.ok) return folder
+      const card = await cards.lock(tx, accountId, params['cardId'] as string)
+      if (!card) return noSuchCard
+      const status = body.status === undefined ? undefined : statusOf(body.status)
+      if (status === undefined && Object.keys(changes).length === 0)
+        return deny('invalid_request', 'at least one member to change is required', { field: 'status' })
+      if (status !== undefined && status !== card.status && !CARD_MOVES[card.status].includes(status)) {
+        const [from, to] = [spelledFor(surface, card.status), spelledFor(surface, status)]
+        return invalidState(surface, `a card that is ${from} cannot become ${to}`, 'status')
+      }
+      if (loosens(card, status, changes.limit)) {
+        const open = await gates.check(tx, session)
+        if (!open.ok) return open
+        if (!prepared.ok) return prepared
+      }
+      const changed = await cards.change(tx, card, changes)
+      const now = clock.now()
+      const done =
+        status === 'canceled'
+          ? await cards.cancelCard(tx, changed, 'user', now)
+          : status === 'active' || status === 'locked'
+            ? await cards.setStatus(tx, changed, status, now)
+            : changed
+      return allow({ data: cardAnswer(surface, done), summary: 'The card is changed.' })
+    },
+  })
+}
+
+function changesOf(surface: Surface, body: CardBody): CardChanges {
+  const limit = limitOf(surface, body)
+  return {
+    ...notesOf(body),
+    ...(limit === undefined ? {} : { limit }),
+    ...(surface === 'partner' || body.folderId === undefined ? {} : { folderId: body.folderId }),
+  }
+}

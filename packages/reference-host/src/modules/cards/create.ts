@@ -1,0 +1,62 @@
+import { allow, type Surface } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { deny } from '../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { folderStore } from '../folders/store.ts'
+import type { ModuleServices } from '../services.ts'
+import { NO_NOTES, NOTE_NAMES, type CardNotes } from './card.ts'
+import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
+import { noSuchCard } from './read.ts'
+import { answerExample, bodyExample, CardAnswer, cardAnswer, CreateBody, limitOf } from './wire.ts'
+
+/** The members of a body that both surfaces may have. */
+export type CardBody = Partial<CardNotes> & { readonly folderId?: string | null; readonly limit?: unknown }
+
+/** The denial of a folder that the account does not have. */
+const noSuchFolder = deny('not_found', 'no folder has this id', { field: 'folderId' })
+
+/** Whether a card may be put into a folder, which is locked so that it stays until the transaction ends. */
+export async function checkFolder(
+  { dialect }: ModuleServices,
+  tx: SqlQueries,
+  accountId: string,
+  folderId: string | null | undefined,
+) {
+  if (folderId === null || folderId === undefined) return allow(undefined)
+  return (await folderStore(dialect).lock(tx, accountId, folderId)) ? allow(undefined) : noSuchFolder
+}
+
+/** The notes of a body, without those that it does not name. */
+export function notesOf(body: CardBody): Partial<CardNotes> {
+  return Object.fromEntries(
+    NOTE_NAMES.filter(name => body[name] !== undefined).map(name => [name, body[name]]),
+  )
+}
+
+/** `cards.create`: the issuer is asked before the transaction, so that no card is ever half made. */
+export function createCard(surface: Surface, services: ModuleServices): Operation {
+  const termsOf = (body: CardBody, effectId: string): CardTerms => ({
+    ...{ id: `card_${effectId}`, limit: limitOf(surface, body) ?? null, ...NO_NOTES, ...notesOf(body) },
+    ...{ folderId: body.folderId ?? null, disposable: false, autoCancelAfterAuth: false },
+  })
+  return ledgerWrite<typeof CreateBody.user, typeof CardAnswer.user, IssuedTerms | undefined>({
+    ...{ id: 'cards.create', title: 'Make a card', surface, method: 'POST', credential: 'session' },
+    ...{ paths: [`/${surface}/v1/cards`], scopes: ['cards.write'], spends: false, gated: true },
+    idempotency: surface === 'user' ? 'required' : 'optional',
+    body: CreateBody[surface] as typeof CreateBody.user,
+    answer: CardAnswer[surface] as typeof CardAnswer.user,
+    example: { body: bodyExample(surface), answer: answerExample(surface) },
+    refuses: surface === 'user' ? [404] : [409],
+    prepare: ({ caller, body }, effectId) => issueCard(services, caller.session, termsOf(body, effectId)),
+    async write({ caller: { session }, body }, { tx, effectId, prepared }) {
+      const { accountId } = session
+      const terms = termsOf(body, effectId)
+      const folder = await checkFolder(services, tx, accountId, terms.folderId)
+      if (!folder.ok) return folder
+      const made = prepared && (await insertIssued(services, tx, accountId, terms, prepared))
+      // The same request again, after its record has ended: the card as it stands now.
+      const card = made ?? (await services.cards.find(tx, accountId, terms.id))
+      return card ? allow({ data: cardAnswer(surface, card), summary: 'The card is made.' }) : noSuchCard
+    },
+  })
+}

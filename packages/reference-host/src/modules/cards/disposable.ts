@@ -1,0 +1,170 @@
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { component, Currency, instant, text, textOrNull } from '../../schemas/fields.ts'
+import { idText } from '../../schemas/names.ts'
+import { Encrypted } from '../crypto/fields.ts'
+import * as examples from '../examples.ts'
+import { invalidState } from '../invalid-state.ts'
+import type { ModuleServices } from '../services.ts'
+import { NO_NOTES, type LimitFrequency } from './card.ts'
+import { insertIssued, issueCard, type CardTerms, type IssuedTerms } from './issue.ts'
+import { CardSchema, cardData, cardExample, Frequency } from './wire.ts'
+
+const PROPOSAL_MS = 900_000
+const PURPOSE = 'card proposal'
+
+const ProposeBody = Type.Object(
+  {
+    amountCents: Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' }),
+    currency: Type.Optional(Currency),
+    limitFrequency: Type.Optional(Frequency),
+    autoCancelAfterAuth: Type.Optional(
+      Type.Boolean({
+        description: 'Whether its first payment cancels it. Default: only with perAuthorization',
+      }),
+    ),
+  },
+  component('ProposeCardRequest', 'What a disposable card is for'),
+)
+const ExecuteBody = Type.Object(
+  { proposalId: idText(1000), encryptedName: Type.Optional(Encrypted) },
+  component('ExecuteProposalRequest', 'Which proposal to make a card of'),
+)
+const Disposable = Type.Object(
+  {
+    proposalId: text('Executes the proposal'),
+    status: Type.Enum(['proposed', 'executed']),
+    amountCents: Type.Integer({ description: 'The limit of the card, in US cents' }),
+    currency: Currency,
+    limitFrequency: Frequency,
+    autoCancelAfterAuth: Type.Boolean({ description: 'Whether its first payment cancels the card' }),
+    expiresAt: instant('Until when it can be executed'),
+    createdAt: instant('When it was proposed'),
+    executedAt: Type.Optional(instant('When the card was made')),
+    cardId: textOrNull('The card, once it is made'),
+  },
+  component('DisposableCard', 'A card for one purpose: proposed, then executed'),
+)
+const Proposed = Type.Object({ disposable: Disposable }, component('ProposalAnswer', 'A proposal'))
+const Executed = Type.Object(
+  { disposable: Disposable, card: CardSchema.user },
+  component('ExecutedProposalAnswer', 'A disposable card'),
+)
+const example = {
+  ...{ proposalId: 'sandbox-1.q83vASNFZ4mrze8BZm9vYmFyYmF6cXV4', status: 'proposed' as const },
+  ...{ amountCents: 2500, currency: 'USD' as const, limitFrequency: 'perAuthorization' as const },
+  ...{ autoCancelAfterAuth: true, expiresAt: examples.LATER, createdAt: examples.AT, cardId: null },
+}
+const common = {
+  surface: 'user',
+  method: 'POST',
+  credential: 'session',
+  scopes: ['cards.write'],
+  spends: false,
+} as const
+
+/** What a proposal says. It travels in a sealed text, so no row is needed. */
+interface Proposal {
+  /** The id of the card that it makes: one, however often it is executed. */
+  readonly cardId: string
+  readonly amountCents: number
+  readonly limitFrequency: LimitFrequency
+  readonly autoCancelAfterAuth: boolean
+  readonly createdAt: EpochMs
+}
+
+function disposableData(proposalId: string, proposal: Proposal, executedAt?: EpochMs) {
+  const { cardId, createdAt, amountCents, limitFrequency, autoCancelAfterAuth } = proposal
+  const iso = (at: EpochMs): string => new Date(at).toISOString()
+  return {
+    ...{ proposalId, amountCents, currency: 'USD', limitFrequency, autoCancelAfterAuth },
+    ...{ expiresAt: iso(createdAt + PROPOSAL_MS), createdAt: iso(createdAt) },
+    ...(executedAt === undefined
+      ? { status: 'proposed', cardId: null }
+      : { status: 'executed', executedAt: iso(executedAt), cardId }),
+  }
+}
+
+/** Disposable cards: a proposal, and the card that is made of it. */
+export function disposableOperations(services: ModuleServices): Operation[] {
+  return [propose(services), execute(services)]
+}
+
+function propose({ clock, sealer }: ModuleServices): Operation {
+  return ledgerWrite({
+    ...{ ...common, id: 'cards.propose', title: 'Propose a disposable card' },
+    ...{ paths: ['/user/v1/cards/disposable/proposals'], body: ProposeBody, answer: Proposed },
+    example: { body: { amountCents: 2500 }, answer: { disposable: example } },
+    async write({ caller: { session }, body }, { effectId }) {
+      const limitFrequency = body.limitFrequency ?? 'perAuthorization'
+      const autoCancelAfterAuth = body.autoCancelAfterAuth ?? limitFrequency === 'perAuthorization'
+      const cardId = `card_${effectId}`
+      const { amountCents } = body
+      const proposal = { cardId, amountCents, limitFrequency, autoCancelAfterAuth, createdAt: clock.now() }
+      const proposalId = sealer.seal(PURPOSE, session.accountId, JSON.stringify(proposal))
+      return allow({
+        data: { disposable: disposableData(proposalId, proposal) },
+        summary: 'The card is proposed: execute it within 15 minutes.',
+      })
+    },
+  })
+}
+
+/** A proposal that was opened, with the card at its issuer. */
+interface Prepared extends IssuedTerms {
+  readonly proposal: Proposal
+  readonly terms: CardTerms
+}
+
+function execute(services: ModuleServices): Operation {
+  const { clock, sealer } = services
+  const executedBefore = invalidState('user', 'the proposal was executed before', 'proposalId')
+  const open = (accountId: string, proposalId: string): Verdict<Proposal, HostDenial> => {
+    const text = sealer.openFromClient(PURPOSE, accountId, proposalId)
+    if (text === undefined) return deny('not_found', 'no proposal has this id', { field: 'proposalId' })
+    const proposal = JSON.parse(text) as Proposal
+    return clock.now() < proposal.createdAt + PROPOSAL_MS
+      ? allow(proposal)
+      : invalidState('user', 'the proposal has expired: propose again', 'proposalId')
+  }
+  return ledgerWrite<typeof ExecuteBody, typeof Executed, Prepared>({
+    ...{ ...common, id: 'cards.execute', title: 'Make the card of a proposal, once', gated: true },
+    ...{ paths: ['/user/v1/cards/disposable/execute'], body: ExecuteBody, answer: Executed },
+    example: {
+      body: { proposalId: example.proposalId },
+      answer: {
+        disposable: {
+          ...{ ...example, status: 'executed', executedAt: examples.AT },
+          cardId: 'card_ba30b49c6d3c40fab2f1c1894b801b80',
+        },
+        card: cardExample('user'),
+      },
+    },
+    refuses: [404],
+    async prepare({ caller: { session }, body }) {
+      const opened = open(session.accountId, body.proposalId)
+      if (!opened.ok) return opened
+      const { cardId, amountCents, limitFrequency, autoCancelAfterAuth } = opened.value
+      const terms: CardTerms = {
+        ...{ id: cardId, limit: { amountCents, frequency: limitFrequency }, disposable: true },
+        ...{ autoCancelAfterAuth, folderId: null, ...NO_NOTES, encryptedName: body.encryptedName ?? null },
+      }
+      const issued = await issueCard(services, session, terms)
+      if (!issued.ok) return issued
+      return issued.value ? allow({ ...issued.value, proposal: opened.value, terms }) : executedBefore
+    },
+    async write({ caller: { session }, body }, { tx, prepared: { proposal, terms, ...issued } }) {
+      const card = await insertIssued(services, tx, session.accountId, terms, issued)
+      if (!card) return executedBefore
+      return allow({
+        data: {
+          disposable: disposableData(body.proposalId, proposal, card.createdAt),
+          card: cardData('user', card),
+        },
+        summary: 'The disposable card is made.',
+      })
+    },
+  })
+}

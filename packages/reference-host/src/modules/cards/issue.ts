@@ -1,0 +1,82 @@
+import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import type { CardIssuer, IssuedCard } from '../../providers/card-issuer.ts'
+import { isRefused } from '../../providers/refused.ts'
+import { invalidState } from '../invalid-state.ts'
+import type { ModuleServices } from '../services.ts'
+import { originOf, type CardOrigin } from './caller-policies.ts'
+import type { Card, NewCard } from './card.ts'
+
+/** Most cards of an account that are not canceled. */
+const MOST_CARDS = 50
+
+/** What a new card is like, before it is issued. */
+export type CardTerms = Pick<
+  NewCard,
+  | 'id'
+  | 'limit'
+  | 'disposable'
+  | 'autoCancelAfterAuth'
+  | 'folderId'
+  | 'encryptedName'
+  | 'encryptedColor'
+  | 'encryptedEmoji'
+  | 'encryptedMemo'
+>
+
+/** A card at its issuer that the host does not have yet. Until then it authorizes nothing. */
+export interface IssuedTerms {
+  readonly issued: IssuedCard
+  readonly origin: CardOrigin
+}
+
+/** The issuer of a host. Fault: `ERR_PROVIDER_UNAVAILABLE` if it has none, or another one than issued the card. */
+export function issuerOf({ providers }: Pick<ModuleServices, 'providers'>, name?: string): CardIssuer {
+  const issuer = providers.cards
+  if (!issuer || (name !== undefined && issuer.name !== name))
+    throw new Fault('ERR_PROVIDER_UNAVAILABLE', `this host has no card issuer ${name ?? ''}`)
+  return issuer
+}
+
+/**
+ * Issues a card before the transaction that makes it. Undefined: the account has the card already. Denials: `policy_blocked` with the
+ * rule `max_cards`; wrong state with the reason `issuer_refused`.
+ */
+export async function issueCard(
+  services: ModuleServices,
+  session: Session,
+  { id, limit, disposable }: Pick<CardTerms, 'id' | 'limit' | 'disposable'>,
+): Promise<Verdict<IssuedTerms | undefined, HostDenial>> {
+  const { cards, db, issuer } = services
+  if (await cards.find(db, session.accountId, id)) return allow(undefined)
+  if ((await cards.openCount(db, session.accountId)) >= MOST_CARDS)
+    return deny('policy_blocked', `the account has ${MOST_CARDS} cards: cancel one first`, {
+      details: { rule: 'max_cards' },
+    })
+  const origin = await originOf(issuer, session)
+  const { signal } = new AbortController()
+  const issued = await issuerOf(services).issue(id, { limit, disposable }, signal)
+  if (isRefused(issued))
+    return invalidState(session.surface, 'the issuer refused the card: change its limit', 'limit', {
+      reason: 'issuer_refused',
+    })
+  return allow({ issued, origin })
+}
+
+/** Makes an issued card. Undefined: the card exists already. */
+export async function insertIssued(
+  { cards, clock, providers }: ModuleServices,
+  tx: SqlQueries,
+  accountId: string,
+  terms: CardTerms,
+  { issued, origin }: IssuedTerms,
+): Promise<Card | undefined> {
+  const { last4, expirationMonth, expirationYear } = issued
+  const issuer = issuerOf({ providers }).name
+  const card: NewCard = {
+    ...{ ...terms, status: 'active', last4, expirationMonth, expirationYear, issuer, ...origin },
+  }
+  const [made] = await cards.insert(tx, accountId, [card], clock.now())
+  return made
+}

@@ -1,0 +1,25 @@
+import type { Operation } from '../../http/operation.ts'
+import type { ModuleServices } from '../services.ts'
+import { cancelOperations } from './cancel.ts'
+import { changeCard } from './change.ts'
+import { createCard } from './create.ts'
+import { disposableOperations } from './disposable.ts'
+import { listCards, readCard } from './read.ts'
+import { openSecrets, revealCard } from './secrets.ts'
+
+/** Cards, on both surfaces. What needs an issuer is served only with one. */
+export function cardOperations(services: ModuleServices): Operation[] {
+  const { providers } = services
+  return [
+    ...(['user', 'partner'] as const).flatMap(surface => [
+      listCards(surface, services),
+      readCard(surface, services),
+      changeCard(surface, services),
+      ...(providers.cards
+        ? [createCard(surface, services), openSecrets(surface, services), revealCard(surface, services)]
+        : []),
+    ]),
+    ...(providers.cards ? disposableOperations(services) : []),
+    ...cancelOperations(services),
+  ]
+}

@@ -1,0 +1,170 @@
+import type { Surface } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { component, instant, instantOrNull, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
+import { idText } from '../../schemas/names.ts'
+import { Encrypted, encryptedExample } from '../crypto/fields.ts'
+import * as examples from '../examples.ts'
+import { LIMIT_FREQUENCIES, NO_NOTES, type Card, type CardLimit, type CardStatus } from './card.ts'
+
+const orNull = <T extends Type.TSchema>(schema: T, description: string) =>
+  Type.Union([schema, Type.Null()], { description })
+/** The name of the amount in a limit: existing clients of each surface read another one. */
+const AMOUNT = { user: 'amount', partner: 'amountCents' } as const
+const STATUSES: readonly CardStatus[] = ['active', 'locked', 'canceled', 'not_activated']
+
+/** Statuses are in camelCase for users and in snake_case for partners. */
+export function spelledFor(surface: Surface, status: CardStatus): string {
+  return surface === 'user' && status === 'not_activated' ? 'notActivated' : status
+}
+
+/** The status of a word in either spelling. */
+export function statusOf(word: string): CardStatus {
+  return word === 'notActivated' ? 'not_activated' : (word as CardStatus)
+}
+
+export const Frequency = Type.Enum([...LIMIT_FREQUENCIES], { description: 'How often the limit resets' })
+const statusEnum = (surface: Surface) => Type.Enum(STATUSES.map(status => spelledFor(surface, status)))
+const amount = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents in one period' })
+const limit = (surface: Surface, frequency: Type.TSchema, title: string) =>
+  Type.Object(
+    { [AMOUNT[surface]]: amount, frequency },
+    component(title, 'How much a card may spend, and how often'),
+  )
+const newLimit = (surface: Surface, title: string) =>
+  Type.Optional(orNull(limit(surface, Type.Optional(Frequency), title), 'Null: no limit'))
+const note = orNull(Encrypted, 'What the client encrypted; the host does not read it')
+const notes = { encryptedName: note, encryptedColor: note, encryptedEmoji: note, encryptedMemo: note }
+const newNotes = Type.Partial(Type.Object(notes)).properties
+const folderId = Type.Optional(orNull(idText(), 'The folder; null: none'))
+
+const UserCard = Type.Object(
+  {
+    id: text('The id of the card'),
+    last4: text('The last four digits of its number'),
+    brand: Type.Enum(['visa']),
+    status: statusEnum('user'),
+    limit: orNull(limit('user', Frequency, 'UserCardLimit'), 'Null: no limit for this card'),
+    expirationMonth: Type.Integer({ description: '1 to 12' }),
+    expirationYear: Type.Integer({ description: 'Four digits' }),
+    createdAt: instant('When it was issued'),
+    ...notes,
+    disposable: Type.Boolean({ description: 'Whether it was made for one purchase' }),
+    folderId: textOrNull('The folder that it is in'),
+    canceledAt: instantOrNull('When it was canceled'),
+    cancelReason: textOrNull('`user`, `auto` or `operator`'),
+  },
+  component('UserCard', 'A card of the account. The full number is never part of it'),
+)
+const PartnerCard = Type.Object(
+  {
+    cardId: text('The id of the card'),
+    last4: text('The last four digits of its number'),
+    brand: Type.Enum(['visa']),
+    status: statusEnum('partner'),
+    limit: orNull(limit('partner', Frequency, 'CardLimit'), 'Null: no limit for this card'),
+    expirationMonth: Type.Integer({ description: '1 to 12' }),
+    expirationYear: Type.Integer({ description: 'Four digits' }),
+    createdAt: instant('When it was issued'),
+    ...notes,
+    folderId: Type.Null({ description: 'Kept for existing clients' }),
+    contractId: Type.Null({ description: 'Kept for existing clients' }),
+    isPinned: Type.Literal(false, { description: 'Kept for existing clients' }),
+    sortOrder: Type.Integer({ description: 'Counts the cards of the user in the order of issue' }),
+  },
+  component('Card', 'A card of the session user. The full number is never part of an answer'),
+)
+
+/** A card as an answer: users get it as `card`, partners in `data` itself. */
+export const CardAnswer = {
+  user: Type.Object({ card: UserCard }, component('UserCardAnswer', 'A card')),
+  partner: PartnerCard,
+} as const
+export const CardSchema = { user: UserCard, partner: PartnerCard } as const
+export const CardList = {
+  user: Type.Object(
+    { cards: Type.Array(UserCard), nextCursor },
+    component('UserCardList', 'Cards that are not canceled'),
+  ),
+  partner: Type.Object(
+    { cards: Type.Array(PartnerCard), nextCursor },
+    component('CardList', 'A page of cards'),
+  ),
+} as const
+
+/** What a new card can be given. */
+export const CreateBody = {
+  user: Type.Object(
+    { ...newNotes, limit: newLimit('user', 'NewUserCardLimit'), folderId },
+    component('CreateUserCardRequest', 'What the new card is like. Everything is optional'),
+  ),
+  partner: Type.Object(
+    { ...newNotes, limit: newLimit('partner', 'NewCardLimit') },
+    component('CreateCardRequest', 'What the new card is like. Everything is optional'),
+  ),
+} as const
+/** What can be changed of a card. */
+export const ChangeBody = {
+  user: Type.Object(
+    { ...CreateBody.user.properties, status: Type.Optional(statusEnum('user')) },
+    component('ChangeUserCardRequest', 'What to change of a card: at least one member'),
+  ),
+  partner: Type.Object(
+    { ...CreateBody.partner.properties, status: Type.Optional(statusEnum('partner')) },
+    component('ChangeCardRequest', 'What to change of a card: at least one member'),
+  ),
+} as const
+
+/** Reads the limit of a body: undefined where it has none. */
+export function limitOf(surface: Surface, body: { readonly limit?: unknown }): CardLimit | null | undefined {
+  const given = body.limit as (Record<string, unknown> & Partial<CardLimit>) | null | undefined
+  if (!given) return given
+  return {
+    amountCents: given[AMOUNT[surface]] as number,
+    frequency: given.frequency ?? 'per30DayPeriod',
+  }
+}
+
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString())
+
+/** Writes a card as the surface reads it. */
+export function cardData(surface: Surface, card: Card): Record<string, unknown> {
+  const { id, last4, expirationMonth, expirationYear, limit: given } = card
+  const common = {
+    ...{ last4, brand: 'visa', status: spelledFor(surface, card.status), expirationMonth, expirationYear },
+    limit: given && { [AMOUNT[surface]]: given.amountCents, frequency: given.frequency },
+    createdAt: iso(card.createdAt),
+    ...{ encryptedName: card.encryptedName, encryptedColor: card.encryptedColor },
+    ...{ encryptedEmoji: card.encryptedEmoji, encryptedMemo: card.encryptedMemo },
+  }
+  if (surface === 'partner') {
+    const kept = { folderId: null, contractId: null, isPinned: false }
+    return { cardId: id, ...common, ...kept, sortOrder: card.position }
+  }
+  const { disposable, folderId: folder, canceledAt, cancelReason } = card
+  return { id, ...common, disposable, folderId: folder, canceledAt: iso(canceledAt), cancelReason }
+}
+
+/** Writes a card as an answer of the surface. */
+export function cardAnswer(surface: Surface, card: Card): Record<string, unknown> {
+  return surface === 'user' ? { card: cardData('user', card) } : cardData('partner', card)
+}
+
+const exampleCard: Card = {
+  ...{ id: 'card_ba30b49c6d3c40fab2f1c1894b801b80', accountId: 'acc_1', position: 1, last4: '2699' },
+  ...{ status: 'active', limit: { amountCents: 161_000, frequency: 'per30DayPeriod' } },
+  ...{ expirationMonth: 4, expirationYear: 2028, ...NO_NOTES, encryptedName: encryptedExample },
+  ...{ folderId: null, disposable: false, autoCancelAfterAuth: false, issuer: 'sandbox' },
+  ...{ keyLineage: null, sessionPolicies: [], createdAt: Date.parse(examples.AT) },
+  ...{ canceledAt: null, cancelReason: null },
+}
+
+/** The card of the examples. */
+export const cardExample = (surface: Surface): never => cardData(surface, exampleCard) as never
+/** The answer with the card of the examples. */
+export const answerExample = (surface: Surface): never => cardAnswer(surface, exampleCard) as never
+/** The body of the examples. */
+export const bodyExample = (surface: Surface): never =>
+  ({
+    limit: { [AMOUNT[surface]]: 161_000, frequency: 'per30DayPeriod' },
+    encryptedName: encryptedExample,
+  }) as never

@@ -1,0 +1,94 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { component, instant, nextCursor, text } from '../../schemas/fields.ts'
+import { nameText } from '../../schemas/names.ts'
+import * as examples from '../examples.ts'
+import { cutPage, pagingQuery, readPaging } from '../paging.ts'
+import type { ModuleServices } from '../services.ts'
+import { folderStore, type Folder } from './store.ts'
+
+const MOST_FOLDERS = 100
+const FolderSchema = Type.Object(
+  { id: text('Names the folder'), name: text('What it is called'), createdAt: instant('When it was made') },
+  component('Folder', 'A folder for cards'),
+)
+const Answer = Type.Object({ folder: FolderSchema }, component('FolderAnswer', 'A folder'))
+const List = Type.Object(
+  { folders: Type.Array(FolderSchema), nextCursor },
+  component('FolderList', 'A page of folders, oldest first'),
+)
+const Deleted = Type.Object(
+  { id: text('Named the folder'), deletedAt: instant('When it was deleted') },
+  component('DeletedFolder', 'A folder that was deleted. Its cards are in no folder now'),
+)
+const Body = Type.Object({ name: nameText(1, 80) }, component('FolderRequest', 'What a folder is called'))
+const example = { id: 'fld_5c0de3a1b2f44d2f9f0a1b2c3d4e5f60', name: 'Travel', createdAt: examples.AT }
+const common = { surface: 'user', credential: 'session' } as const
+const write = { ...common, scopes: ['folders.write'], spends: false } as const
+const body = { name: 'Travel' }
+const noSuchFolder = deny('not_found', 'no folder has this id')
+const data = ({ id, name, createdAt }: Folder) => ({ id, name, createdAt: new Date(createdAt).toISOString() })
+
+/** Folders of cards. */
+export function folderOperations({ db, dialect, clock }: ModuleServices): Operation[] {
+  const folders = folderStore(dialect)
+  return [
+    operation({
+      ...{ ...common, id: 'folders.list', title: 'List the folders, oldest first', method: 'GET' },
+      ...{ paths: ['/user/v1/folders'], scopes: ['folders.read'], query: pagingQuery, answer: List },
+      example: { answer: { folders: [example], nextCursor: null } },
+      async handle({ caller: { session }, facts }) {
+        const paging = readPaging(facts.query)
+        if (!paging.ok) return paging
+        const { after, limit } = paging.value
+        const found = await folders.page(db, session.accountId, after, limit + 1)
+        const { items, nextCursor } = cutPage(found, limit)
+        return allow({
+          data: { folders: items.map(data), nextCursor },
+          summary: `${items.length} folders.`,
+        })
+      },
+    }),
+    ledgerWrite({
+      ...{ ...write, id: 'folders.create', title: 'Make a folder', method: 'POST', idempotency: 'optional' },
+      ...{ paths: ['/user/v1/folders'], body: Body, answer: Answer },
+      example: { body, answer: { folder: example } },
+      async write({ caller: { session }, body: { name } }, { tx, effectId }) {
+        const { accountId } = session
+        const [id, now] = [`fld_${effectId}`, clock.now()]
+        const known = await folders.find(tx, accountId, id)
+        if (!known && (await folders.count(tx, accountId)) >= MOST_FOLDERS)
+          return deny('policy_blocked', `the account has ${MOST_FOLDERS} folders: delete one first`, {
+            details: { rule: 'max_folders' },
+          })
+        const row = { id, account_id: accountId, name, created_at: now }
+        const folder = known ?? ((await folders.insert(tx, row)) as Folder)
+        return allow({ data: { folder: data(folder) }, summary: 'The folder is made.' })
+      },
+    }),
+    ledgerWrite({
+      ...{ ...write, id: 'folders.change', title: 'Rename a folder', method: 'PATCH', idempotency: 'none' },
+      ...{ paths: ['/user/v1/folders/{folderId}'], body: Body, answer: Answer, refuses: [404] },
+      example: { body, answer: { folder: example } },
+      async write({ caller: { session }, params, body: { name } }, { tx }) {
+        const folder = await folders.rename(tx, session.accountId, params['folderId'] as string, name)
+        if (!folder) return noSuchFolder
+        return allow({ data: { folder: data(folder) }, summary: 'The folder is renamed.' })
+      },
+    }),
+    ledgerWrite({
+      ...{ ...write, id: 'folders.delete', title: 'Delete a folder; its cards stay', method: 'DELETE' },
+      ...{ paths: ['/user/v1/folders/{folderId}'], idempotency: 'none', answer: Deleted, refuses: [404] },
+      example: { answer: { id: example.id, deletedAt: examples.AT } },
+      async write({ caller: { session }, params }, { tx }) {
+        const [{ accountId }, id] = [session, params['folderId'] as string]
+        if (!(await folders.lock(tx, accountId, id))) return noSuchFolder
+        await folders.delete(tx, accountId, id)
+        const deletedAt = new Date(clock.now()).toISOString()
+        return allow({ data: { id, deletedAt }, summary: 'The folder is deleted.' })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,110 @@
+import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
+import type { ManualClock } from '@gatewright/kernel/testing'
+import { createLedger, eventStore, ledgerAccounts, migrateLedger } from '@gatewright/reference-host'
+import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
+import { migrate as migratePostgres, postgresStorage } from '@gatewright/scope-guard/postgres'
+import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/scope-guard/sqlite'
+import type { Issuer } from '@gatewright/session-issuer'
+import { internals } from './internals.ts'
+
+type Service = ReturnType<typeof internals.authorizations>
+type Row = Awaited<ReturnType<Service['authorize']>>
+type Request = Parameters<Service['authorize']>[2]
+type NewCard = Parameters<ReturnType<typeof internals.cardStore>['insert']>[2][number]
+/** What is counted against one card, and what happens to its payments, without a host. */
+export interface CardBench {
+  readonly db: SqlClient
+  readonly service: Service
+  readonly store: ReturnType<typeof internals.authorizationStore>
+  readonly cards: ReturnType<typeof internals.cardStore>
+  /** The policies that each lineage of keys carries now. A lineage without an entry cannot be read. */
+  readonly keys: Map<string, readonly PolicyDocument[]>
+  /** Every decision that was counted. */
+  readonly counted: string[]
+  addAccount(accountId: string, balanceCents: number): Promise<void>
+  addCard(accountId: string, card: Partial<NewCard> & { readonly id: string }): Promise<void>
+  /** Asks for a payment, as an event or a simulation does. */
+  pay(cardId: string, request: Partial<Request> & { readonly id: string }): Promise<Row>
+  /** Locks an authorization and does something with it. */
+  later(id: string, act: (tx: Parameters<Service['clear']>[0], row: Row) => Promise<Row>): Promise<Row>
+  balance(accountId: string): Promise<number>
+  /** What is wrong with the ledger, its accounts and the rows that they must agree with. */
+  faults(): Promise<readonly string[]>
+}
+
+/** Creates the tables that a bench needs beside those of the host. */
+export async function prepareCardBench(db: SqlClient, dialect: SqlDialect): Promise<void> {
+  await migrateLedger(db, dialect)
+  await (dialect === 'postgres' ? migratePostgres : migrateSqlite)(db)
+}
+
+/** Makes the services of card payments over a database. */
+export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock): CardBench {
+  const events = eventStore(dialect)
+  const ledger = createLedger(db, dialect)
+  const transactions = internals.transactionStore(dialect)
+  const money = internals.createMoney(ledger, transactions)
+  const cards = internals.cardStore(dialect, events)
+  const store = internals.authorizationStore(dialect)
+  const keys: CardBench['keys'] = new Map()
+  const counted: string[] = []
+  const issuer = { lineagePolicies: async ({ lineageId }: { lineageId: string }) => keys.get(lineageId) }
+  const guard = createGuard({
+    ...{ issuer: 'test', audience: 'test', keys: async () => undefined, clock, failedCredentials: 'off' },
+  })
+  const service = internals.authorizations({
+    ...{ store, cards, guard, ledger, money, transactions, events, issuer: issuer as unknown as Issuer },
+    spendStorage: dialect === 'postgres' ? postgresStorage : sqliteStorage,
+    count: (outcome, reason) => counted.push(reason || outcome),
+  })
+  const lock = async <T>(row: T | undefined): Promise<T> => {
+    if (!row) throw new Error('no such row')
+    return row
+  }
+  return {
+    ...{ db, service, store, cards, keys, counted },
+    async addAccount(accountId, amountCents) {
+      await rows(
+        db,
+        `insert into gw_users (account_id, id, principal, kyc_status, created_at) values ($1, $2, $2, 'approved', $3)`,
+        [accountId, `usr_${accountId}`, clock.now()],
+      )
+      if (amountCents === 0) return
+      const credit = ledgerAccounts.user(accountId)
+      const source = { kind: 'credit', id: accountId }
+      const entry = { accountId, source, type: 'collateral', status: 'completed', amountCents } as const
+      const transfer = { id: accountId, debit: ledgerAccounts.operator, credit, amountCents, cause: 'credit' }
+      await db.transaction(tx =>
+        money.move(tx, transfer, [{ ...entry, direction: 'credit', description: 'Start' }], clock.now()),
+      )
+    },
+    async addCard(accountId, card) {
+      const made: NewCard = {
+        ...{ last4: '4242', status: 'active', limit: null, expirationMonth: 12, expirationYear: 2099 },
+        ...{ encryptedName: null, encryptedColor: null, encryptedEmoji: null, encryptedMemo: null },
+        ...{ folderId: null, disposable: false, autoCancelAfterAuth: false, issuer: 'sandbox' },
+        ...{ keyLineage: null, sessionPolicies: [], ...card },
+      }
+      await db.transaction(tx => cards.insert(tx, accountId, [made], clock.now()))
+    },
+    async pay(cardId, request) {
+      const policies = await internals.cardPolicies(
+        issuer as unknown as Issuer,
+        await lock(await cards.findById(db, cardId)),
+      )
+      return db.transaction(async tx => {
+        const card = await lock(await cards.lockById(tx, cardId))
+        const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }
+        const full = { amountCents: 100, currency: 'USD', merchant, ...request }
+        return service.authorize(tx, { card, policies, now: clock.now() }, full)
+      })
+    },
+    later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.lockById(tx, id)))),
+    balance: accountId => ledger.balance(db, ledgerAccounts.user(accountId)),
+    async faults() {
+      const { sumCents, wrongAccounts } = await ledger.check()
+      const differ = await internals.accountsThatDiffer(db)
+      return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
+    },
+  }
+}

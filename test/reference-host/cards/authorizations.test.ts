@@ -1,0 +1,235 @@
+// Card payments without HTTP: every order of what networks, merchants, owners and operators do, against a model.
+import assert from 'node:assert/strict'
+import { manualClock } from '@gatewright/kernel/testing'
+import { eventStore } from '@gatewright/reference-host'
+import fc from 'fast-check'
+import { cardBench, prepareCardBench, type CardBench } from '../../harness/card-bench.ts'
+import { onBothDatabases } from '../../harness/host-tables.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** Some hours before midnight and some days before the end of a month. */
+const START = Date.UTC(2026, 0, 28, 20)
+const START_CENTS = 4000
+const KEY_DAY = 1500
+const SESSION_TOTAL = 2000
+
+/** The table of the contract, written out independently of the code. */
+const MOVES = ['null authorized', 'null declined', 'authorized cleared', 'authorized reversed']
+const SAME = [
+  'cleared cleared refunded',
+  'cleared cleared excess',
+  'reversed reversed excess',
+  // A refund that comes before the clearing.
+  'authorized authorized excess',
+  'declined declined excess',
+]
+
+const lineage = { keyLineage: { accountId: 'owner', lineageId: 'key' } }
+const session = [
+  {
+    id: 'session',
+    document: { limits: [{ operations: ['cards.*'], window: 'total', maxCents: SESSION_TOTAL }] },
+  },
+]
+const CARDS = [
+  { id: 'window', ...lineage, limit: { amountCents: 900, frequency: 'per24HourPeriod' } },
+  { id: 'session', ...lineage, sessionPolicies: session },
+  { id: 'single', ...lineage, limit: { amountCents: 400, frequency: 'perAuthorization' } },
+  { id: 'ever', limit: { amountCents: 1200, frequency: 'allTime' } },
+  { id: 'once', autoCancelAfterAuth: true },
+] as const
+
+const amount = fc.constantFrom(1, 99, 250, 400, 401, 600, 900)
+const at = fc.nat(12)
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('pay' as const),
+      card: fc.nat(CARDS.length - 1),
+      amount,
+      name: fc.constantFrom('Shop', 'Shop', 'Shop', 'Decline FRAUD', 'decline merchant'),
+      currency: fc.constantFrom('USD', 'USD', 'USD', 'USD', 'EUR'),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('clear' as const), at, amount }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('reverse' as const), at }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('refund' as const), at, amount, id: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('again' as const), at, amount }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('wait' as const), hours: fc.integer({ min: 1, max: 20 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('lock' as const), card: fc.nat(CARDS.length - 1) }) },
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+/** What the model knows of a payment. */
+interface Modelled {
+  readonly id: string
+  readonly card: (typeof CARDS)[number]
+  readonly amount: number
+  readonly at: number
+  status: string
+  cleared: number
+  refunded: number
+  excess: number
+}
+
+/** What must come of steps. */
+class Model {
+  readonly payments: Modelled[] = []
+  readonly locked = new Set<string>()
+  readonly canceled = new Set<string>()
+  readonly refunds = new Set<string>()
+
+  spent(those: (payment: Modelled) => boolean): number {
+    const of = ({ status, amount, cleared }: Modelled): number => (status === 'authorized' ? amount : cleared)
+    return this.payments.filter(those).reduce((sum, payment) => sum + of(payment), 0)
+  }
+
+  balance(): number {
+    return this.payments.reduce((left, each) => left + each.refunded, START_CENTS - this.spent(() => true))
+  }
+
+  decline({ card, amount, name, currency }: Extract<Step, { kind: 'pay' }>, now: number): string | undefined {
+    const { id, ...about } = CARDS[card] as (typeof CARDS)[number]
+    if (currency !== 'USD') return 'currency_not_supported'
+    if (this.canceled.has(id)) return 'card_canceled'
+    if (this.locked.has(id)) return 'card_locked'
+    if ('limit' in about) {
+      const since = { per24HourPeriod: now - DAY_MS, allTime: -1, perAuthorization: now }[
+        about.limit.frequency
+      ]
+      const counted = this.spent(each => each.card.id === id && each.at > since)
+      if (counted + amount > about.limit.amountCents) return 'card_limit_exceeded'
+    }
+    const today = (each: Modelled): boolean =>
+      'keyLineage' in each.card && Math.floor(each.at / DAY_MS) === Math.floor(now / DAY_MS)
+    if ('keyLineage' in about && this.spent(today) + amount > KEY_DAY) return 'policy_blocked'
+    const ofSession = (each: Modelled): boolean => each.card.id === 'session'
+    if (id === 'session' && this.spent(ofSession) + amount > SESSION_TOTAL) return 'policy_blocked'
+    if (amount > this.balance()) return 'insufficient_funds'
+    return { 'Decline FRAUD': 'suspected_fraud', 'decline merchant': 'merchant_blocked' }[name as string]
+  }
+}
+
+async function openBench(
+  dialect: 'postgres' | 'sqlite',
+  db: Parameters<typeof cardBench>[0],
+  accountId: string,
+) {
+  const clock = manualClock(START)
+  const bench = cardBench(db, dialect, clock)
+  bench.keys.set('key', [{ id: `policy-${accountId}`, document: { dailySpendCapCents: KEY_DAY } }])
+  await bench.addAccount(accountId, START_CENTS)
+  for (const card of CARDS)
+    await bench.addCard(accountId, {
+      ...card,
+      sessionPolicies: [],
+      ...card,
+      id: `${accountId}-${card.id}`,
+    })
+  return { clock, bench }
+}
+
+let runs = 0
+onBothDatabases(
+  'takes only listed moves and decides by one order of reasons, whatever happens in what order',
+  async (t, { dialect, dbs: [db] }) => {
+    const events = eventStore(dialect)
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 25 }), async steps => {
+      runs += 1
+      const account = `account-${runs}`
+      const { clock, bench } = await openBench(dialect, db, account)
+      const model = new Model()
+      for (const each of steps)
+        await take(bench, model, { account, now: clock.now() }, each, ms => clock.advance(ms))
+      assert.deepEqual(await bench.faults(), [])
+      assert.equal(await bench.balance(account), model.balance())
+      for (const { id, status, cleared, refunded, excess } of model.payments) {
+        const row = await bench.store.find(db, account, id)
+        assert.ok(row)
+        assert.deepEqual(
+          [row.status, row.clearedCents, row.refundedCents, row.excessCents, row.attention !== null],
+          [status, cleared, refunded, excess, excess > 0],
+        )
+        const history = await events.history(db, account, { kind: 'authorization', id })
+        for (const { from, to, cause } of history)
+          assert.ok(
+            MOVES.includes(`${from} ${to}`) || SAME.includes(`${from} ${to} ${cause}`),
+            `${from} ${to} ${cause}`,
+          )
+        assert.deepEqual(
+          history.map(({ number }) => number),
+          history.map((_, index) => index + 1),
+        )
+        assert.equal(history.at(-1)?.to, status)
+      }
+    })
+    await fc.assert(property, { numRuns: dialect === 'sqlite' ? 30 : 10 })
+    t.pass('the property holds')
+  },
+  prepareCardBench,
+)
+
+async function take(
+  bench: CardBench,
+  model: Model,
+  { account, now }: { readonly account: string; readonly now: number },
+  each: Step,
+  advance: (ms: number) => void,
+): Promise<void> {
+  if (each.kind === 'wait') return advance(each.hours * HOUR_MS)
+  if (each.kind === 'lock') {
+    const { id } = CARDS[each.card] as (typeof CARDS)[number]
+    if (model.canceled.has(id)) return
+    const to = model.locked.has(id) ? 'active' : 'locked'
+    const card = (await bench.cards.findById(bench.db, `${account}-${id}`)) as never
+    await bench.db.transaction(tx => bench.cards.setStatus(tx, card, to, now))
+    return void (model.locked.delete(id) || model.locked.add(id))
+  }
+  if (each.kind === 'pay') {
+    const card = CARDS[each.card] as (typeof CARDS)[number]
+    const reason = model.decline(each, now)
+    const id = `auth-${account}-${model.payments.length}`
+    const merchant = { name: each.name, mcc: '5734', city: null, country: 'US' }
+    const request = { id, amountCents: each.amount, currency: each.currency, merchant }
+    const row = await bench.pay(`${account}-${card.id}`, request)
+    assert.deepEqual([row.status, row.declineReason], [reason ? 'declined' : 'authorized', reason ?? null])
+    const made = { id, card, amount: each.amount, at: now, status: row.status }
+    model.payments.push({ ...made, cleared: 0, refunded: 0, excess: 0 })
+    if (!reason && 'autoCancelAfterAuth' in card) model.canceled.add(card.id)
+    return
+  }
+  const payment = model.payments[each.at]
+  if (!payment) return
+  if (each.kind === 'again') {
+    const again = await bench.pay(`${account}-${payment.card.id}`, {
+      id: payment.id,
+      amountCents: each.amount,
+    })
+    assert.equal(again.status, payment.status, 'a decision stands')
+  } else if (each.kind === 'clear') {
+    await bench.later(payment.id, (tx, row) => bench.service.clear(tx, row, each.amount, now))
+    const cleared = payment.status === 'authorized' ? Math.min(each.amount, payment.amount) : 0
+    if (payment.status === 'authorized') Object.assign(payment, { status: 'cleared', cleared })
+    payment.excess += each.amount - cleared
+  } else if (each.kind === 'reverse') {
+    await bench.later(payment.id, (tx, row) => bench.service.reverse(tx, row, 'reversed', now))
+    if (payment.status === 'authorized') payment.status = 'reversed'
+  } else {
+    const refundId = `refund-${each.id}`
+    const left = payment.cleared - payment.refunded
+    await bench.later(payment.id, (tx, row) =>
+      bench.service.refund(tx, row, { id: refundId, amountCents: each.amount }, now),
+    )
+    const refunded = Math.min(each.amount, left)
+    const key = `${payment.id} ${refundId}`
+    if (refunded > 0 && model.refunds.has(key)) return
+    if (refunded > 0) model.refunds.add(key)
+    payment.refunded += refunded
+    payment.excess += each.amount - refunded
+  }
+}

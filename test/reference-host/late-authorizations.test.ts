@@ -1,0 +1,87 @@
+// A card network is answered in time, and nothing fails open: with a database that is late, and with one that is down.
+import { setTimeout as delay } from 'node:timers/promises'
+import { rows } from '@gatewright/kernel/sql'
+import t from 'tap'
+import { cardUser, networkEvent, networkRequest } from '../harness/card-payments.ts'
+import { openDatabaseOf } from '../harness/database-rows.ts'
+import { hostStoresEnv } from '../harness/host-stores.ts'
+import { bootstrapUser, startTestHost } from '../harness/host.ts'
+import { internals } from '../harness/internals.ts'
+import { WEBHOOK_SECRET } from '../harness/kyc.ts'
+
+const stores = await hostStoresEnv('postgres')
+const host = await startTestHost({ ...stores.env, PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET}` })
+const { db, close } = openDatabaseOf(stores.env)
+t.teardown(async () => {
+  await host.close()
+  await close()
+  await stores.drop()
+})
+const user = cardUser(host.send, (await bootstrapUser(host.send)).token)
+await user.fund(1000)
+const request = (data: object) => networkEvent(host.send, { type: 'authorization.request', data })
+const unavailable = {
+  ...{ status: 200, body: { data: { applied: false } } },
+  decision: { approved: false, declineReason: 'unavailable' },
+}
+
+t.test('a database that is late: not approved within 2 seconds, and nothing is left afterwards', async t => {
+  const cardId = await user.card()
+  const data = networkRequest(cardId)
+  await db.transaction(async tx => {
+    await rows(tx, 'select id from gw_cards where id = $1 for update', [cardId])
+    const started = performance.now()
+    const { status, body } = await request(data)
+    const tookMs = performance.now() - started
+    t.ok(tookMs < 2000, `${tookMs} ms`)
+    t.match({ status, body: body }, { status: unavailable.status, body: { data: { applied: false } } })
+    t.match(body.data['decision'], unavailable.decision)
+    t.comment(`measured: not approved after ${Math.round(tookMs)} ms`)
+  })
+  await delay(500)
+  t.equal(await user.balance(), 1000)
+  t.same(await internals.accountsThatDiffer(db), [])
+  t.match(
+    (await request(data)).body.data,
+    { applied: true, decision: { approved: true } },
+    'not decided before',
+  )
+  t.equal(await user.balance(), 900)
+})
+
+t.test('a commit that comes too late is reversed', async t => {
+  const cardId = await user.card()
+  const data = networkRequest(cardId)
+  // Holds the commit of the decision back, and nothing before it.
+  await rows(
+    db,
+    `create function slow_commit() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(2.5); return null; end $$`,
+  )
+  await rows(
+    db,
+    `create constraint trigger slow_commit after insert on gw_authorizations
+    deferrable initially deferred for each row execute function slow_commit()`,
+  )
+  t.match((await request(data)).body.data['decision'], unavailable.decision)
+  await rows(db, 'drop trigger slow_commit on gw_authorizations')
+  const row = async () =>
+    (await user.read(`/cards/${cardId}/authorizations`)).body.data['authorizations'] as object[]
+  for (let tries = 0; tries < 100 && !JSON.stringify(await row()).includes('reversed'); tries += 1)
+    await delay(50)
+  t.match(await row(), [{ status: 'reversed', declineReason: 'unavailable' }])
+  t.equal(await user.balance(), 900)
+  t.same(await internals.accountsThatDiffer(db), [])
+  const again = await request(data)
+  t.match(again.body.data, { applied: false, decision: { approved: false, declineReason: 'unavailable' } })
+})
+
+t.test('a database that is down: not approved', async t => {
+  const data = networkRequest(await user.card())
+  await rows(db, 'alter table gw_authorizations rename to gw_away')
+  t.match((await request(data)).body.data['decision'], unavailable.decision)
+  await rows(db, 'alter table gw_away rename to gw_authorizations')
+  t.match((await request(data)).body.data['decision'], { approved: true })
+  const metrics = await (await fetch(`${host.url}/metrics`)).text()
+  t.match(metrics, /provider_events_total\{type="authorization.request",outcome="unavailable"\} 3/)
+})

@@ -1,0 +1,304 @@
+import { manualClock } from '@gatewright/kernel/testing'
+import t from 'tap'
+import {
+  authorizationOf,
+  cardUser,
+  keyBelow,
+  networkEvent,
+  networkRequest,
+  type CardUser,
+} from '../../../harness/card-payments.ts'
+import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { WEBHOOK_SECRET } from '../../../harness/kyc.ts'
+import { partnerUser } from '../../../harness/partner.ts'
+
+const clock = manualClock(Date.now())
+const env = {
+  RATE_LIMITS: 'off',
+  PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}`,
+}
+const host = await startTestHost(env, clock)
+t.teardown(() => host.close())
+
+async function funded(
+  amountCents = 10_000,
+): Promise<CardUser & { readonly token: string; readonly key: string }> {
+  const { token, key } = await bootstrapUser(host.send, { sessionTtlSeconds: 86_400 }, clock.now())
+  const user = cardUser(host.send, token)
+  await user.fund(amountCents)
+  return { ...user, token, key }
+}
+const event = (type: string, data: object, more: object = {}) =>
+  networkEvent(host.send, { type: `authorization.${type}`, data }, { now: clock.now(), ...more })
+
+t.test('a payment is authorized, cleared and refunded, and the balance follows', async t => {
+  const user = await funded()
+  const cardId = await user.card()
+  const merchant = { name: 'Café', city: 'Paris', country: 'FR' }
+  const paid = await user.pay(cardId, { amountCents: 1000, merchant })
+  t.match(paid, { cardId, status: 'authorized', amountCents: 1000, declineReason: null, declineRule: null })
+  t.same(paid.merchant, { ...merchant, mcc: '5734' })
+  t.equal(await user.balance(), 9000)
+  t.match(authorizationOf(await user.later(paid.id, 'clear', { amountCents: 700 })), {
+    ...{ status: 'cleared', clearedCents: 700, refundedCents: 0 },
+  })
+  t.equal(await user.balance(), 9300)
+  await user.later(paid.id, 'refund', { amountCents: 200 })
+  const { history, ...last } = authorizationOf(await user.later(paid.id, 'refund'))
+  t.match(last, { status: 'cleared', clearedCents: 700, refundedCents: 700 })
+  t.equal(await user.balance(), 10_000)
+  t.same(
+    history.map(({ from, to, cause, amountCents }) => [from, to, cause, amountCents]),
+    [
+      [null, 'authorized', 'requested', 1000],
+      ['authorized', 'cleared', 'cleared', 700],
+      ['cleared', 'cleared', 'refunded', 200],
+      ['cleared', 'cleared', 'refunded', 500],
+    ],
+  )
+})
+
+t.test('a reversal gives all back, and what is not allowed is 400 with its field', async t => {
+  const user = await funded()
+  const { id } = await user.pay(await user.card(), { amountCents: 1000 })
+  const refused = (field: string): object => ({ status: 400, body: { error: 'invalid_request', field } })
+  t.match(await user.later(id, 'refund'), refused('id'))
+  t.match(await user.later(id, 'clear', { amountCents: 1001 }), refused('amountCents'))
+  t.match(authorizationOf(await user.later(id, 'reverse')), { status: 'reversed', clearedCents: 0 })
+  t.equal(await user.balance(), 10_000)
+  for (const verb of ['clear', 'reverse', 'refund'] as const)
+    t.match(await user.later(id, verb), refused('id'), verb)
+})
+
+t.test('a decline is an answer, stored under its key, and holds nothing', async t => {
+  const user = await funded(500)
+  const cardId = await user.card({ limit: { amount: 400, frequency: 'perAuthorization' } })
+  const declined = await user.pay(cardId, { amountCents: 401 }, 'key-of-a-decline')
+  t.match(declined, { status: 'declined', declineReason: 'card_limit_exceeded' })
+  t.same(await user.pay(cardId, { amountCents: 401 }, 'key-of-a-decline'), declined)
+  t.match(await user.pay(cardId, { currency: 'EUR' }), { declineReason: 'currency_not_supported' })
+  t.match(await user.pay(cardId, { merchant: { name: 'decline fraud' } }), {
+    declineReason: 'suspected_fraud',
+  })
+  t.match(await user.pay(cardId, { merchant: { name: 'Decline Merchant' } }), {
+    declineReason: 'merchant_blocked',
+  })
+  t.equal(await user.balance(), 500)
+  t.match(await user.pay(cardId, { amountCents: 400 }), { status: 'authorized' })
+  t.match(await user.pay(cardId, { amountCents: 101 }), { declineReason: 'insufficient_funds' })
+})
+
+t.test('the same request makes its authorization once, also after its record has ended', async t => {
+  const user = await funded()
+  const cardId = await user.card()
+  const first = await user.pay(cardId, {}, 'key-that-ends')
+  clock.advance(25 * 3_600_000)
+  await host.chore('collect garbage')
+  const opened = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
+  const later = cardUser(host.send, opened.body['sessionToken'] as string)
+  t.equal((await later.later(first.id, 'reverse')).status, 200)
+  t.match(await later.pay(cardId, {}, 'key-that-ends'), { id: first.id, status: 'reversed' })
+  t.equal(await later.balance(), 10_000)
+})
+
+t.test('lists the authorizations of a card, newest first, page by page', async t => {
+  const user = await funded()
+  const [cardId, other] = [await user.card(), await user.card()]
+  const made = []
+  for (let n = 0; n < 3; n += 1) made.unshift(await user.pay(cardId))
+  await user.pay(other)
+  const page = await user.read(`/cards/${cardId}/authorizations?limit=2`)
+  t.same(page.body.data['authorizations'], made.slice(0, 2))
+  const next = await user.read(
+    `/cards/${cardId}/authorizations?cursor=${page.body.data['nextCursor'] as string}`,
+  )
+  t.same(next.body.data, { authorizations: made.slice(2), nextCursor: null })
+  const stranger = await funded()
+  t.match(await stranger.read(`/cards/${cardId}/authorizations`), {
+    status: 404,
+    body: { error: 'not_found' },
+  })
+})
+
+t.test('ids of another account are 404, like ids that never existed', async t => {
+  const [user, stranger] = [await funded(), await funded()]
+  const cardId = await user.card()
+  const { id } = await user.pay(cardId)
+  const bodies = []
+  for (const of of [cardId, 'card_unknown'])
+    bodies.push(await stranger.write('/sandbox/authorizations', { cardId: of, amountCents: 1 }))
+  for (const of of [id, 'auth_unknown'])
+    for (const verb of ['clear', 'reverse', 'refund'] as const) bodies.push(await stranger.later(of, verb))
+  t.same(new Set(bodies.map(({ status }) => status)), new Set([404]))
+  t.equal(new Set(bodies.slice(0, 2).map(({ body }) => JSON.stringify(body))).size, 1)
+  t.equal(new Set(bodies.slice(2).map(({ body }) => JSON.stringify(body))).size, 1)
+  t.match(bodies[0], { body: { field: 'cardId' } })
+})
+
+t.test('partners simulate, too, and read 409 where the state is wrong', async t => {
+  const user = await partnerUser(host, 'card-payer', ['cards.read', 'cards.write'])
+  const { body } = await user('/partner/v1/cards?limit=100')
+  const cards = body.data['cards'] as { cardId: string; status: string; limit: unknown }[]
+  const pay = (cardId: string, key: string) =>
+    user('/partner/v1/sandbox/authorizations', {
+      ...{ body: { cardId, amountCents: 1 }, headers: { 'idempotency-key': key } },
+    })
+  for (const [status, reason] of [
+    ['active', 'insufficient_funds'],
+    ['locked', 'card_locked'],
+    ['not_activated', 'card_not_activated'],
+    ['canceled', 'card_canceled'],
+  ]) {
+    const card = cards.find(each => each.status === status)
+    if (!card) continue
+    const { id, ...row } = authorizationOf(await pay(card.cardId, `partner-${status}`))
+    t.match(row, { status: 'declined', declineReason: reason })
+    const cleared = await user(`/partner/v1/sandbox/authorizations/${id}/clear`, {
+      ...{ body: {}, headers: { 'idempotency-key': `clear-${status}` } },
+    })
+    t.match(cleared, { status: 409, body: { error: 'invalid_state' } })
+  }
+  t.match(await pay('card_unknown', 'partner-unknown'), { status: 404, body: { error: 'not_found' } })
+})
+
+t.test('the owner lowers the cap of a key, and each of its cards declines', async t => {
+  const owner = await funded()
+  const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 5000 })
+  const maker = cardUser(host.send, token)
+  const cards = [await maker.card(), await maker.card()]
+  for (const cardId of cards) t.match(await owner.pay(cardId), { status: 'authorized' })
+  const change = {
+    method: 'PATCH',
+    body: { policy: { dailySpendCapCents: 0 } },
+    headers: bearer(owner.token),
+  }
+  t.match(await host.send(`/user/v1/keys/${keyId}`, change), { status: 200 })
+  const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
+  for (const cardId of cards) t.match(await owner.pay(cardId, { amountCents: 1 }), blocked)
+  t.match(await owner.pay(await owner.card()), { status: 'authorized' }, 'a card of the owner is not bound')
+})
+
+t.test('payments at once on two cards stay within the cap of their key', async t => {
+  const owner = await funded()
+  const { token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1050 })
+  const maker = cardUser(host.send, token)
+  const cards = [await maker.card(), await maker.card()]
+  const paid = await Promise.all(Array.from({ length: 20 }, (_, n) => owner.pay(cards[n % 2] as string)))
+  t.equal(paid.filter(({ status }) => status === 'authorized').length, 10)
+  t.equal(await owner.balance(), 9000)
+})
+
+t.test('a policy that does not allow cards.authorize makes cards that decline', async t => {
+  const owner = await funded()
+  const { token } = await keyBelow(host.send, owner.token, {
+    allowOperations: ['cards.create', 'sessions.*'],
+  })
+  const cardId = await cardUser(host.send, token).card()
+  t.match(await owner.pay(cardId), { declineReason: 'policy_blocked', declineRule: 'allowOperations' })
+})
+
+t.test("a session's own policy binds its cards an hour after the session has ended", async t => {
+  const owner = await funded()
+  const policy = { limits: [{ operations: ['cards.authorize'], window: 'total', maxCents: 250 }] }
+  const { token, sessionId } = await keyBelow(host.send, owner.token, {}, { policy })
+  const cardId = await cardUser(host.send, token).card()
+  t.match(await owner.pay(cardId, { amountCents: 200 }), { status: 'authorized' })
+  const ended = await host.send(`/user/v1/sessions/${sessionId}`, {
+    method: 'DELETE',
+    headers: bearer(owner.token),
+  })
+  t.equal(ended.status, 200)
+  clock.advance(3_600_000)
+  await host.chore('collect garbage')
+  const blocked = { declineReason: 'policy_blocked', declineRule: 'limits' }
+  t.match(await owner.pay(cardId, { amountCents: 51 }), blocked)
+  t.match(await owner.pay(cardId, { amountCents: 50 }), { status: 'authorized' })
+})
+
+t.test('a card that cancels after its first payment declines the second', async t => {
+  const user = await funded()
+  const proposed = await user.write('/cards/disposable/proposals', { amountCents: 700 })
+  const { proposalId } = proposed.body.data['disposable'] as { proposalId: string }
+  const executed = await user.write('/cards/disposable/execute', { proposalId })
+  const { id } = executed.body.data['card'] as { id: string }
+  t.match(await user.pay(id, { amountCents: 701 }), { declineReason: 'card_limit_exceeded' })
+  const paid = await user.pay(id, { amountCents: 700 })
+  t.match(paid, { status: 'authorized' })
+  t.match(await user.pay(id, { amountCents: 1 }), { declineReason: 'card_canceled' })
+  t.match(authorizationOf(await user.later(paid.id, 'clear')), { status: 'cleared' })
+})
+
+t.test('a card network gets one decision for one id, whatever the id of its message is', async t => {
+  const user = await funded()
+  const cardId = await user.card()
+  const data = networkRequest(cardId, { amountCents: 600 })
+  const first = await event('request', data)
+  const decision = { approved: true, authorizationId: /^auth_[0-9a-f]{32}$/, declineReason: null }
+  t.match(first, { status: 200, body: { ok: true, data: { applied: true, decision } } })
+  const copies = await Promise.all(Array.from({ length: 5 }, () => event('request', data)))
+  for (const { body } of copies) t.same(body.data, { ...first.body.data, applied: false })
+  t.equal(await user.balance(), 9400)
+  const declined = await event('request', networkRequest(cardId, { declineReason: 'suspected_fraud' }))
+  t.match(declined.body.data, { decision: { approved: false, declineReason: 'suspected_fraud' } })
+  t.match(
+    await event('request', data, { name: 'other' }),
+    { status: 404 },
+    'another provider has no such card',
+  )
+  t.match(await event('request', networkRequest('card_unknown')), { status: 404 })
+  t.match(await event('request', { ...data, amountCents: 0 }), {
+    status: 400,
+    body: { field: 'data.amountCents' },
+  })
+})
+
+t.test('events clear, reverse and refund once, and excess moves nothing', async t => {
+  const user = await funded()
+  const cardId = await user.card()
+  const [one, two] = [
+    networkRequest(cardId, { amountCents: 600 }),
+    networkRequest(cardId, { amountCents: 300 }),
+  ]
+  for (const data of [one, two]) await event('request', data)
+  const applied = (yes: boolean): object => ({ status: 200, body: { data: { applied: yes } } })
+  const clear = { id: one.id, amountCents: 650 }
+  t.match(await event('cleared', clear, { id: 'clear-1' }), applied(true))
+  t.match(await event('cleared', clear, { id: 'clear-1' }), applied(false))
+  t.equal(await user.balance(), 9100)
+  t.match(await event('reversed', { id: one.id }), applied(false), 'a cleared one cannot be reversed')
+  t.match(await event('reversed', { id: two.id }), applied(true))
+  t.match(await event('reversed', { id: two.id }), applied(false))
+  t.match(await event('cleared', { id: two.id, amountCents: 300 }), applied(true), 'too late: kept as excess')
+  const refund = { id: one.id, amountCents: 100 }
+  t.match(await event('refunded', refund, { id: 'refund-1' }), applied(true))
+  t.match(await event('refunded', refund, { id: 'refund-1' }), applied(false))
+  t.equal(await user.balance(), 9500)
+  for (const type of ['cleared', 'reversed', 'refunded']) {
+    const data = { id: 'unknown', ...(type === 'reversed' ? {} : { amountCents: 1 }) }
+    t.match(await event(type, data), { status: 404 }, type)
+    const others = { ...data, id: one.id }
+    t.match(await event(type, others, { name: 'other' }), { status: 404 }, 'an id of another provider')
+  }
+  const { body } = await user.read(`/cards/${cardId}/authorizations`)
+  const [second, first] = body.data['authorizations'] as { history: { cause: string }[] }[]
+  t.same(
+    first?.history.map(({ cause }) => cause),
+    ['requested', 'cleared', 'excess', 'refunded'],
+  )
+  t.same(
+    second?.history.map(({ cause }) => cause),
+    ['requested', 'reversed', 'excess'],
+  )
+  await host.chore('count rows with attention')
+  const metrics = await (await fetch(`${host.url}/metrics`)).text()
+  t.match(metrics, /rows_with_attention\{kind="authorization"\} 2/)
+  t.match(metrics, /authorizations_total\{outcome="declined",reason="suspected_fraud"\} [1-9]/)
+  t.match(metrics, /authorizations_total\{outcome="authorized",reason=""\} [1-9]/)
+})
+
+t.test('tells the owner of each payment', async t => {
+  const user = await funded()
+  await user.pay(await user.card(), { amountCents: 1234 })
+  const { body } = await user.read('/notifications?limit=1')
+  t.match(body.data['notifications'], [{ kind: 'authorization.authorized', text: /12\.34 USD/ }])
+})
