@@ -1,0 +1,94 @@
+// A million transactions of one account in Postgres: the first page and the last cost the same, with and without filters.
+import { manualClock } from '@gatewright/kernel/testing'
+import pg from 'pg'
+import t from 'tap'
+import { buffersOf, explainQueries, nodesOf } from '../../../harness/explain.ts'
+import { hostStoresEnv } from '../../../harness/host-stores.ts'
+import { startTestHost } from '../../../harness/host.ts'
+import { newMoneyUser } from '../../../harness/money.ts'
+
+const ROWS = 1_000_000
+/** Most buffers by which two pages of one list may differ. */
+const MOST_DIFFERENCE = 15
+const MOST_BUFFERS = 400
+
+/**
+ * A million rows of one account. Most are by one card. Every 100th is a payment to one of 5000 others; all of type `collateral` are
+ * among the oldest.
+ */
+const fill = (accountId: string): readonly string[] => [
+  'set session_replication_role = replica',
+  `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
+      direction, description, card_id, created_at, updated_at)
+    select 'txn_' || n || '_' || side, case side when 1 then '${accountId}' else 'acc_' || n % 5000 end,
+      case when n % 100 = 0 then 'payment' else 'authorization' end, 'source_' || n,
+      case side when 1 then 'sent' else 'received' end,
+      case when n % 100 = 0 then 'payment' when n <= 500 then 'collateral' else 'spend' end,
+      'completed', 5, case side when 1 then 'debit' else 'credit' end, 'A test',
+      case when n % 100 > 0 and n > 500 then 'card_' || case when n % 1000 = 1 then 2 else 1 end end, n, n
+    from generate_series(1, ${ROWS}) n, generate_series(1, 2) side
+    where side = 1 or n % 100 = 0 order by n, side`,
+  `insert into gw_users (id, account_id, principal, wallet_address, kyc_status, created_at)
+    select 'usr_' || n, 'acc_' || n, 'wallet_' || n, 'wallet_' || n, 'not_submitted', 0 from generate_series(0, 4999) n`,
+  'analyze gw_transactions',
+  'analyze gw_users',
+]
+
+t.setTimeout(600_000)
+
+t.test('the first page of a million transactions costs what the last one does', async t => {
+  const stores = await hostStoresEnv('postgres')
+  const url = stores.env['DATABASE_URL'] as string
+  const host = await startTestHost({ ...stores.env, RATE_LIMITS: 'off' }, manualClock(Date.now()))
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.teardown(async () => {
+    await client.end()
+    await host.close()
+    await stores.drop()
+  })
+  const user = await newMoneyUser(host.send)
+  const { rows } = await client.query<{ account_id: string }>('select account_id from gw_users')
+  for (const statement of fill(rows[0]?.account_id as string)) await client.query(statement)
+
+  const explained = explainQueries(text => text.includes('gw_transactions'), 30)
+  t.teardown(() => explained.stop())
+  const costs: Record<string, number[]> = {}
+  for (const list of [
+    '/transactions?',
+    '/transactions?type=spend&',
+    '/transactions?type=collateral&',
+    '/transactions?type=collateral,fee,payment,spend&',
+    '/transactions?cardId=card_1&',
+    '/transactions?cardId=card_2&',
+    '/transactions?cardId=card_1&type=payment&',
+    '/payments?',
+  ]) {
+    for (const after of [0, ROWS - 100_000, ROWS / 2, 100_000, 1500]) {
+      const cursor = after === 0 ? '' : `&cursor=${Buffer.from(`after:${after}`).toString('base64url')}`
+      const answer = await user.read(`${list}limit=50${cursor}`)
+      t.equal(answer.status, 200)
+      const { text, plans } = explained.found.at(-1) as (typeof explained.found)[number]
+      for (const plan of plans) {
+        const whole = nodesOf(plan).filter(
+          node => node['Node Type'] === 'Seq Scan' && node['Relation Name'] === 'gw_transactions',
+        )
+        t.same(whole, [], `no whole table: ${list} ${text.slice(0, 80)}`)
+        const filtered = Math.max(...nodesOf(plan).map(node => node['Rows Removed by Filter'] ?? 0))
+        t.ok(filtered <= 100, `${filtered} rows read and filtered out: ${list} after ${after}`)
+      }
+      costs[list] = [...(costs[list] ?? []), Math.max(...plans.map(buffersOf))]
+    }
+  }
+  for (const [list, each] of Object.entries(costs)) {
+    t.ok(Math.max(...each) <= MOST_BUFFERS, `${list} reads ${each.join()} buffers`)
+    // A page that is not full reads less.
+    const full = list.includes('collateral&') || list.includes('type=payment') ? [] : each
+    t.ok(
+      full.length === 0 || Math.max(...full) - Math.min(...full) <= MOST_DIFFERENCE,
+      `a page costs the same everywhere: ${list} ${each.join()}`,
+    )
+  }
+  t.comment(`measured buffers of pages: ${JSON.stringify(costs)}`)
+  t.same(host.failures, [])
+})
