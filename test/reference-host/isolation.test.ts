@@ -120,7 +120,11 @@ async function createUserRecords(): Promise<AccountRecords> {
     proposalId: (proposal.body.data['disposable'] as { proposalId: string }).proposalId,
     sessionId: (secrets.body.data['secrets'] as { sessionId: string }).sessionId,
   }
-  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought, told, referral, card, folder]) }
+  return {
+    token: user.token,
+    ids,
+    texts: ownTexts([key, session, payin, bought, told, referral, card, folder]),
+  }
 }
 
 t.test("no user operation shows or changes another user's records: their ids are 404", async t => {

@@ -107,7 +107,7 @@ t.test('the contract passes a good issuer and finds each broken one', async t =>
 
 t.test('derives numbers that pass Luhn, evenly, and another for another id or secret', t => {
   const secret = Buffer.alloc(32, 7)
-  const counts = new Array<number>(10).fill(0)
+  const counts = Array.from({ length: 10 }, () => 0)
   const seen = new Set<string>()
   for (let count = 0; count < 2000; count += 1) {
     const pan = cardNumber(secret, `card_${count}`)
