@@ -39,6 +39,10 @@ const SENTENCES: Sentences = {
   kyc_required: 'The identity must be checked and approved first.',
   agreements_required: 'The agreements must be accepted first, as they read now.',
   data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
+  card_above_caller:
+    'The card lacks a cap of the calling session. Use the session or key that made it, or one without caps.',
+  max_cards: 'The account has as many cards as allowed. Cancel one.',
+  max_folders: 'The account has as many folders as allowed. Delete one.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',
