@@ -10,6 +10,10 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/sandbox-kyc.js') &
+  typeof import('../../packages/reference-host/dist/providers/sandbox-issuer.js') &
+  typeof import('../../packages/reference-host/dist/providers/card-numbers.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/gates.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
@@ -41,6 +45,10 @@ const FILES = [
   'http/provider-messages',
   'providers/calls',
   'providers/sandbox-kyc',
+  'providers/sandbox-issuer',
+  'providers/card-numbers',
+  'modules/cards/card-above-caller',
+  'modules/cards/change',
   'modules/onboarding/gates',
   'modules/agreements/acceptance',
   'modules/kyc/records',

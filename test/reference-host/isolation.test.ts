@@ -42,6 +42,10 @@ interface RequestTo {
   readonly byId: boolean
 }
 
+/** The most characters of an id, but for those that are sealed texts. */
+const MOST_CHARACTERS = 120
+const SEALED_IDS = ['proposalId', 'sessionId']
+
 /** Body members that are ids of an account's records. */
 const idMembers = ({ requestBody }: Operation): string[] =>
   Object.keys(requestBody?.content['application/json'].schema.properties ?? {}).filter(
@@ -63,10 +67,13 @@ function requestsTo(operation: Operation, ids: AccountRecords['ids']): RequestTo
   }
   const values = Object.values(ids)
   if (collections.length > 0) {
-    return values.map(id => ({ path: path.replaceAll(/\{\w+\}/g, id), ...body, byId: true }))
+    const short = values.filter(id => id.length <= MOST_CHARACTERS)
+    return short.map(id => ({ path: path.replaceAll(/\{\w+\}/g, id), ...body, byId: true }))
   }
   const named = idMembers(operation).flatMap(name =>
-    values.map(id => ({ path, body: { ...example, [name]: id }, byId: true })),
+    values
+      .filter(id => id.length <= MOST_CHARACTERS || SEALED_IDS.includes(name))
+      .map(id => ({ path, body: { ...example, [name]: id }, byId: true })),
   )
   return named.length > 0 ? named : [{ path, ...body, byId: false }]
 }
@@ -92,6 +99,10 @@ async function createUserRecords(): Promise<AccountRecords> {
   const payin = await send('/user/v1/subscriptions/payin', { amountCents: 1 })
   const bought = await send('/user/v1/subscriptions/checkout', { plan: 'basic' })
   await send('/user/v1/deposits', { amountCents: 1000 })
+  const folder = await send('/user/v1/folders', { name: 'Private folder 1' })
+  const card = await send('/user/v1/cards', {})
+  const proposal = await send('/user/v1/cards/disposable/proposals', { amountCents: 100 })
+  const secrets = await send('/user/v1/cards/secrets/session', {})
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
   const keyId = key.body['userKeyId'] as string
   await send('/user/v1/subscriptions/payin/confirm-balance', { payinId: idOf(bought, 'payin') })
@@ -113,11 +124,14 @@ async function createUserRecords(): Promise<AccountRecords> {
     ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
     subscriptionId: idOf(bought, 'subscription'),
     notifications: notification?.id as string,
+    ...{ cards: idOf(card, 'card'), folders: idOf(folder, 'folder'), folderId: idOf(folder, 'folder') },
+    proposalId: (proposal.body.data['disposable'] as { proposalId: string }).proposalId,
+    sessionId: (secrets.body.data['secrets'] as { sessionId: string }).sessionId,
   }
   return {
     token: user.token,
     ids,
-    texts: ownTexts([key, session, payin, bought, told, referral, moved, noted, listed]),
+    texts: ownTexts([key, session, payin, bought, told, referral, card, folder, moved, noted, listed]),
   }
 }
 
@@ -136,6 +150,8 @@ t.test("no user operation shows or changes another user's records: their ids are
       'bills',
       'users',
       'identity',
+      'cards',
+      'folders',
     ]
     const get = (path: string): Promise<Answer> =>
       host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
@@ -188,7 +204,10 @@ t.test("no partner operation shows another partner's records, even under the sam
     const headers = { 'x-partner-key': partnerKey }
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
-    const scopes = ['cards.read', 'users.read', 'users.write', 'encryption.read', 'encryption.write']
+    const scopes = [
+      ...['cards.read', 'cards.write', 'cards.secrets.read', 'users.read', 'users.write'],
+      ...['encryption.read', 'encryption.write'],
+    ]
     const body = { userId, scopes }
     const session = await both.send('/partner/v1/sessions', { body, headers })
     const token = session.body.data['sessionToken'] as string
@@ -197,7 +216,11 @@ t.test("no partner operation shows another partner's records, even under the sam
     const texts = ownTexts([session, cards]).filter(
       text => !text.includes(userId) && !text.startsWith('"per'),
     )
-    return { token, ids: { cards: card?.cardId as string }, texts }
+    const opened = await both.send('/partner/v1/cards/secrets/session', {
+      ...{ method: 'POST', headers: bearer(token) },
+    })
+    const ids = { cards: card?.cardId as string, sessionId: opened.body.data['sessionId'] as string }
+    return { token, ids, texts }
   }
   const [one, two] = [await account(keys[0]), await account(keys[1])]
   t.ok(one.texts.length >= 26, 'the cards and the session were seen')

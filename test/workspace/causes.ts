@@ -41,6 +41,10 @@ const SENTENCES: Sentences = {
   data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
   max_contracts: 'The account has as many contracts as allowed.',
   max_bills: 'The account has as many open bills as allowed: pay one first.',
+  card_above_caller:
+    'The card lacks a cap of the calling session. Use the session or key that made it, or one without caps.',
+  max_cards: 'The account has as many cards as allowed. Cancel one.',
+  max_folders: 'The account has as many folders as allowed. Delete one.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',

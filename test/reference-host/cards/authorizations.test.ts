@@ -1,10 +1,13 @@
 // Card payments without HTTP: every order of what networks, merchants, owners and operators do, against a model.
 import assert from 'node:assert/strict'
+import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import { eventStore } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import { cardBench, prepareCardBench, type CardBench } from '../../harness/card-bench.ts'
 import { onBothDatabases } from '../../harness/host-tables.ts'
+import { internals } from '../../harness/internals.ts'
+import { ownTest } from '../../harness/own-test.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -233,3 +236,50 @@ async function take(
     payment.excess += each.amount - refunded
   }
 }
+
+onBothDatabases(
+  'a card whose key cannot be read, that has expired or whose account is locked declines',
+  async (t, { dialect, dbs: [db] }) => {
+    const clock = manualClock(Date.UTC(2026, 10, 30, 23, 59, 59, 999))
+    const bench = cardBench(db, dialect, clock)
+    await bench.addAccount('ann', 1000)
+    const lost = { keyLineage: { accountId: 'owner', lineageId: 'gone' } }
+    await bench.addCard('ann', { id: 'lost', ...lost })
+    await bench.addCard('ann', { id: 'old', expirationMonth: 11, expirationYear: 2026 })
+    await bench.addCard('ann', {
+      id: 'broken',
+      ...lost,
+      keyLineage: { accountId: 'owner', lineageId: 'odd' },
+    })
+    bench.keys.set('odd', [{ id: 'odd', document: { dailySpendCap: 1 } }])
+    const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: null, hold: null }
+    t.match(await bench.pay('lost', { id: 'auth_1' }), blocked)
+    t.match(await bench.pay('broken', { id: 'auth_2' }), blocked, 'a document that is not a policy')
+    t.match(
+      await bench.pay('old', { id: 'auth_3' }),
+      { status: 'authorized' },
+      'in the last instant of its month',
+    )
+    clock.advance(1)
+    t.match(await bench.pay('old', { id: 'auth_4' }), { declineReason: 'card_expired' })
+    bench.keys.set('gone', [])
+    t.match(await bench.pay('lost', { id: 'auth_5' }), { status: 'authorized' })
+    await rows(db, "update gw_users set kyc_status = 'locked' where account_id = 'ann'")
+    t.match(await bench.pay('lost', { id: 'auth_6' }), { declineReason: 'account_locked' })
+    t.same(await bench.faults(), [])
+    t.same(bench.counted, [
+      ...['policy_blocked', 'policy_blocked', 'authorized', 'card_expired', 'authorized', 'account_locked'],
+    ])
+  },
+  prepareCardBench,
+)
+
+void ownTest().test('every window ends now and begins its length before', t => {
+  const now = Date.UTC(2026, 5, 1)
+  const days = { per24HourPeriod: 1, per7DayPeriod: 7, per30DayPeriod: 30, perYearPeriod: 365 } as const
+  for (const [frequency, length] of Object.entries(days))
+    t.equal(internals.windowStart(frequency as keyof typeof days, now), now - length * DAY_MS, frequency)
+  t.equal(internals.windowStart('allTime', now), -1)
+  t.equal(internals.windowStart('perAuthorization', now), undefined)
+  t.end()
+})

@@ -101,7 +101,7 @@ export function cardIssuerContract(
         ['ERR_PROVIDER_REPLY', opened.malformed],
       ] as const) {
         if (!issuer) continue
-        for (const call of [issuer.issue(id, order, signal), issuer.reveal(id, signal)])
+        for (const call of [() => issuer.issue(id, order, signal), () => issuer.reveal(id, signal)])
           await assert.rejects(call, error => {
             assert.ok(error instanceof Fault && error.code === code, `must be a Fault ${code}`)
             assert.doesNotMatch(

@@ -1,0 +1,148 @@
+import t from 'tap'
+import { manualClock } from '@gatewright/kernel/testing'
+import { partnerOwner, revealed, sessionOwner, userOwner } from '../../../harness/cards.ts'
+import { startTestHost } from '../../../harness/host.ts'
+
+const clock = manualClock(Date.now())
+const host = await startTestHost({ RATE_LIMITS: 'off' }, clock)
+t.teardown(() => host.close())
+const luhn = (pan: string): boolean =>
+  [...pan].reverse().reduce((sum, digit, index) => {
+    const doubled = Number(digit) * (1 + (index % 2))
+    return sum + (doubled > 9 ? doubled - 9 : doubled)
+  }, 0) %
+    10 ===
+  0
+const newUser = () => userOwner(host, {}, clock.now())
+
+for (const surface of ['user', 'partner'] as const) {
+  void t.test(
+    `a reveal opens to a number that ends in last4, also of a locked card (${surface})`,
+    async t => {
+      const owner = surface === 'user' ? await newUser() : await partnerOwner(host)
+      const card = await owner.make()
+      const id = owner.idOf(card)
+      const { pan, cvc, secretKey, answer } = await revealed(owner, id)
+      t.match(pan, /^400000\d{10}$/)
+      t.ok(luhn(pan))
+      t.equal(pan.slice(-4), card['last4'])
+      t.match([cvc, secretKey], [/^\d{3}$/, /^[0-9a-f]{32}$/])
+      t.notMatch(JSON.stringify(answer.body), new RegExp(`${pan}|"${cvc}"`))
+      if (surface === 'partner')
+        t.match(answer.body.data, {
+          last4: card['last4'],
+          brand: 'visa',
+          keyId: 'sandbox',
+          expirationYear: Number,
+        })
+      await owner.call(`/cards/${id}`, { method: 'PATCH', body: { status: 'locked' } })
+      t.match(await revealed(owner, id), { pan, cvc }, 'the same again')
+      await owner.call(`/cards/${id}`, { method: 'PATCH', body: { status: 'canceled' } })
+      t.match((await revealed(owner, id)).answer, {
+        ...{ status: surface === 'user' ? 400 : 409, body: { field: 'status' } },
+      })
+    },
+  )
+}
+
+t.test('seeded cards can be revealed, and end in last4', async t => {
+  const owner = await partnerOwner(host)
+  const cards = (await owner.call('/cards')).body.data['cards'] as Record<string, string>[]
+  const open = cards.find(({ status }) => status !== 'canceled') as Record<string, string>
+  const { pan } = await revealed(owner, owner.idOf(open))
+  t.equal(pan.slice(-4), open['last4'])
+})
+
+t.test('a secrets session works for 5 minutes, for the session that opened it', async t => {
+  const owner = await newUser()
+  const id = owner.idOf(await owner.make())
+  const opened = await owner.call('/cards/secrets/session', { body: {} })
+  const { sessionId } = opened.body.data['secrets'] as { sessionId: string }
+  const reveal = (by: typeof owner, given: string = sessionId) =>
+    by.call(`/cards/${id}/secrets`, { body: { sessionId: given } })
+  const unknown = { status: 404, body: { error: 'not_found', field: 'sessionId' } }
+  const second = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': owner.key } })
+  const other = sessionOwner(host, second.body['sessionToken'] as string)
+  t.match(await reveal({ ...owner, ...other }), unknown, 'another session of the same key')
+  t.match(await reveal(owner, 'sandbox-1.nonsense'), unknown)
+  t.match(await reveal(owner, `${sessionId.slice(0, -2)}AA`), unknown)
+  clock.advance(299_000)
+  t.equal((await reveal(owner)).status, 200)
+  clock.advance(1000)
+  t.match(await reveal(owner), unknown)
+  const stranger = await newUser()
+  t.equal((await revealed(stranger, id)).answer.status, 404, 'a card of another account')
+})
+
+t.test('a reveal is an event that names key and session, and tells the account', async t => {
+  const owner = await newUser()
+  const id = owner.idOf(await owner.make())
+  await revealed(owner, id)
+  const told = await owner.call('/notifications?limit=5')
+  t.match(told.body.data['notifications'], [
+    { kind: 'card.revealed', subject: { kind: 'card', id } },
+    { kind: 'card.active' },
+  ])
+})
+
+t.test('policies can forbid secrets, and a cap forbids the cards of others', async t => {
+  const owner = await newUser()
+  const id = owner.idOf(await owner.make())
+  const under = async (policy: object) => {
+    const opened = await host.send('/user/v1/sessions', {
+      ...{ body: { policy }, headers: { 'x-user-key': owner.key } },
+    })
+    return sessionOwner(host, opened.body['sessionToken'] as string)
+  }
+  const silent = await under({ allowCardSecrets: false })
+  t.match(await silent.call('/cards/secrets/session', { body: {} }), {
+    ...{ status: 403, body: { rule: 'allowCardSecrets' } },
+  })
+  const capped = await under({ limits: [{ operations: ['cards.*'], window: 'day', maxCents: 500 }] })
+  t.match((await revealed(capped, id)).answer, {
+    ...{ status: 403, body: { error: 'policy_blocked', rule: 'card_above_caller' } },
+  })
+  const own = capped.idOf(await capped.make())
+  t.equal((await revealed(capped, own)).answer.status, 200)
+  t.equal((await revealed(await under({ denyOperations: ['bills.pay'] }), id)).answer.status, 200, 'no cap')
+})
+
+t.test('one proposal makes one card, whoever executes it however often', async t => {
+  const owner = await newUser()
+  const proposed = await owner.call('/cards/disposable/proposals', { body: { amountCents: 2500 } })
+  const disposable = proposed.body.data['disposable'] as Record<string, string>
+  t.match(disposable, {
+    ...{ status: 'proposed', amountCents: 2500, currency: 'USD', limitFrequency: 'perAuthorization' },
+    ...{ autoCancelAfterAuth: true, cardId: null },
+  })
+  const execute = (by: typeof owner, proposalId: unknown, headers?: Record<string, string>) =>
+    by.call('/cards/disposable/execute', { body: { proposalId }, ...(headers ? { headers } : {}) })
+  const { proposalId } = disposable
+  const stranger = await newUser()
+  const unknown = { status: 404, body: { error: 'not_found', field: 'proposalId' } }
+  t.match(await execute(stranger, proposalId), unknown)
+  t.match(await execute(owner, 'sandbox-1.nonsense'), unknown)
+  const headers = { 'idempotency-key': 'execute-once' }
+  const first = await execute(owner, proposalId, headers)
+  t.match(first.body.data, {
+    disposable: { status: 'executed', proposalId, executedAt: String, cardId: /^card_/ },
+    card: { disposable: true, status: 'active', limit: { amount: 2500, frequency: 'perAuthorization' } },
+  })
+  t.same((await execute(owner, proposalId, headers)).body.data, first.body.data, 'a replay')
+  const before = { status: 400, body: { error: 'invalid_request', field: 'proposalId' } }
+  t.match(await execute(owner, proposalId), before)
+  const again = await owner.call('/cards/disposable/proposals', {
+    body: { amountCents: 100, limitFrequency: 'allTime' },
+  })
+  const later = again.body.data['disposable'] as Record<string, unknown>
+  t.equal(later['autoCancelAfterAuth'], false)
+  const racing = await Promise.all(Array.from({ length: 5 }, () => execute(owner, later['proposalId'])))
+  t.equal(racing.filter(({ status }) => status === 200).length, 1)
+  const third = await owner.call('/cards/disposable/proposals', { body: { amountCents: 100 } })
+  clock.advance(900_000)
+  t.match(await execute(owner, (third.body.data['disposable'] as Record<string, string>)['proposalId']), {
+    ...before,
+  })
+  t.equal(((await owner.call('/cards')).body.data['cards'] as object[]).length, 2)
+  t.same(host.failures, [])
+})
