@@ -3,12 +3,15 @@ import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
+import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { ProviderEventServices } from '../modules/system/provider-events.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
+import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
 import type { Container } from './container.ts'
+import { cardSecret } from './providers.ts'
 import * as token from './registrations.ts'
 
 /** Resolves every service once and returns them as plain values. No other layer uses the container. */
@@ -43,7 +46,7 @@ export function appServices(
     cards: container.get(token.CARDS),
     authorizations: container.get(token.AUTHORIZATIONS),
     authorizationStore: container.get(token.AUTHORIZATION_STORE),
-    seedCards: container.get(token.SEED_CARDS),
+    seedCards: cardSeeds(container),
     payins: container.get(token.PAYINS),
     addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),
@@ -80,6 +83,12 @@ export function appServices(
 /** Whether the operator has validated a partner key, which a live host requires. */
 function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean> {
   return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
+}
+
+/** What gives new partner users their cards. Only the built-in issuer can: another one would issue real cards. */
+function cardSeeds(container: Container): SeedCards {
+  if (container.get(token.PROVIDERS).cards?.name !== SANDBOX_PROVIDER) return async () => {}
+  return seedSandboxCards(container.get(token.CARDS), cardSecret(container.get(token.SECRETS)))
 }
 
 /** What takes messages of providers. */

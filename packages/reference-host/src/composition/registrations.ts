@@ -23,7 +23,6 @@ import { agreementAcceptances, type AgreementAcceptances } from '../modules/agre
 import { billStore, type BillStore } from '../modules/bills/store.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
 import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
-import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { contractStore, type ContractStore } from '../modules/contracts/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
@@ -40,14 +39,13 @@ import { subscriptionStore, type SubscriptionStore } from '../modules/subscripti
 import { userStore, type UserStore } from '../modules/users/store.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
-import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
 import { eventStore, type EventStore } from '../records/events.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
-import { cardSecret, hostProviders, type Providers } from './providers.ts'
+import { hostProviders, type Providers } from './providers.ts'
 
 /** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {
@@ -115,12 +113,6 @@ export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get 
 )
 export const CARDS: ServiceKey<CardStore> = defineService('cards', get =>
   cardStore(get(BACKEND).dialect, get(EVENTS)),
-)
-/** Cards of new partner users: only with the built-in issuer. */
-export const SEED_CARDS: ServiceKey<SeedCards> = defineService('cards of new users', get =>
-  get(PROVIDERS).cards?.name === SANDBOX_PROVIDER
-    ? seedSandboxCards(get(CARDS), cardSecret(get(SECRETS)))
-    : async () => {},
 )
 export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
   addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),
