@@ -103,7 +103,7 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
     balance: accountId => ledger.balance(db, ledgerAccounts.user(accountId)),
     async faults() {
       const { sumCents, wrongAccounts } = await ledger.check()
-      const differ = await internals.accountsThatDiffer(db)
+      const differ = (await internals.accountsThatDiffer(db)).map(internals.describeDifference)
       return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
     },
   }

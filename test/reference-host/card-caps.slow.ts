@@ -39,7 +39,7 @@ async function startHosts(t: Test, dialect: Hosts['dialect']): Promise<Hosts> {
     send: (path, options) => request((hosts[(turn += 1) % count] as { url: string }).url, path, options),
     async faults() {
       const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
-      const differ = await internals.accountsThatDiffer(db)
+      const differ = (await internals.accountsThatDiffer(db)).map(internals.describeDifference)
       return [...(sumCents === 0 ? [] : [`sum ${sumCents}`]), ...wrongAccounts, ...differ]
     },
   }

@@ -42,7 +42,10 @@ const CAPS = `select
 
 async function auditCards(db: SqlClient, dialect: StoreName): Promise<readonly string[]> {
   const { sumCents, wrongAccounts } = await createLedger(db, dialect).check()
-  const found = [...wrongAccounts, ...(await internals.accountsThatDiffer(db))]
+  const found = [
+    ...wrongAccounts,
+    ...(await internals.accountsThatDiffer(db)).map(internals.describeDifference),
+  ]
   if (sumCents !== 0) found.push(`the ledger adds up to ${sumCents}`)
   const [row = {}] = await rows(db, CAPS)
   for (const [name, value] of Object.entries(row))
