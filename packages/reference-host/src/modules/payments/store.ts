@@ -27,10 +27,11 @@ export interface PaymentStore {
   accountsOfWallet(db: SqlQueries, walletAddress: string): Promise<readonly string[]>
 }
 
-const PAYMENT = `select t.*, u.wallet_address as other_wallet from gw_transactions t
-    join gw_transactions o on o.source_kind = 'payment' and o.source_id = t.source_id and o.part <> t.part
-    join gw_users u on u.account_id = o.account_id
-  where t.account_id = $1 and t.source_kind = 'payment'`
+// The other side is looked up for each row of the page: a join would be planned for all payments of the account.
+const PAYMENT = `select t.*, (select u.wallet_address from gw_transactions o
+      join gw_users u on u.account_id = o.account_id
+      where o.source_kind = 'payment' and o.source_id = t.source_id and o.part <> t.part) as other_wallet
+  from gw_transactions t where t.account_id = $1 and t.source_kind = 'payment'`
 
 /** Makes the store of payments. */
 export function paymentStore(): PaymentStore {
