@@ -49,6 +49,21 @@ export type { PayinCause, PayinStatus } from './modules/subscriptions/payins/sta
 export type { RunningHost, StartOptions } from './composition/host.ts'
 export type { Providers } from './composition/providers.ts'
 export type { KycApplication, KycProvider, KycReport, Link, ReportedStatus } from './providers/kyc.ts'
+export type { Asset, Catalogue, Quote, QuoteRequest, Refused } from './providers/catalogue.ts'
+export type {
+  DepositProvider,
+  DepositReport,
+  DepositStatus,
+  NewDeposit,
+  OpenDeposit,
+} from './providers/deposits.ts'
+export type {
+  Destination,
+  NewWithdrawal,
+  WithdrawalProvider,
+  WithdrawalReport,
+  WithdrawalStatus,
+} from './providers/withdrawals.ts'
 export type { MessageVerifier, SignedMessage } from './providers/messages.ts'
 export type { DescribedHost } from './openapi/document.ts'
 export type { Operation } from './http/operation.ts'

@@ -2,11 +2,13 @@ import type { Observe } from '@gatewright/http'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
+import { depositReportEvent } from '../modules/deposits/job.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { ProviderEventServices } from '../modules/system/provider-events.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
+import { withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
 
@@ -47,6 +49,8 @@ export function appServices(
     ledger: container.get(token.LEDGER),
     money: container.get(token.MONEY),
     transactions: container.get(token.TRANSACTIONS),
+    deposits: container.get(token.DEPOSITS),
+    withdrawals: container.get(token.WITHDRAWALS),
     sealer: container.get(token.SEALER),
     cipher: container.get(token.CIPHER),
     events: container.get(token.EVENTS),
@@ -86,7 +90,11 @@ function inboundServices(
       ...{ secrets: container.get(token.CONFIG).webhookSecrets, verifiers: new Map(verifiers) },
       ...{ clock: container.get(token.CLOCK), failures: container.get(token.LIMITS).failedKeys },
     }),
-    eventTypes: { 'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc) },
+    eventTypes: {
+      'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc),
+      'deposit.report': depositReportEvent(container.get(token.DEPOSITS)),
+      'withdrawal.report': withdrawalReportEvent(container.get(token.WITHDRAWALS)),
+    },
     countEvent: (type, outcome) => container.get(token.METRICS).providerEvent(type, outcome),
   }
 }

@@ -1,3 +1,4 @@
+import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import type { ChainReader } from '../chain/reader.ts'
 import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
 import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
@@ -5,6 +6,7 @@ import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
+import type { Metrics } from '../observability/metrics.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
@@ -78,6 +80,12 @@ export function maintenance(container: Container, report: (error: unknown) => vo
         while (!signal.aborted && (await jobs.runDue(JOBS_AT_ONCE, signal)) === JOBS_AT_ONCE);
       },
     },
+    {
+      name: 'count rows with attention',
+      everyMs: MINUTE_MS,
+      atStart: true,
+      run: () => countAttention(sql, container.get(token.METRICS)),
+    },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
     {
       name: 'collect garbage',
@@ -87,6 +95,14 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       },
     },
   ]
+}
+
+/** Counts the rows that a person must look at. Both have an index of such rows. */
+async function countAttention(db: SqlQueries, metrics: Metrics): Promise<void> {
+  for (const kind of ['authorization', 'withdrawal'] as const) {
+    const text = `select count(*) as n from gw_${kind}s where attention is not null`
+    metrics.attention(kind, toInteger((await rows(db, text))[0]?.['n']))
+  }
 }
 
 /** Reads one chain for payments. */

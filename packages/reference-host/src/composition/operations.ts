@@ -6,7 +6,7 @@ import { readBalances } from '../modules/balances/read.ts'
 import { listCards } from '../modules/cards/list.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
-import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
+import { depositOperations } from '../modules/deposits/operations.ts'
 import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
@@ -29,6 +29,7 @@ import { providerEvents, type ProviderEventServices } from '../modules/system/pr
 import { systemOperations, type SystemServices } from '../modules/system/operations.ts'
 import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
+import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
 
 /**
@@ -52,7 +53,8 @@ export function operations(
     checkout(services),
     ...subscriptionReads(services),
     readBalances(services),
-    ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
+    ...depositOperations(services),
+    ...withdrawalOperations(services),
     listCards(services),
     ...userOperations(services),
     ...identityOperations(services),

@@ -1,13 +1,19 @@
 import type { Clock } from '@gatewright/kernel'
 import type { Config } from '../config/config.ts'
+import type { DepositProvider } from '../providers/deposits.ts'
 import type { KycProvider } from '../providers/kyc.ts'
+import { limitedDeposits, limitedWithdrawals } from '../providers/limited-transfers.ts'
 import { limitedKyc, type CallOptions } from '../providers/calls.ts'
 import { SANDBOX_PROVIDER, sandboxKyc } from '../providers/sandbox-kyc.ts'
+import { sandboxDeposits, sandboxWithdrawals } from '../providers/sandbox-transfers.ts'
+import type { WithdrawalProvider } from '../providers/withdrawals.ts'
 import type { Backend } from '../storage/backend.ts'
 
 /** Services of others that a host can use. A sandbox has built-in ones for those that are not given; a live host serves nothing that needs an absent one. */
 export interface Providers {
   readonly kyc?: KycProvider
+  readonly deposits?: DepositProvider
+  readonly withdrawals?: WithdrawalProvider
 }
 
 /** What the built-in providers work with. */
@@ -20,7 +26,7 @@ interface ProviderServices extends CallOptions {
 /** The providers of a host. Throws a `TypeError` for a name that does not fit into a path, and for a given one that has the name of the built-in ones. */
 export function hostProviders(given: Providers, services: ProviderServices): Providers {
   const { config, backend, clock } = services
-  for (const [port, provider] of Object.entries(given) as [string, KycProvider | undefined][]) {
+  for (const [port, provider] of Object.entries(given) as [string, Providers[keyof Providers]][]) {
     if (provider === undefined) continue
     if (!/^[a-z0-9-]{1,32}$/.test(provider.name))
       throw new TypeError(`providers.${port}.name must be 1 to 32 of a-z, 0-9 and -, got "${provider.name}"`)
@@ -34,5 +40,12 @@ export function hostProviders(given: Providers, services: ProviderServices): Pro
   const kyc =
     given.kyc ??
     (builtIn ? sandboxKyc({ db: backend.sql, clock, completionUrl: `${origin}/identity/kyc` }) : undefined)
-  return kyc ? { kyc: limitedKyc(kyc, services) } : {}
+  const sandbox = { db: backend.sql, clock }
+  const deposits = given.deposits ?? (builtIn ? sandboxDeposits(sandbox) : undefined)
+  const withdrawals = given.withdrawals ?? (builtIn ? sandboxWithdrawals(sandbox) : undefined)
+  return {
+    ...(kyc ? { kyc: limitedKyc(kyc, services) } : {}),
+    ...(deposits ? { deposits: limitedDeposits(deposits, services) } : {}),
+    ...(withdrawals ? { withdrawals: limitedWithdrawals(withdrawals, services) } : {}),
+  }
 }

@@ -23,6 +23,8 @@ import { agreementAcceptances, type AgreementAcceptances } from '../modules/agre
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
+import { findJob, FIND_JOB } from '../modules/deposits/job.ts'
+import { depositRecords, type DepositRecords } from '../modules/deposits/records.ts'
 import { submitJob, SUBMIT_JOB } from '../modules/kyc/job.ts'
 import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
@@ -32,6 +34,8 @@ import { payinStore, type PayinStore } from '../modules/subscriptions/payins/pay
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
 import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
+import { sendJob, SEND_JOB } from '../modules/withdrawals/job.ts'
+import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
 import { eventStore, type EventStore } from '../records/events.ts'
@@ -69,12 +73,32 @@ export const GATES: ServiceKey<Gates> = defineService('gates', get =>
 export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
   'job handlers',
   get => {
-    const { kyc: provider } = get(PROVIDERS)
+    const { kyc: provider, deposits, withdrawals } = get(PROVIDERS)
     const db = get(BACKEND).sql
+    const base = { db, clock: get(CLOCK), report: get(REPORT) }
+    const counted =
+      (type: string) =>
+      (outcome: string): void =>
+        get(METRICS).providerEvent(type, outcome)
     const count = (outcome: string): void => get(METRICS).providerEvent('kyc.report', outcome)
     return {
       ...(provider
         ? { [SUBMIT_JOB]: submitJob({ db, clock: get(CLOCK), kyc: get(KYC), provider, count }) }
+        : {}),
+      ...(deposits
+        ? {
+            [FIND_JOB]: findJob({
+              ...{ ...base, deposits: get(DEPOSITS), provider: deposits, count: counted('deposit.report') },
+            }),
+          }
+        : {}),
+      ...(withdrawals
+        ? {
+            [SEND_JOB]: sendJob({
+              ...{ ...base, withdrawals: get(WITHDRAWALS), provider: withdrawals },
+              count: counted('withdrawal.report'),
+            }),
+          }
         : {}),
     }
   },
@@ -122,6 +146,15 @@ export const TRANSACTIONS: ServiceKey<TransactionStore> = defineService('transac
 )
 export const MONEY: ServiceKey<Money> = defineService('money', get =>
   createMoney(get(LEDGER), get(TRANSACTIONS)),
+)
+export const DEPOSITS: ServiceKey<DepositRecords> = defineService('deposits', get =>
+  depositRecords({ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS) }),
+)
+export const WITHDRAWALS: ServiceKey<WithdrawalRecords> = defineService('withdrawals', get =>
+  withdrawalRecords({
+    ...{ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS) },
+    ...{ guard: get(GUARD), spendStorage: get(BACKEND).spend },
+  }),
 )
 export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement', get =>
   payinSettlement({

@@ -21,6 +21,8 @@ export const rules = [
   'kyc_required',
   'agreements_required',
   'data_key_never_leaves',
+  'max_deposits',
+  'max_withdrawals',
 ] as const
 export type HostRule = (typeof rules)[number]
 

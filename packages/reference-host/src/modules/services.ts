@@ -12,19 +12,23 @@ import type { Money } from '../ledger/money.ts'
 import type { TransactionStore } from '../ledger/transactions.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
+import type { DepositProvider } from '../providers/deposits.ts'
 import type { KycProvider } from '../providers/kyc.ts'
+import type { WithdrawalProvider } from '../providers/withdrawals.ts'
 import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { CardStore } from './cards/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
+import type { DepositRecords } from './deposits/records.ts'
 import type { KycRecords } from './kyc/records.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
 import type { PayinStore } from './subscriptions/payins/payin-store.ts'
 import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { UserStore } from './users/store.ts'
+import type { WithdrawalRecords } from './withdrawals/records.ts'
 
 /** All services that operations can use. Each operation destructures the ones it needs. */
 export interface ModuleServices {
@@ -43,6 +47,8 @@ export interface ModuleServices {
   readonly ledger: Ledger
   readonly money: Money
   readonly transactions: TransactionStore
+  readonly deposits: DepositRecords
+  readonly withdrawals: WithdrawalRecords
   readonly sealer: Sealer
   readonly cipher: AccountCipher
   readonly events: EventStore
@@ -51,7 +57,11 @@ export interface ModuleServices {
   readonly gates: Gates
   readonly kyc: KycRecords
   /** Providers that this host has; operations that need an absent one are not served. */
-  readonly providers: { readonly kyc?: KycProvider }
+  readonly providers: {
+    readonly kyc?: KycProvider
+    readonly deposits?: DepositProvider
+    readonly withdrawals?: WithdrawalProvider
+  }
   readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient

@@ -14,6 +14,8 @@ export interface Metrics {
   providerCall(port: string, outcome: string): void
   /** Counts what came of a provider's report, by event or by answer. */
   providerEvent(type: string, outcome: string): void
+  /** Sets how many rows of a kind a person must look at. */
+  attention(kind: string, count: number): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -71,7 +73,14 @@ export function createMetrics(): Metrics {
     labelNames: ['type', 'outcome'],
     registers: [registry],
   })
+  const attention = new Gauge({
+    name: 'gatewright_attention_rows',
+    help: 'Rows that a person must look at, by kind: authorization, withdrawal',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
   return {
+    attention: (kind, count) => attention.set({ kind }, count),
     providerCall: (port, outcome) => calls.inc({ port, outcome }),
     providerEvent: (type, outcome) => events.inc({ type, outcome }),
     freeAddresses: (chainId, asset, count) => free.set({ chain: String(chainId), asset }, count),

@@ -37,7 +37,8 @@ export function limitedKyc(provider: KycProvider, options: CallOptions): KycProv
   }
 }
 
-async function limited<T>(
+/** Runs a call to a provider within the time limit, and counts its outcome. */
+export async function limited<T>(
   name: string,
   port: string,
   signal: AbortSignal,
