@@ -9,6 +9,13 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/sandbox-kyc.js') &
+  typeof import('../../packages/reference-host/dist/providers/decimal.js') &
+  typeof import('../../packages/reference-host/dist/providers/limited-transfers.js') &
+  typeof import('../../packages/reference-host/dist/providers/sandbox-transfers.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/records.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/job.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/records.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/job.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/gates.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
@@ -28,6 +35,13 @@ const FILES = [
   'http/provider-messages',
   'providers/calls',
   'providers/sandbox-kyc',
+  'providers/decimal',
+  'providers/limited-transfers',
+  'providers/sandbox-transfers',
+  'modules/deposits/records',
+  'modules/deposits/job',
+  'modules/withdrawals/records',
+  'modules/withdrawals/job',
   'modules/onboarding/gates',
   'modules/agreements/acceptance',
   'modules/kyc/records',

@@ -1,2 +1,7 @@
 export { kycProviderContract, sampleApplication } from './providers/kyc-contract.ts'
 export type { KycProviderUnderTest } from './providers/kyc-contract.ts'
+export { depositProviderContract, withdrawalProviderContract } from './providers/transfer-contracts.ts'
+export type {
+  DepositProviderUnderTest,
+  WithdrawalProviderUnderTest,
+} from './providers/transfer-contracts.ts'

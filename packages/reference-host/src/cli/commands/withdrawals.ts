@@ -19,7 +19,7 @@ export const withdrawalCommands: readonly Command[] = [
         from gw_withdrawals where attention is not null${open} order by position desc limit $1`
       const data = (await rows(backend.sql, text, [MOST])).map(row => ({
         ...{ id: String(row['id']), accountId: String(row['account_id']), status: String(row['status']) },
-        attention: row['attention'] === null ? null : String(row['attention']),
+        attention: row['attention'] as string | null,
         ...{ amountCents: Number(row['amount_cents']), excessCents: Number(row['excess_cents']) },
         createdAt: new Date(Number(row['created_at'])).toISOString(),
       }))
