@@ -9,6 +9,8 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/http/provider-messages.js') &
   typeof import('../../packages/reference-host/dist/providers/calls.js') &
   typeof import('../../packages/reference-host/dist/providers/sandbox-kyc.js') &
+  typeof import('../../packages/reference-host/dist/ledger/money.js') &
+  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
   typeof import('../../packages/reference-host/dist/providers/limited-transfers.js') &
   typeof import('../../packages/reference-host/dist/providers/sandbox-transfers.js') &
@@ -35,6 +37,8 @@ const FILES = [
   'http/provider-messages',
   'providers/calls',
   'providers/sandbox-kyc',
+  'ledger/money',
+  'ledger/transactions',
   'providers/decimal',
   'providers/limited-transfers',
   'providers/sandbox-transfers',

@@ -39,6 +39,8 @@ const SENTENCES: Sentences = {
   kyc_required: 'The identity must be checked and approved first.',
   agreements_required: 'The agreements must be accepted first, as they read now.',
   data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
+  max_deposits: 'The account has too many deposits of the last 7 days that wait for money.',
+  max_withdrawals: 'The account has too many withdrawals under way.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',
