@@ -14,6 +14,15 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/providers/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
+  typeof import('../../packages/reference-host/dist/ledger/money.js') &
+  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
+  typeof import('../../packages/reference-host/dist/providers/decimal.js') &
+  typeof import('../../packages/reference-host/dist/providers/limited-transfers.js') &
+  typeof import('../../packages/reference-host/dist/providers/sandbox-transfers.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/records.js') &
+  typeof import('../../packages/reference-host/dist/modules/deposits/job.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/records.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/job.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/gates.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
@@ -49,6 +58,15 @@ const FILES = [
   'providers/card-numbers',
   'modules/cards/card-above-caller',
   'modules/cards/change',
+  'ledger/money',
+  'ledger/transactions',
+  'providers/decimal',
+  'providers/limited-transfers',
+  'providers/sandbox-transfers',
+  'modules/deposits/records',
+  'modules/deposits/job',
+  'modules/withdrawals/records',
+  'modules/withdrawals/job',
   'modules/onboarding/gates',
   'modules/agreements/acceptance',
   'modules/kyc/records',

@@ -45,6 +45,8 @@ const SENTENCES: Sentences = {
     'The card lacks a cap of the calling session. Use the session or key that made it, or one without caps.',
   max_cards: 'The account has as many cards as allowed. Cancel one.',
   max_folders: 'The account has as many folders as allowed. Delete one.',
+  max_deposits: 'The account has too many deposits of the last 7 days that wait for money.',
+  max_withdrawals: 'The account has too many withdrawals under way.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',

@@ -51,6 +51,21 @@ export type { Providers } from './composition/providers.ts'
 export type { CardIssuer, CardOrder, CardSecrets, IssuedCard } from './providers/card-issuer.ts'
 export type { Refused } from './providers/refused.ts'
 export type { KycApplication, KycProvider, KycReport, Link, ReportedStatus } from './providers/kyc.ts'
+export type { Asset, Catalogue, Quote, QuoteRequest } from './providers/catalogue.ts'
+export type {
+  DepositProvider,
+  DepositReport,
+  DepositStatus,
+  NewDeposit,
+  OpenDeposit,
+} from './providers/deposits.ts'
+export type {
+  Destination,
+  NewWithdrawal,
+  WithdrawalProvider,
+  WithdrawalReport,
+  WithdrawalStatus,
+} from './providers/withdrawals.ts'
 export type { MessageVerifier, SignedMessage } from './providers/messages.ts'
 export type { DescribedHost } from './openapi/document.ts'
 export type { Operation } from './http/operation.ts'

@@ -13,6 +13,7 @@ import { ledgerCommands } from './commands/ledger.ts'
 import { partnerKeyCommands } from './commands/partner-keys.ts'
 import { payinCommands } from './commands/payins.ts'
 import { userCommands } from './commands/users.ts'
+import { withdrawalCommands } from './commands/withdrawals.ts'
 
 /** Every operator command, in the order of `gatewright help`. */
 export const COMMANDS: readonly (Command | StartCommand)[] = [
@@ -26,6 +27,7 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...ledgerCommands,
   ...payinCommands,
   ...authorizationCommands,
+  ...withdrawalCommands,
   ...kycCommands,
   ...cardCommands,
   ...jobCommands,

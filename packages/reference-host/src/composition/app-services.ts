@@ -4,12 +4,15 @@ import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
 import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
+import { depositReportEvent } from '../modules/deposits/job.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { ProviderEventServices } from '../modules/system/provider-events.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
+import { providerTokens } from '../modules/tokens/provider-tokens.ts'
 import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
+import { withdrawalReportEvent } from '../modules/withdrawals/job.ts'
 import type { Container } from './container.ts'
 import { cardSecret } from './providers.ts'
 import * as token from './registrations.ts'
@@ -57,8 +60,9 @@ export function appServices(
     contracts: container.get(token.CONTRACTS),
     payments: container.get(token.PAYMENTS),
     bills: container.get(token.BILLS),
-    // Each provider with assets adds them here.
-    providerTokens: async () => [],
+    providerTokens: () => providerTokens(container.get(token.PROVIDERS)),
+    deposits: container.get(token.DEPOSITS),
+    withdrawals: container.get(token.WITHDRAWALS),
     sealer: container.get(token.SEALER),
     cipher: container.get(token.CIPHER),
     events: container.get(token.EVENTS),
@@ -111,6 +115,8 @@ function inboundServices(
         ...{ cards: container.get(token.CARDS), store: container.get(token.AUTHORIZATION_STORE) },
         ...{ authorizations: container.get(token.AUTHORIZATIONS), report: container.get(token.REPORT) },
       }),
+      'deposit.report': depositReportEvent(container.get(token.DEPOSITS)),
+      'withdrawal.report': withdrawalReportEvent(container.get(token.WITHDRAWALS)),
     },
     countEvent: (type, outcome) => container.get(token.METRICS).providerEvent(type, outcome),
   }

@@ -7,11 +7,11 @@ import { billOperations } from '../modules/bills/operations.ts'
 import { contractOperations } from '../modules/contracts/operations.ts'
 import { cryptoOperations } from '../modules/crypto/operations.ts'
 import { partnerCryptoOperations } from '../modules/crypto/partner-operations.ts'
-import { sandboxDeposit } from '../modules/deposits/sandbox.ts'
 import { transferDeposit } from '../modules/deposits/transfer.ts'
 import { authorizationOperations } from '../modules/cards/authorizations/operations.ts'
 import { cardOperations } from '../modules/cards/operations.ts'
 import { folderOperations } from '../modules/folders/operations.ts'
+import { depositOperations } from '../modules/deposits/operations.ts'
 import { refuseDataKey } from '../modules/identity/data-key.ts'
 import { identityOperations } from '../modules/identity/operations.ts'
 import { keyOperations } from '../modules/keys/operations.ts'
@@ -38,6 +38,7 @@ import { listTokens } from '../modules/tokens/list.ts'
 import { transactionOperations } from '../modules/transactions/list.ts'
 import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
+import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
 
 /**
@@ -68,10 +69,11 @@ export function operations(
     ...paymentOperations(services),
     ...billOperations(services),
     listTokens(services),
-    ...(services.environment === 'sandbox' ? [sandboxDeposit(services)] : []),
     ...authorizationOperations(services),
     ...cardOperations(services),
     ...folderOperations(services),
+    ...depositOperations(services),
+    ...withdrawalOperations(services),
     ...userOperations(services),
     ...identityOperations(services),
     ...refuseDataKey(),

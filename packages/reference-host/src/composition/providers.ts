@@ -2,10 +2,14 @@ import { hkdfSync } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
 import type { Config } from '../config/config.ts'
 import type { CardIssuer } from '../providers/card-issuer.ts'
+import type { DepositProvider } from '../providers/deposits.ts'
 import type { KycProvider } from '../providers/kyc.ts'
 import { limitedIssuer, limitedKyc, type CallOptions } from '../providers/calls.ts'
+import { limitedDeposits, limitedWithdrawals } from '../providers/limited-transfers.ts'
 import { sandboxIssuer } from '../providers/sandbox-issuer.ts'
 import { SANDBOX_PROVIDER, sandboxKyc } from '../providers/sandbox-kyc.ts'
+import { sandboxDeposits, sandboxWithdrawals } from '../providers/sandbox-transfers.ts'
+import type { WithdrawalProvider } from '../providers/withdrawals.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 
@@ -13,6 +17,8 @@ import type { Secrets } from '../storage/secrets.ts'
 export interface Providers {
   readonly kyc?: KycProvider
   readonly cards?: CardIssuer
+  readonly deposits?: DepositProvider
+  readonly withdrawals?: WithdrawalProvider
 }
 
 /** What the built-in providers work with. */
@@ -43,9 +49,14 @@ export function hostProviders(given: Providers, services: ProviderServices): Pro
   const cards =
     given.cards ??
     (builtIn ? sandboxIssuer({ db: backend.sql, clock, secret: cardSecret(secrets) }) : undefined)
+  const sandbox = { db: backend.sql, clock }
+  const deposits = given.deposits ?? (builtIn ? sandboxDeposits(sandbox) : undefined)
+  const withdrawals = given.withdrawals ?? (builtIn ? sandboxWithdrawals(sandbox) : undefined)
   return {
     ...(kyc ? { kyc: limitedKyc(kyc, services) } : {}),
     ...(cards ? { cards: limitedIssuer(cards, services) } : {}),
+    ...(deposits ? { deposits: limitedDeposits(deposits, services) } : {}),
+    ...(withdrawals ? { withdrawals: limitedWithdrawals(withdrawals, services) } : {}),
   }
 }
 

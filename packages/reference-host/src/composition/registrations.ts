@@ -1,21 +1,5 @@
-import { createTransactionalIdempotency, type TransactionalIdempotency } from '@gatewright/idempotency-store'
-import { systemClock, type Clock } from '@gatewright/kernel'
-import { createAliases, type Aliases } from '@gatewright/legacy-alias-router'
-import { createGuard, type Guard } from '@gatewright/scope-guard'
-import { createIssuer, type Issuer } from '@gatewright/session-issuer'
-import {
-  createVerifier,
-  keccakWithJsSha3,
-  recoverWithViem,
-  type FastestRecover,
-  type RpcClient,
-  type Verifier,
-} from '@gatewright/signature-verifier'
-import type { ChainReader } from '../chain/reader.ts'
-import type { Config } from '../config/config.ts'
+// What the operations of this product work with.
 import type { Gates } from '../http/gates.ts'
-import { isKeySession } from '../http/key-session.ts'
-import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
 import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
@@ -27,6 +11,8 @@ import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { contractStore, type ContractStore } from '../modules/contracts/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
+import { findJob, FIND_JOB } from '../modules/deposits/job.ts'
+import { depositRecords, type DepositRecords } from '../modules/deposits/records.ts'
 import { submitJob, SUBMIT_JOB } from '../modules/kyc/job.ts'
 import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
@@ -37,30 +23,26 @@ import { payinStore, type PayinStore } from '../modules/subscriptions/payins/pay
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
 import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
-import { createMetrics, type Metrics } from '../observability/metrics.ts'
-import { aliasTable } from '../product/aliases.ts'
-import { eventStore, type EventStore } from '../records/events.ts'
+import { sendJob, SEND_JOB } from '../modules/withdrawals/job.ts'
+import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
-import { createSealer, type Sealer } from '../records/sealed.ts'
-import type { Backend } from '../storage/backend.ts'
-import type { Secrets } from '../storage/secrets.ts'
-import { requiredService, defineService, type ServiceKey } from './container.ts'
+import { defineService, type ServiceKey } from './container.ts'
 import { hostProviders, type Providers } from './providers.ts'
+import {
+  BACKEND,
+  CLOCK,
+  CONFIG,
+  EVENTS,
+  GUARD,
+  ISSUER,
+  METRICS,
+  REPORT,
+  SEALER,
+  SECRETS,
+} from './core-registrations.ts'
 
-/** Issuer and audience of tokens: the public URL where one is configured. */
-function audience({ publicUrl, environment }: Config): string {
-  return publicUrl ?? `urn:gatewright:${environment}`
-}
+export * from './core-registrations.ts'
 
-/** Created and closed by the process, outside the container. */
-export const CONFIG: ServiceKey<Config> = requiredService('config')
-export const BACKEND: ServiceKey<Backend> = requiredService('backend')
-export const SECRETS: ServiceKey<Secrets> = requiredService('secrets')
-
-/** Created by the container. */
-export const CLOCK: ServiceKey<Clock> = defineService('clock', () => systemClock)
-export const SEALER: ServiceKey<Sealer> = defineService('sealer', get => createSealer(get(SECRETS).dataKeys))
-export const EVENTS: ServiceKey<EventStore> = defineService('events', get => eventStore(get(BACKEND).dialect))
 export const CIPHER: ServiceKey<AccountCipher> = defineService('cipher', get =>
   accountCipher(accountKeys(get(BACKEND).sql, get(SEALER), get(CLOCK))),
 )
@@ -70,21 +52,33 @@ export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agre
 export const GATES: ServiceKey<Gates> = defineService('gates', get =>
   onboardingGates(get(CONFIG).gatedSurfaces, get(ACCEPTANCES)),
 )
-/** Calls to providers, by the kind of their job. */
 export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
   'job handlers',
   get => {
-    const { kyc: provider } = get(PROVIDERS)
-    const db = get(BACKEND).sql
-    const count = (outcome: string): void => get(METRICS).providerEvent('kyc.report', outcome)
+    const { kyc, deposits, withdrawals } = get(PROVIDERS)
+    const base = { db: get(BACKEND).sql, clock: get(CLOCK), report: get(REPORT) }
+    const counted =
+      (type: string) =>
+      (outcome: string): void =>
+        get(METRICS).providerEvent(type, outcome)
     return {
-      ...(provider
-        ? { [SUBMIT_JOB]: submitJob({ db, clock: get(CLOCK), kyc: get(KYC), provider, count }) }
-        : {}),
+      ...(kyc && {
+        [SUBMIT_JOB]: submitJob({ ...base, kyc: get(KYC), provider: kyc, count: counted('kyc.report') }),
+      }),
+      ...(deposits && {
+        [FIND_JOB]: findJob({
+          ...{ ...base, deposits: get(DEPOSITS), provider: deposits, count: counted('deposit.report') },
+        }),
+      }),
+      ...(withdrawals && {
+        [SEND_JOB]: sendJob({
+          ...{ ...base, withdrawals: get(WITHDRAWALS), provider: withdrawals },
+          count: counted('withdrawal.report'),
+        }),
+      }),
     }
   },
 )
-/** Providers that were given to this host. */
 export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))
 export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =>
   hostProviders(get(GIVEN_PROVIDERS), {
@@ -95,18 +89,12 @@ export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =
 export const KYC: ServiceKey<KycRecords> = defineService('identity checks', get =>
   kycRecords(get(BACKEND).dialect, get(SEALER), get(EVENTS)),
 )
-/** Where failures of work beside requests go. */
-export const REPORT: ServiceKey<(error: unknown) => void> = defineService('report', () => error => {
-  process.emitWarning(error instanceof Error ? error : String(error))
-})
 export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
   jobQueue({
     ...{ db: get(BACKEND).sql, dialect: get(BACKEND).dialect, clock: get(CLOCK) },
     ...{ handlers: get(JOB_HANDLERS), report: get(REPORT) },
   }),
 )
-export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
-export const METRICS: ServiceKey<Metrics> = defineService('metrics', () => createMetrics())
 export const USERS: ServiceKey<UserStore> = defineService('users', get => userStore(get(BACKEND).sql))
 export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get =>
   partnerStore(get(BACKEND).sql),
@@ -146,6 +134,15 @@ export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authori
 export const MONEY: ServiceKey<Money> = defineService('money', get =>
   createMoney(get(LEDGER), get(TRANSACTIONS)),
 )
+export const DEPOSITS: ServiceKey<DepositRecords> = defineService('deposits', get =>
+  depositRecords({ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS) }),
+)
+export const WITHDRAWALS: ServiceKey<WithdrawalRecords> = defineService('withdrawals', get =>
+  withdrawalRecords({
+    ...{ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS) },
+    ...{ guard: get(GUARD), spendStorage: get(BACKEND).spend },
+  }),
+)
 export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement', get =>
   payinSettlement({
     payins: get(PAYINS),
@@ -156,86 +153,3 @@ export const SETTLEMENT: ServiceKey<PayinSettlement> = defineService('settlement
     spendStorage: get(BACKEND).spend,
   }),
 )
-
-/** How signer addresses are recovered. Default: pure JavaScript. */
-export const RECOVERY: ServiceKey<Pick<FastestRecover, 'recover' | 'keccak256'>> = defineService(
-  'recovery',
-  () => ({
-    recover: recoverWithViem,
-    keccak256: keccakWithJsSha3,
-  }),
-)
-
-/** Chains on which contract wallets may sign, by chain id. */
-export const CHAINS: ServiceKey<Readonly<Record<number, RpcClient>>> = defineService('chains', () => ({}))
-
-/** Chains on which pay-ins are paid, by chain id. */
-export const READERS: ServiceKey<ReadonlyMap<number, ChainReader>> = defineService('readers', () => new Map())
-export const VERIFIER: ServiceKey<Verifier> = defineService('verifier', get => {
-  const { publicUrl, host, port } = get(CONFIG)
-  const chains = Object.entries(get(CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)
-  const { recover, keccak256 } = get(RECOVERY)
-  return createVerifier({
-    // The domain that EIP-4361 and v2 statements must name. A sandbox uses the address it listens on.
-    domain: publicUrl === undefined ? `${host}:${port}` : new URL(publicUrl).host,
-    ...{ recover, keccak256 },
-    ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
-    service: get(CONFIG).serviceName,
-    nonces: get(BACKEND).nonces,
-    clock: get(CLOCK),
-    // Many clients can share one address. A full queue takes about a third of a second in pure JavaScript.
-    recoveries: { waiting: 128, waitingPerClass: 32 },
-  })
-})
-export const ISSUER: ServiceKey<Issuer> = defineService('issuer', get => {
-  const config = get(CONFIG)
-  return createIssuer({
-    issuer: audience(config),
-    audience: audience(config),
-    environment: config.environment,
-    peppers: get(SECRETS).keyPeppers,
-    algorithm: config.signingAlgorithm,
-    clock: get(CLOCK),
-    ...get(BACKEND).issuer,
-  })
-})
-export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
-  const config = get(CONFIG)
-  const issuer = get(ISSUER)
-  const backend = get(BACKEND)
-  return createGuard({
-    issuer: audience(config),
-    audience: audience(config),
-    clock: get(CLOCK),
-    keys: issuer.verificationKey,
-    policies: issuer.policies,
-    revocation: {
-      mode: 'feed',
-      feed: backend.feed,
-      // A key that was presented directly has just been read, and has no session row.
-      isLive: async session => isKeySession(session) || issuer.isCurrent(session),
-    },
-    spend: backend.spend(backend.sql),
-    ...guardLimits(config, backend),
-  })
-})
-export const KEY_GUARD: ServiceKey<Guard> = defineService('key guard', get => {
-  const config = get(CONFIG)
-  const backend = get(BACKEND)
-  // It reads no tokens and its keys have just been read, so there are no revocations to follow.
-  return createGuard({
-    ...{ issuer: audience(config), audience: audience(config), clock: get(CLOCK) },
-    keys: get(ISSUER).verificationKey,
-    policies: get(ISSUER).policies,
-    spend: backend.spend(backend.sql),
-    limits: keyUseLimits(config, backend),
-    failedCredentials: 'off',
-  })
-})
-export const LIMITS: ServiceKey<EntryLimits> = defineService('limits', get =>
-  entryLimits(get(CONFIG), get(BACKEND)),
-)
-export const IDEMPOTENCY: ServiceKey<TransactionalIdempotency> = defineService('idempotency', get => {
-  const { sql, idempotency } = get(BACKEND)
-  return createTransactionalIdempotency({ db: sql, storage: idempotency, clock: get(CLOCK) })
-})

@@ -26,6 +26,8 @@ export const rules = [
   'card_above_caller',
   'max_cards',
   'max_folders',
+  'max_deposits',
+  'max_withdrawals',
 ] as const
 export type HostRule = (typeof rules)[number]
 

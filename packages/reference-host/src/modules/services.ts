@@ -13,7 +13,9 @@ import type { TransactionStore } from '../ledger/transactions.ts'
 import type { Plan } from '../product/plans.ts'
 import type { Product } from '../product/product.ts'
 import type { CardIssuer } from '../providers/card-issuer.ts'
+import type { DepositProvider } from '../providers/deposits.ts'
 import type { KycProvider } from '../providers/kyc.ts'
+import type { WithdrawalProvider } from '../providers/withdrawals.ts'
 import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
@@ -25,6 +27,7 @@ import type { SeedCards } from './cards/sandbox-cards.ts'
 import type { CardStore } from './cards/store.ts'
 import type { ContractStore } from './contracts/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
+import type { DepositRecords } from './deposits/records.ts'
 import type { KycRecords } from './kyc/records.ts'
 import type { PaymentStore } from './payments/store.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
@@ -33,6 +36,7 @@ import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { TokenUse } from './tokens/list.ts'
 import type { UserStore } from './users/store.ts'
+import type { WithdrawalRecords } from './withdrawals/records.ts'
 
 /** All services that operations can use. Each operation destructures the ones it needs. */
 export interface ModuleServices {
@@ -61,6 +65,8 @@ export interface ModuleServices {
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   /** What the providers of deposits and withdrawals take. Rejects with a fault while one of them is down. */
   readonly providerTokens: () => Promise<readonly TokenUse[]>
+  readonly deposits: DepositRecords
+  readonly withdrawals: WithdrawalRecords
   readonly sealer: Sealer
   readonly cipher: AccountCipher
   readonly events: EventStore
@@ -69,7 +75,12 @@ export interface ModuleServices {
   readonly gates: Gates
   readonly kyc: KycRecords
   /** Providers that this host has; operations that need an absent one are not served. */
-  readonly providers: { readonly kyc?: KycProvider; readonly cards?: CardIssuer }
+  readonly providers: {
+    readonly kyc?: KycProvider
+    readonly cards?: CardIssuer
+    readonly deposits?: DepositProvider
+    readonly withdrawals?: WithdrawalProvider
+  }
   readonly product: Product
   /** For reads outside a financial write. */
   readonly db: SqlClient

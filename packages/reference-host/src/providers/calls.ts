@@ -63,7 +63,8 @@ export function limitedIssuer(issuer: CardIssuer, options: CallOptions): CardIss
   }
 }
 
-async function limited<T>(
+/** Runs a call to a provider within the time limit, and counts its outcome. */
+export async function limited<T>(
   name: string,
   port: string,
   signal: AbortSignal,

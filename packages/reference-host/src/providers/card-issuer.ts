@@ -2,7 +2,7 @@ import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { nameText } from '../schemas/names.ts'
 import type { MessageVerifier } from './messages.ts'
-import type { Refused } from './refused.ts'
+import { refusedFault, type Refused } from './refused.ts'
 
 /** What an issuer is told about a new card. The host itself keeps the limit: it decides every authorization. */
 export interface CardOrder {
@@ -46,7 +46,6 @@ export interface CardIssuer {
 export const issuedCardFault: ReturnType<typeof compileSchema> = reply =>
   typeof reply === 'object' && reply !== null && 'refused' in reply ? refusedFault(reply) : issuedFault(reply)
 
-const refusedFault = compileSchema(Type.Object({ refused: nameText(1, 200) }))
 const issuedFault = compileSchema(
   Type.Object({
     last4: Type.String({ pattern: '^\\d{4}$' }),

@@ -1,10 +1,19 @@
-/** A provider's expected "no". Anything unexpected is a thrown fault. */
+import * as Type from 'typebox/type'
+import { compileSchema } from '../schemas/check.ts'
+import { nameText } from '../schemas/names.ts'
+
+/** An expected refusal of a provider, which is an answer and not a fault. */
 export interface Refused {
-  /** Why, for the operator's log. The account is not told. */
+  /** Why, for the account and the operator: 1 to 200 characters, without personal data. */
   readonly refused: string
 }
 
-/** Whether a provider said no. */
+/** Whether a provider refused. */
 export function isRefused(reply: object): reply is Refused {
   return 'refused' in reply
 }
+
+/** Says what is wrong with a refusal. */
+export const refusedFault: ReturnType<typeof compileSchema> = compileSchema(
+  Type.Object({ refused: nameText(1, 200) }),
+)

@@ -426,6 +426,9 @@ create table {prefix}deposits (
   primary key (account_id, position)
 );
 
+-- A withdrawal to an address of the host is refused.
+create index {prefix}deposits_by_address on {prefix}deposits (deposit_address);
+
 create table {prefix}withdrawals (
   position bigint generated always as identity,
   id text collate "C" not null unique,
@@ -446,6 +449,12 @@ create table {prefix}withdrawals (
   updated_at bigint not null,
   primary key (account_id, position)
 );
+
+create index {prefix}withdrawals_open on {prefix}withdrawals (account_id)
+  where status in ('pending', 'ready');
+
+create index {prefix}withdrawals_polled on {prefix}withdrawals (account_id)
+  where open_to_polling_until is not null;
 
 create index {prefix}withdrawals_attention on {prefix}withdrawals (position)
   where attention is not null;

@@ -429,6 +429,9 @@ create table {prefix}deposits (
   updated_at integer not null
 );
 
+-- A withdrawal to an address of the host is refused.
+create index {prefix}deposits_by_address on {prefix}deposits (deposit_address);
+
 create index {prefix}deposits_account on {prefix}deposits (account_id, position);
 
 create table {prefix}withdrawals (
@@ -450,6 +453,12 @@ create table {prefix}withdrawals (
   created_at integer not null,
   updated_at integer not null
 );
+
+create index {prefix}withdrawals_open on {prefix}withdrawals (account_id)
+  where status in ('pending', 'ready');
+
+create index {prefix}withdrawals_polled on {prefix}withdrawals (account_id)
+  where open_to_polling_until is not null;
 
 create index {prefix}withdrawals_account on {prefix}withdrawals (account_id, position);
 

@@ -1,53 +1,17 @@
 // A host is killed at every statement of a submission, of a later round of its job and of a provider's event, on both
 // databases. The next host is asked the same again: every application is there, was submitted once and decided once.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { fromPgPool, fromSqlite, rows, type SqlClient } from '@gatewright/kernel/sql'
+import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
-import Database from 'libsql'
-import pg from 'pg'
 import t from 'tap'
-import { hostStoresEnv } from '../../../harness/host-stores.ts'
-import type { Answer } from '../../../harness/host.ts'
+import { answered, freshPlace, type Act } from '../../../harness/kill-place.ts'
 import { kycBody, kycUser, signedFields, WEBHOOK_SECRET, type Person } from '../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
-
-interface Place {
-  readonly env: Readonly<Record<string, string>>
-  /** Opens the database once no host uses it any more. */
-  open(): SqlClient
-  close(): Promise<void>
-}
-
-async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
-  if (store === 'sqlite') {
-    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kyc-kills-'))
-    return {
-      env: { DATA_DIR: dataDir },
-      open: () => fromSqlite(new Database(join(dataDir, 'host.sqlite'))),
-      close: async () => rmSync(dataDir, { recursive: true, force: true }),
-    }
-  }
-  const { env, drop } = await hostStoresEnv('postgres')
-  const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
-  return {
-    env,
-    open: () => fromPgPool(pool),
-    async close() {
-      await pool.end()
-      await drop()
-    },
-  }
-}
 
 interface Bench {
   readonly host: KillableHost
   readonly clock: ManualClock
   readonly one: Person
 }
-type Act = () => Promise<Answer | void>
 const JOBS = 'run jobs'
 
 /** What is killed. Each gives what is done, also again after a death. */
@@ -75,15 +39,6 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Act>>> = {
     const headers = signedFields(body, { now: clock.now() })
     return () => host.send('/providers/sandbox/events', { body, headers })
   },
-}
-
-/** Asks again until the database of the dead host is free: on Postgres its transaction takes a moment to be over. */
-async function answered(act: Act): Promise<Answer | void> {
-  for (let tries = 1; ; tries += 1) {
-    const answer = await act()
-    if (answer?.status !== 503 || tries === 100) return answer
-    await delay(20)
-  }
 }
 
 t.setTimeout(1_800_000)

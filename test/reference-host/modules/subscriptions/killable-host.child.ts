@@ -4,7 +4,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Server } from 'node:http'
 import { manualClock } from '@gatewright/kernel/testing'
-import { readConfig, startHost } from '@gatewright/reference-host'
+import { readConfig, startHost, type Providers } from '@gatewright/reference-host'
 import Database from 'libsql'
 import pg from 'pg'
 
@@ -110,6 +110,15 @@ const Statement = Object.getPrototypeOf(new Database(':memory:').prepare('select
 for (const name of ['all', 'run']) around(Statement, name, self => texts.get(self) ?? '')
 around(Database.prototype, 'exec', (_, text) => String(text))
 
+/** A module that makes providers, which call `at` around their effects. */
+const makers = process.env['PROVIDERS_MODULE']
+const providers =
+  makers === undefined
+    ? undefined
+    : (
+        (await import(makers)) as { providersOf(at: (moment: Moment, text: string) => void): Providers }
+      ).providersOf(at)
+
 const say = (said: Message): boolean => process.send?.(said) ?? false
 const clock = manualClock(Number(process.env['NOW']))
 const config = readConfig(process.env)
@@ -118,6 +127,7 @@ const host = await startHost(config.value, {
   observe: ({ failure }) => failure && console.error(failure),
   report: error => console.error(error),
   clock,
+  ...(providers ? { providers } : {}),
 })
 process.on('message', (order: Order) => {
   const counted = statements

@@ -29,8 +29,11 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
     'Card details shown',
     'The number of a card was shown. Lock the card if this was not you.',
   ],
+  'deposit.awaitingDeposit': ['Deposit opened', 'A deposit waits for your payment.'],
   'deposit.completed': ['Deposit received', 'A deposit was credited to your balance. Amount: {amount}.'],
   'deposit.failed': ['Deposit failed', 'A deposit failed. Nothing was credited.'],
+  'deposit.paid': ['Another payment received', 'A further payment was credited. Amount: {amount}.'],
+  'deposit.processing': ['Payment seen', 'A payment was seen and is being processed.'],
   'kyc.approved': ['Identity approved', 'Your identity check was approved.'],
   'kyc.denied': ['Identity check denied', 'Your identity check was denied. Ask support.'],
   'kyc.locked': ['Account locked', 'Your account was locked. Ask support.'],
@@ -47,7 +50,13 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'subscription.canceled': ['Subscription canceled', 'A subscription was canceled. What is paid stays paid.'],
   'withdrawal.completed': ['Withdrawal completed', 'A withdrawal was paid out. Amount: {amount}.'],
   'withdrawal.failed': ['Withdrawal failed', 'A withdrawal failed; the money is back. Amount: {amount}.'],
+  'withdrawal.paid_after_failure': [
+    'Withdrawal paid late',
+    'A withdrawal that had failed was paid out. Support looks into it.',
+  ],
   'withdrawal.pending': ['Withdrawal started', 'A withdrawal is under way. Amount: {amount}.'],
+  'withdrawal.returned': ['Withdrawal returned', 'A withdrawal came back. Support looks into it.'],
+  'withdrawal.resolved': ['Withdrawal checked', 'An open question about a withdrawal was settled.'],
   'withdrawal.ready': ['Withdrawal on its way', 'A withdrawal was handed over. Amount: {amount}.'],
 }
 const OTHER = ['Something changed', 'Something of your account changed.'] as const

@@ -64,8 +64,6 @@ export interface AuthorizationStore extends Pick<OwnedRows<Authorization>, 'find
    * before: two authorizations at once would each miss the other.
    */
   countedCents(tx: SqlQueries, cardId: string, since: EpochMs): Promise<number>
-  /** Counts the authorizations that the operator must look at. */
-  withAttention(db: SqlQueries): Promise<number>
 }
 
 const COUNTED = `select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0) as cents
@@ -95,10 +93,6 @@ export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
     async countedCents(tx, cardId, since) {
       const [row] = await rows(tx, COUNTED, [cardId, since])
       return toInteger(row?.['cents'])
-    },
-    async withAttention(db) {
-      const text = 'select count(*) as n from gw_authorizations where attention is not null'
-      return toInteger((await rows(db, text))[0]?.['n'])
     },
   }
 }

@@ -1,0 +1,148 @@
+import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { ledgerWrite, type Call, type Operation } from '../../http/operation.ts'
+import { isRefused } from '../../providers/refused.ts'
+import { parseDecimal } from '../../providers/decimal.ts'
+import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
+import { component } from '../../schemas/fields.ts'
+import { Amount, amountText, assetMembers, noSignal } from '../assets.ts'
+import type { ModuleServices } from '../services.ts'
+import { FIND_JOB } from './job.ts'
+import { creditPlayMoney, PlayMoney } from './play-money.ts'
+import { DepositAnswer, depositData, depositExample, DepositSchema } from './wire.ts'
+
+/** Most deposits of the last 7 days that wait for money. */
+const MOST_WAITING = 20
+/** How long a deposit without a payment is listed as active, and counted. */
+export const ACTIVE_MS = 7 * 86_400_000
+
+const amount = Type.Optional(Amount)
+const Body = Type.Object(
+  { ...assetMembers, amount },
+  component('DepositRequest', 'What the account is going to send'),
+)
+/** Both ways of a sandbox: play money, or a deposit of the provider. */
+const SandboxBody = Type.Object(
+  {
+    amountCents: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'Play money to credit, in US cents' }),
+    ),
+    currency: Type.Optional({ ...assetMembers.currency, description: '`USD` or none for play money' }),
+    network: Type.Optional(assetMembers.network),
+    amount,
+  },
+  component('SandboxDepositRequest', 'How much play money to credit, or what the account is going to send'),
+)
+const SandboxAnswer = Type.Object(
+  { deposit: Type.Union([PlayMoney, DepositSchema]) },
+  component('SandboxDepositAnswer', 'Play money that was credited, or a deposit that was opened'),
+)
+type Given = Type.Static<typeof SandboxBody>
+
+const missing = (field: string): HostDenial => deny('invalid_request', `${field} is required`, { field })
+
+/** Makes `deposits.create` of a surface. Play money is credited only to users of a sandbox, and is not gated. */
+export function createDeposit(
+  surface: Surface,
+  services: ModuleServices,
+  provider: DepositProvider | undefined,
+): Operation {
+  const playable = surface === 'user' && services.environment === 'sandbox'
+  const { deposits, gates, clock, jobs, db } = services
+  const isPlay = ({ network, currency = 'USD' }: Given): boolean =>
+    playable && network === undefined && currency === 'USD'
+  /** The gate of the user surface, which is not asked for play money; the denial there is never stored. */
+  const passes = (on: SqlQueries, { caller }: Call<'session', unknown>) =>
+    surface === 'user' ? gates.check(on, caller.session) : Promise.resolve(allow(undefined))
+
+  return ledgerWrite<typeof SandboxBody, typeof SandboxAnswer, (NewDeposit & OpenDeposit) | undefined>({
+    id: 'deposits.create',
+    title: playable ? 'Fund the balance with play money, or open a deposit' : 'Open a deposit',
+    ...{ surface, method: 'POST', paths: [`/${surface}/v1/deposits`], credential: 'session' },
+    scopes: surface === 'user' ? ['deposits.write'] : [],
+    body: playable ? SandboxBody : (Body as never),
+    answer: playable ? SandboxAnswer : (DepositAnswer as never),
+    example: {
+      body: { currency: 'usdc', network: 'base', amount: '25' },
+      answer: {
+        deposit: { ...depositExample, status: 'awaitingDeposit', creditedCents: 0, payments: [] },
+      },
+    },
+    // Spend caps do not apply to incoming money.
+    spends: false,
+    ...(surface === 'partner' ? { gated: true, refuses: [409] as const } : {}),
+    async prepare(call, effectId) {
+      const { caller, body } = call
+      if (isPlay(body)) return body.amountCents === undefined ? missing('amountCents') : allow(undefined)
+      const passed = await passes(db, call)
+      if (!passed.ok) return passed
+      const id = `dep_${effectId}`
+      if (await deposits.find(db, caller.session.accountId, id)) return allow(undefined)
+      return provider ? open(provider, id, body) : missing('amountCents')
+    },
+    async write(call, { tx, effectId, prepared }) {
+      const { accountId } = call.caller.session
+      const { amountCents } = call.body
+      if (isPlay(call.body) && amountCents !== undefined)
+        return creditPlayMoney(services, accountId, amountCents, { tx, effectId })
+      const passed = await passes(tx, call)
+      if (!passed.ok) return passed
+      const id = `dep_${effectId}`
+      const now = clock.now()
+      let deposit = await deposits.find(tx, accountId, id)
+      if (!deposit && prepared && provider) {
+        if ((await waiting(tx, accountId, now - ACTIVE_MS)) >= MOST_WAITING)
+          return deny('policy_blocked', `${MOST_WAITING} deposits wait for money: pay one of them first`, {
+            details: { rule: 'max_deposits' },
+          })
+        deposit = await deposits.create(tx, { id, accountId, provider: provider.name, ...prepared }, now)
+        await jobs.add(tx, FIND_JOB, id, now)
+      }
+      if (!deposit) throw new Error(`deposit ${id} was there before its write and is gone`)
+      const data = await depositData(deposits, tx, deposit)
+      return allow({ data, summary: 'Send the asset to the address of the deposit.' })
+    },
+  })
+}
+
+/** Opens the deposit at the provider, where the same id is the same address. */
+async function open(
+  provider: DepositProvider,
+  id: string,
+  body: Given,
+): Promise<Verdict<NewDeposit & OpenDeposit, HostDenial>> {
+  if (body.currency === undefined) return missing('currency')
+  if (body.network === undefined) return missing('network')
+  const given = body.amount === undefined ? null : amountText(body.amount)
+  if (given === undefined)
+    return deny('invalid_request', 'amount must be a decimal number above 0', { field: 'amount' })
+  const want = {
+    ...{ currency: body.currency.toLowerCase(), network: body.network.toLowerCase(), amount: given },
+  }
+  const opened = await provider.open(id, want, noSignal)
+  if (isRefused(opened))
+    return deny('invalid_request', `currency and network: ${opened.refused}`, { field: 'currency' })
+  if (given !== null && isOutside(given, opened)) {
+    const most = opened.maxAmount ?? 'no limit'
+    return deny('invalid_request', `amount must be from ${opened.minAmount} to ${most}`, { field: 'amount' })
+  }
+  return allow({ ...want, ...opened })
+}
+
+/** Whether an amount of an asset is outside limits. */
+export function isOutside(
+  given: string,
+  { minAmount, maxAmount }: Pick<OpenDeposit, 'minAmount' | 'maxAmount'>,
+): boolean {
+  const value = parseDecimal(given)
+  return value < parseDecimal(minAmount) || (maxAmount !== null && value > parseDecimal(maxAmount))
+}
+
+async function waiting(tx: SqlQueries, accountId: string, since: number): Promise<number> {
+  const text = `select count(*) as n from gw_deposits
+    where account_id = $1 and status in ('awaitingDeposit', 'processing') and created_at > $2`
+  const [row] = await rows(tx, text, [accountId, since])
+  return toInteger(row?.['n'])
+}

@@ -1,0 +1,138 @@
+import { allow, type Surface } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { parseDecimal } from '../../providers/decimal.ts'
+import type { DepositProvider } from '../../providers/deposits.ts'
+import { component, nextCursor } from '../../schemas/fields.ts'
+import { Amount, amountText, quoted } from '../assets.ts'
+import * as examples from '../examples.ts'
+import { cutPage, pagingQuery, readPaging } from '../paging.ts'
+import type { ModuleServices } from '../services.ts'
+import { ACTIVE_MS, createDeposit } from './create.ts'
+import { depositQuotes } from './quotes.ts'
+import { DepositAnswer, depositData, depositExample, DepositSchema, depositsData } from './wire.ts'
+
+const SURFACES: readonly Surface[] = ['user', 'partner']
+const List = Type.Object(
+  { deposits: Type.Array(DepositSchema), nextCursor },
+  component('DepositList', 'A page of deposits, newest first'),
+)
+const query = Type.Object({
+  ...pagingQuery.properties,
+  scope: Type.Optional(
+    Type.Enum(['active', 'all'], {
+      description: '`active` (default): those that wait for money since less than 7 days',
+    }),
+  ),
+})
+const notFound: HostDenial = deny('not_found', 'nothing has this id')
+
+/**
+ * Makes the operations of deposits. Without a provider only those that read what is there and, in a sandbox, the one that credits
+ * play money.
+ */
+export function depositOperations(services: ModuleServices): Operation[] {
+  const { environment, providers } = services
+  const provider = providers.deposits
+  const sandbox = environment === 'sandbox'
+  return [
+    ...(provider ? depositQuotes(provider) : []),
+    ...SURFACES.flatMap(surface => [
+      ...(provider || (sandbox && surface === 'user') ? [createDeposit(surface, services, provider)] : []),
+      list(surface, services),
+      read(surface, services),
+      ...(provider && sandbox ? [simulate(surface, services, provider)] : []),
+    ]),
+  ]
+}
+
+const scopesOf = (surface: Surface, scope: string): string[] => (surface === 'user' ? [scope] : [])
+
+function list(surface: Surface, { deposits, db, clock }: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'deposits.list', title: 'List deposits, newest first', surface, method: 'GET' },
+    ...{ paths: [`/${surface}/v1/deposits`], credential: 'session', query, answer: List },
+    scopes: scopesOf(surface, 'deposits.read'),
+    example: { answer: { deposits: [depositExample], nextCursor: examples.CURSOR } },
+    async handle({ caller, facts }) {
+      const paging = readPaging(facts.query)
+      if (!paging.ok) return paging
+      const scope = facts.query.get('scope') ?? 'active'
+      if (scope !== 'active' && scope !== 'all')
+        return deny('invalid_request', 'scope must be active or all', { field: 'scope' })
+      const { after, limit } = paging.value
+      const openSince = scope === 'active' ? clock.now() - ACTIVE_MS : undefined
+      const page = { after, limit: limit + 1, openSince }
+      const { items, nextCursor: next } = cutPage(
+        await deposits.page(db, caller.session.accountId, page),
+        limit,
+      )
+      const data = { deposits: await depositsData(deposits, db, items), nextCursor: next }
+      return allow({ data, summary: `${items.length} deposits.` })
+    },
+  })
+}
+
+function read(surface: Surface, { deposits, db }: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'deposits.read', title: 'Read a deposit', surface, method: 'GET', credential: 'session' },
+    ...{ paths: [`/${surface}/v1/deposits/{depositId}`], answer: DepositAnswer },
+    scopes: scopesOf(surface, 'deposits.read'),
+    example: { answer: { deposit: depositExample } },
+    refuses: [404],
+    async handle({ caller, params }) {
+      const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)
+      if (!deposit) return notFound
+      return allow({ data: await depositData(deposits, db, deposit), summary: `It is ${deposit.status}.` })
+    },
+  })
+}
+
+const Payment = Type.Object(
+  { amount: Type.Optional(Amount) },
+  component('SimulatedPayment', 'What is paid. Default: the amount of the deposit, else its smallest'),
+)
+
+/** `deposits.simulate`: a payment arrives, for tests in a sandbox. It is applied as a report of the provider is. */
+function simulate(
+  surface: Surface,
+  { deposits, db, clock }: ModuleServices,
+  provider: DepositProvider,
+): Operation {
+  return ledgerWrite<typeof Payment, typeof DepositAnswer, { readonly creditedCents: number | undefined }>({
+    ...{ id: 'deposits.simulate', title: 'Pay a deposit (sandbox only)', surface, method: 'POST' },
+    ...{ paths: [`/${surface}/v1/sandbox/deposits/{depositId}/pay`], credential: 'session' },
+    ...{ scopes: ['deposits.write'], body: Payment, answer: DepositAnswer, spends: false },
+    example: { body: { amount: '25' }, answer: { deposit: depositExample } },
+    refuses: [404],
+    /** Prices the payment. One below the smallest amount is worth nothing. */
+    async prepare({ caller, params, body }) {
+      const deposit = await deposits.find(db, caller.session.accountId, params['depositId'] as string)
+      if (!deposit) return notFound
+      const { currency, network, minAmount } = deposit
+      const amount = amountText(body.amount ?? deposit.amount ?? minAmount)
+      if (amount === undefined)
+        return deny('invalid_request', 'amount must be a decimal number above 0', { field: 'amount' })
+      if (parseDecimal(amount) < parseDecimal(minAmount)) return allow({ creditedCents: undefined })
+      const quote = await quoted(provider, { currency, network, amount }, 'currency')
+      if (!quote.ok) return quote
+      const creditedCents = Math.round(Number(quote.value.toAmount) * 100)
+      return creditedCents < 1 || creditedCents > 1_000_000_000_000
+        ? deny('invalid_request', 'amount is worth too little or too much', { field: 'amount' })
+        : allow({ creditedCents })
+    },
+    async write({ caller, params }, { tx, effectId, prepared: { creditedCents } }) {
+      const id = params['depositId'] as string
+      const deposit = await deposits.find(tx, caller.session.accountId, id)
+      if (!deposit) return notFound
+      const report =
+        creditedCents === undefined
+          ? { id, status: 'failed' as const, payments: [] }
+          : { id, status: 'completed' as const, payments: [{ id: `sim_${effectId}`, creditedCents }] }
+      await deposits.report(tx, deposit.provider, report, clock.now())
+      const after = (await deposits.find(tx, caller.session.accountId, id)) ?? deposit
+      return allow({ data: await depositData(deposits, tx, after), summary: `It is ${after.status}.` })
+    },
+  })
+}

@@ -1,0 +1,49 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import type { Success, WriteContext } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { Currency, instant, component, text } from '../../schemas/fields.ts'
+import type { ModuleServices } from '../services.ts'
+
+/** What `deposits.create` answers for play money. */
+export const PlayMoney = Type.Object(
+  {
+    id: text('The id of the deposit'),
+    status: Type.Enum(['completed']),
+    amountCents: Type.Integer({ description: 'What was credited, in cents' }),
+    currency: Currency,
+    createdAt: instant('When it was credited'),
+  },
+  component('PlayMoney', 'Play money that was credited (sandbox only)'),
+)
+
+/** Credits play money at once. A live host has no such money: there it comes from pay-ins, deposits or the operator. */
+export async function creditPlayMoney(
+  { clock, money }: Pick<ModuleServices, 'clock' | 'money'>,
+  accountId: string,
+  amountCents: number,
+  { tx, effectId }: Pick<WriteContext, 'tx' | 'effectId'>,
+): Promise<Verdict<Success>> {
+  const now = clock.now()
+  const id = `dep_${effectId}`
+  const credit = ledgerAccounts.user(accountId)
+  const debit = ledgerAccounts.sandbox
+  // The id comes from the idempotency key, so the same request never credits twice, even after its record
+  // has expired.
+  await money.move(
+    tx,
+    { id: `deposit:${effectId}`, debit, credit, amountCents, cause: 'deposit' },
+    [
+      {
+        ...{ accountId, source: { kind: 'deposit', id }, type: 'collateral', status: 'completed' },
+        ...{ amountCents, direction: 'credit', description: 'Play money' },
+      },
+    ],
+    now,
+  )
+  const createdAt = new Date(now).toISOString()
+  return allow({
+    data: { deposit: { id, status: 'completed', amountCents, currency: 'USD', createdAt } },
+    summary: 'The balance is funded.',
+  })
+}

@@ -1,0 +1,23 @@
+import type { Asset } from '../../providers/catalogue.ts'
+import type { ModuleServices } from '../services.ts'
+import type { TokenUse } from './list.ts'
+
+/** Reads what the providers of deposits and withdrawals take and send. Rejects with the fault of one that is down. */
+export async function providerTokens({
+  deposits,
+  withdrawals,
+}: ModuleServices['providers']): Promise<readonly TokenUse[]> {
+  const signal = new AbortController().signal
+  const [taken = [], sent = []] = await Promise.all([deposits?.assets(signal), withdrawals?.assets(signal)])
+  return [
+    ...taken.flatMap(asset => tokensOf(asset, 'deposit')),
+    ...sent.flatMap(asset => tokensOf(asset, 'withdrawal')),
+  ]
+}
+
+function tokensOf({ ticker, name, networks }: Asset, use: TokenUse['uses'][number]): TokenUse[] {
+  return networks.map(({ id, chainId, tokenContract, decimals }) => ({
+    ...{ symbol: ticker.toUpperCase(), name, network: id, chainId, decimals, uses: [use] },
+    address: tokenContract === null || chainId === null ? tokenContract : tokenContract.toLowerCase(),
+  }))
+}

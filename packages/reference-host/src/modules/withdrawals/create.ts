@@ -1,0 +1,233 @@
+import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import { ledgerWrite, type Operation, type Success, type WriteContext } from '../../http/operation.ts'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals.ts'
+import { component } from '../../schemas/fields.ts'
+import { idText } from '../../schemas/names.ts'
+import { noSignal, quoted } from '../assets.ts'
+import { invalidState } from '../invalid-state.ts'
+import type { ModuleServices } from '../services.ts'
+import {
+  checkDestination,
+  DestinationBody,
+  fromOldForm,
+  ownAddress,
+  readDestination,
+  type OldDestination,
+} from './destination.ts'
+import { SEND_JOB } from './job.ts'
+import type { Withdrawal } from './records.ts'
+import { WithdrawalAnswer, withdrawalAnswer, withdrawalBodyExample, withdrawalExample } from './wire.ts'
+
+const MOST_OPEN = 20
+/** How long after a `pending` answer an equal request of a partner is a poll. */
+const POLLED_FOR_MS = 600_000
+
+const common = {
+  amountCents: Type.Integer({
+    ...{ minimum: 1, maximum: 100_000_000 },
+    description: 'What leaves the balance, fee included, in US cents',
+  }),
+}
+const Body = {
+  user: Type.Object(
+    { ...common, destination: DestinationBody },
+    component('WithdrawalRequest', 'How much to send where'),
+  ),
+  partner: Type.Object(
+    {
+      ...common,
+      destination: Type.Optional(DestinationBody),
+      tokenAddress: Type.Optional(idText(128, 'With `recipientAddress` and `chainId`: the old form')),
+      recipientAddress: Type.Optional(idText(128, 'The address that receives it, in the old form')),
+      chainId: Type.Optional(
+        Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
+          description: 'The chain of `tokenAddress`, in the old form',
+        }),
+      ),
+    },
+    component('PartnerWithdrawalRequest', 'How much to send where; the destination in one of two forms'),
+  ),
+}
+type Given = Type.Static<(typeof Body)['partner']>
+
+/** What was found out before the transaction: the terms of a new withdrawal, or the id of one that exists. */
+type Prepared = { readonly terms: NewWithdrawal } | { readonly existing: string }
+
+/** Makes `withdrawals.create` of a surface. */
+export function createWithdrawal(
+  surface: Surface,
+  services: ModuleServices,
+  provider: WithdrawalProvider,
+): Operation {
+  const { withdrawals, db, clock, dialect } = services
+  return ledgerWrite<(typeof Body)['partner'], (typeof WithdrawalAnswer)['partner'], Prepared>({
+    ...{ id: 'withdrawals.create', title: 'Withdraw money', surface, method: 'POST' },
+    ...{ paths: [`/${surface}/v1/withdrawals`], credential: 'session', scopes: ['withdrawals.write'] },
+    body: Body[surface] as (typeof Body)['partner'],
+    answer: WithdrawalAnswer[surface] as (typeof WithdrawalAnswer)['partner'],
+    example: {
+      body: withdrawalBodyExample,
+      answer: (surface === 'user'
+        ? { withdrawal: withdrawalExample }
+        : { ...withdrawalExample, state: 'pending', repeated: false }) as never,
+    },
+    ...(surface === 'partner' ? { refuses: [409] as const } : {}),
+    ...{ spends: 'withdrawal', gated: true },
+    async prepare({ caller, body }, effectId) {
+      const { accountId } = caller.session
+      const id = `wd_${effectId}`
+      if (await withdrawals.find(db, accountId, id)) return allow({ existing: id })
+      const wanted = await readTerms(provider, body)
+      if (!wanted.ok) return wanted
+      if (surface === 'partner') {
+        const polled = (await withdrawals.openToPolling(db, accountId, clock.now())).find(
+          isEqual(wanted.value),
+        )
+        if (polled) return allow({ existing: polled.id })
+      }
+      return priced(provider, body, wanted.value)
+    },
+    async write({ caller, body: { amountCents } }, context) {
+      const { tx, effectId, prepared, permits } = context
+      const { accountId } = caller.session
+      const now = clock.now()
+      // Two equal requests of a partner at once are one withdrawal: the second waits here, and then finds the first.
+      if (surface === 'partner') await lockAccount(tx, dialect, accountId)
+      const polled =
+        'terms' in prepared && surface === 'partner'
+          ? (await withdrawals.openToPolling(tx, accountId, now)).find(isEqual(prepared.terms))?.id
+          : undefined
+      const existing = 'existing' in prepared ? prepared.existing : polled
+      if (existing !== undefined) {
+        const found = await withdrawals.lock(tx, accountId, existing)
+        if (!found) throw new Error(`withdrawal ${existing} was there before this write and is gone`)
+        const permitted = await permits({ amountCents, currency: 'USD' })
+        return permitted.ok ? answer(surface, services, tx, found, existing !== `wd_${effectId}`) : permitted
+      }
+      if (!('terms' in prepared)) throw new Error('a withdrawal without terms must exist')
+      const made = await make(services, provider.name, accountId, prepared.terms, context)
+      return made.ok ? answer(surface, services, tx, made.value, false) : made
+    },
+  })
+}
+
+type Terms = Pick<NewWithdrawal, 'amountCents' | 'destination'>
+
+const isEqual =
+  (wanted: Terms) =>
+  ({ amountCents, destination }: Withdrawal): boolean =>
+    amountCents === wanted.amountCents && JSON.stringify(destination) === JSON.stringify(wanted.destination)
+
+/** Reads the request in either form, and checks the destination. */
+async function readTerms(
+  provider: WithdrawalProvider,
+  { amountCents, destination, tokenAddress, recipientAddress, chainId }: Given,
+): Promise<Verdict<Terms, HostDenial>> {
+  if (destination) return allow({ amountCents, destination: readDestination(destination) })
+  const old = { tokenAddress, recipientAddress, chainId }
+  const missing = Object.entries(old).find(([, value]) => value === undefined)
+  if (missing) {
+    const field = tokenAddress === undefined ? 'destination' : missing[0]
+    return deny('invalid_request', `${field} is required`, { field })
+  }
+  const read = fromOldForm(await provider.assets(noSignal), old as OldDestination)
+  return read.ok ? allow({ amountCents, destination: read.value }) : read
+}
+
+/** Checks the destination and quotes the fee. */
+async function priced(
+  provider: WithdrawalProvider,
+  body: Given,
+  { amountCents, destination }: Terms,
+): Promise<Verdict<Prepared, HostDenial>> {
+  const given = body.destination?.address ?? body.recipientAddress
+  const checked = checkDestination(await provider.assets(noSignal), destination, given)
+  if (!checked.ok) return checked
+  const { currency, network } = destination
+  const quote = await quoted(provider, { currency, network, amountCents }, 'destination.currency')
+  if (!quote.ok) return quote
+  const { feeCents } = quote.value
+  const outside = outsideCents(amountCents, quote.value)
+  return outside ?? allow({ terms: { amountCents, feeCents, destination } })
+}
+
+/** Denies an amount outside the limits of a quote, or one that the fee would use up. */
+export function outsideCents(
+  amountCents: number,
+  {
+    minAmountCents,
+    maxAmountCents,
+    feeCents,
+  }: {
+    readonly minAmountCents: number
+    readonly maxAmountCents: number | null
+    readonly feeCents: number
+  },
+): HostDenial | undefined {
+  const least = Math.max(minAmountCents, feeCents + 1)
+  if (amountCents >= least && (maxAmountCents === null || amountCents <= maxAmountCents)) return undefined
+  return deny('invalid_request', `amountCents must be from ${least} to ${maxAmountCents ?? 'no limit'}`, {
+    field: 'amountCents',
+    details: { minAmountCents: least, maxAmountCents },
+  })
+}
+
+async function lockAccount(tx: SqlQueries, dialect: SqlDialect, accountId: string): Promise<void> {
+  const forUpdate = dialect === 'postgres' ? ' for no key update' : ''
+  await rows(tx, `select 1 from gw_users where account_id = $1${forUpdate}`, [accountId])
+}
+
+/** Reserves the caps, holds the money and adds the job that sends it. A denial rolls all of it back. */
+async function make(
+  { withdrawals, clock, jobs, ledger, receivers }: ModuleServices,
+  provider: string,
+  accountId: string,
+  terms: NewWithdrawal,
+  { tx, effectId, reserve }: WriteContext<Prepared>,
+): Promise<Verdict<Withdrawal>> {
+  const now = clock.now()
+  const id = `wd_${effectId}`
+  if ((await withdrawals.openCount(tx, accountId)) >= MOST_OPEN)
+    return deny('policy_blocked', `${MOST_OPEN} withdrawals are under way: wait until one of them ends`, {
+      details: { rule: 'max_withdrawals' },
+    })
+  const own = await ownAddress(tx, receivers, terms.destination)
+  if (own) return own
+  const hold = await reserve({ amountCents: terms.amountCents, currency: 'USD' })
+  if (!hold.ok) return hold
+  const made = await withdrawals.create(tx, { ...terms, id, accountId, provider, hold: hold.value }, now)
+  if (made === 'insufficient') {
+    const availableCents = await ledger.balance(tx, ledgerAccounts.user(accountId))
+    return deny('invalid_request', 'amountCents is more than the balance holds', {
+      field: 'amountCents',
+      details: { reason: 'insufficient_balance', availableCents },
+    })
+  }
+  await jobs.add(tx, SEND_JOB, id, now)
+  return allow(made)
+}
+
+/** Answers a withdrawal as it is now. For a partner it stays open to polling while that answer is `pending`. */
+async function answer(
+  surface: Surface,
+  { withdrawals, clock }: ModuleServices,
+  tx: SqlQueries,
+  withdrawal: Withdrawal,
+  repeated: boolean,
+): Promise<Verdict<Success, HostDenial>> {
+  const { id, status, reason } = withdrawal
+  if (surface === 'partner') {
+    await withdrawals.setPolling(tx, id, status === 'pending' ? clock.now() + POLLED_FOR_MS : null)
+    if (status === 'failed')
+      return invalidState(surface, `the withdrawal failed: ${reason ?? 'unknown'}`, 'status')
+  }
+  return allow({
+    data: withdrawalAnswer(surface, withdrawal, repeated),
+    summary: `The withdrawal is ${status}.`,
+    ...(surface === 'user' ? { next: `GET /user/v1/withdrawals/${id}` } : {}),
+  })
+}

@@ -1,0 +1,109 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { isChecksumAddress } from '@gatewright/signature-verifier'
+import * as Type from 'typebox/type'
+import type { PayinReceiver } from '../../chain/receivers.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
+import type { Asset } from '../../providers/catalogue.ts'
+import type { Destination } from '../../providers/withdrawals.ts'
+import { component } from '../../schemas/fields.ts'
+import { idText } from '../../schemas/names.ts'
+import { assetMembers, findAsset, type AssetOnNetwork } from '../assets.ts'
+import { canonical } from '../deposits/records.ts'
+
+const ExtraId = Type.Union([idText(64), Type.Null()], { description: 'A memo or tag beside the address' })
+
+/** Where money goes, in a request. */
+export const DestinationBody = Type.Object(
+  {
+    ...assetMembers,
+    address: idText(128, 'The address that receives it'),
+    extraId: Type.Optional(ExtraId),
+  },
+  component('WithdrawalDestination', 'Where the money goes'),
+)
+type Given = Type.Static<typeof DestinationBody>
+
+/** The old form of a destination: a token on a chain. */
+export interface OldDestination {
+  readonly tokenAddress: string
+  readonly recipientAddress: string
+  readonly chainId: string | number
+}
+
+/** Addresses of networks without EIP-155 chain ids. Others are only checked for their length. */
+const ADDRESSES: Readonly<Record<string, RegExp>> = {
+  bitcoin: /^(?:bc1[02-9ac-hj-np-z]{8,87}|[13][1-9A-HJ-NP-Za-km-z]{25,34})$/,
+  ripple: /^r[1-9A-HJ-NP-Za-km-z]{24,34}$/,
+}
+
+const badField = (name: string, message: string): HostDenial =>
+  deny('invalid_request', `destination.${name} ${message}`, { field: `destination.${name}` })
+
+/** Reads a destination in one spelling. */
+export function readDestination({ currency, network, address, extraId = null }: Given): Destination {
+  const asset = { currency: currency.toLowerCase(), network: network.toLowerCase() }
+  return { ...asset, address: canonical(address), extraId }
+}
+
+/** Reads the old form, through the catalogue. Denial: `invalid_request` for a token that it does not have. */
+export function fromOldForm(
+  assets: readonly Asset[],
+  { tokenAddress, recipientAddress, chainId }: OldDestination,
+): Verdict<Destination, HostDenial> {
+  const token = tokenAddress.toLowerCase()
+  const found = findAsset(
+    assets,
+    ({ network }) =>
+      String(network.chainId) === String(chainId) && network.tokenContract?.toLowerCase() === token,
+  )
+  if (!found)
+    return deny('invalid_request', 'tokenAddress and chainId must be of an asset of withdrawals/assets', {
+      field: 'tokenAddress',
+    })
+  const { ticker, network } = found
+  return allow(readDestination({ currency: ticker, network: network.id, address: recipientAddress }))
+}
+
+/** Finds the asset of a destination, and checks the syntax of its address. Denials: `invalid_request` with the member. */
+export function checkDestination(
+  assets: readonly Asset[],
+  { currency, network: on, address, extraId }: Destination,
+  given: string = address,
+): Verdict<AssetOnNetwork, HostDenial> {
+  const asset = findAsset(assets, ({ ticker, network }) => ticker === currency && network.id === on)
+  if (!asset) return badField('currency', 'and network must be those of an asset of withdrawals/assets')
+  const { network } = asset
+  if (network.chainId === null) {
+    if (ADDRESSES[network.id]?.test(address) === false)
+      return badField('address', `must be an address of ${network.label}`)
+  } else if (!isEthereumAddress(given)) {
+    return badField(
+      'address',
+      'must be 0x and 40 hex digits, not all zero, with a valid checksum if in mixed case',
+    )
+  }
+  if (extraId !== null && !network.supportsExtraId)
+    return badField('extraId', `must be left out: ${network.label} has none`)
+  return allow(asset)
+}
+
+/** Whether a text is an address of Ethereum. In mixed case its checksum (EIP-55) must be right. */
+function isEthereumAddress(text: string): boolean {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text) || /^0x0{40}$/.test(text)) return false
+  return /^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(text) || isChecksumAddress(text)
+}
+
+const IS_OWN = `select 1 where exists (select 1 from gw_deposits where deposit_address = $1)
+  or exists (select 1 from gw_deposit_addresses where address = $1)`
+
+/** Denies an address at which this host itself receives money: a withdrawal to it would come back as a deposit. */
+export async function ownAddress(
+  db: SqlQueries,
+  receivers: readonly PayinReceiver[],
+  { address }: Destination,
+): Promise<HostDenial | undefined> {
+  const own =
+    receivers.some(({ receiver }) => receiver === address) || (await rows(db, IS_OWN, [address])).length > 0
+  return own ? badField('address', 'must not be a deposit address of this service') : undefined
+}

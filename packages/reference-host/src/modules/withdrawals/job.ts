@@ -1,0 +1,76 @@
+import type { Clock } from '@gatewright/kernel'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import * as Type from 'typebox/type'
+import { isRefused } from '../../providers/refused.ts'
+import {
+  withdrawalReportFault,
+  type WithdrawalProvider,
+  type WithdrawalReport,
+} from '../../providers/withdrawals.ts'
+import type { JobHandler } from '../../records/jobs.ts'
+import { compileSchema } from '../../schemas/check.ts'
+import { idText } from '../../schemas/names.ts'
+import type { EventType } from '../system/provider-events.ts'
+import { isOpen, type Withdrawal, type WithdrawalRecords } from './records.ts'
+
+/** The kind of the job that sends a withdrawal and asks about it until it ends, by the withdrawal's id. */
+export const SEND_JOB = 'withdrawal.send'
+
+/** What the job works with. */
+interface SendServices {
+  readonly db: SqlClient
+  readonly clock: Clock
+  readonly withdrawals: WithdrawalRecords
+  readonly provider: WithdrawalProvider
+  readonly count: (outcome: string) => void
+  readonly report: (error: unknown) => void
+}
+
+/**
+ * Sends a withdrawal at most once, then asks about it until it ends. Every round asks first, and sends only what the provider says it never
+ * received: after a crash nobody knows whether an earlier round has sent it.
+ */
+export function sendJob(services: SendServices): JobHandler {
+  const { db, clock, withdrawals, provider, count, report } = services
+  return async (id, signal) => {
+    const withdrawal = await withdrawals.findAny(db, id)
+    if (!withdrawal || !isOpen(withdrawal.status)) return async () => {}
+    const outcome = await findOrSend(provider, withdrawal, signal).catch((error: unknown) => {
+      report(error)
+      return undefined
+    })
+    return async tx => {
+      if (!outcome) await withdrawals.lost(tx, id)
+      else count(await withdrawals.report(tx, withdrawal.provider, { id, ...outcome }, clock.now()))
+      return outcome && !isOpen(outcome.status) ? undefined : 'again'
+    }
+  }
+}
+
+/** Returns what the provider knows, or undefined if nobody knows. */
+async function findOrSend(
+  provider: WithdrawalProvider,
+  { id, status, provider: sentTo, amountCents, feeCents, destination }: Withdrawal,
+  signal: AbortSignal,
+): Promise<WithdrawalReport | undefined> {
+  // Another provider would not know the id, and would pay it out again.
+  if (sentTo !== provider.name) return undefined
+  const found = await provider.find(id, signal)
+  // What it had before and does not know any more may have been paid out.
+  if (found || status !== 'pending') return found
+  const sent = await provider.send(id, { amountCents, feeCents, destination }, signal)
+  return isRefused(sent)
+    ? { status: 'failed', reason: sent.refused, txHash: null, paidCents: null, relay: null }
+    : sent
+}
+
+const idFault = compileSchema(Type.Object({ id: idText() }))
+
+/** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
+export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
+  return {
+    fault: data => idFault(data) ?? withdrawalReportFault(data),
+    apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
+      withdrawals.report(tx, provider, data, now),
+  }
+}

@@ -1,0 +1,63 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, nextCursor } from '../../schemas/fields.ts'
+import * as examples from '../examples.ts'
+import { cutPage, pagingQuery, readPaging } from '../paging.ts'
+import type { ModuleServices } from '../services.ts'
+import { createWithdrawal } from './create.ts'
+import { withdrawalQuotes } from './quotes.ts'
+import { WithdrawalAnswer, withdrawalData, withdrawalExample, WithdrawalSchema } from './wire.ts'
+
+const List = Type.Object(
+  { withdrawals: Type.Array(WithdrawalSchema), nextCursor },
+  component('WithdrawalList', 'A page of withdrawals, newest first'),
+)
+
+/** Makes the operations of withdrawals. Without a provider only those that read what is there. */
+export function withdrawalOperations(services: ModuleServices): Operation[] {
+  const provider = services.providers.withdrawals
+  return [
+    ...(provider ? withdrawalQuotes(provider) : []),
+    ...(provider
+      ? (['user', 'partner'] as const).map(surface => createWithdrawal(surface, services, provider))
+      : []),
+    list(services),
+    read(services),
+  ]
+}
+
+function list({ withdrawals, db }: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'withdrawals.list', title: 'List withdrawals, newest first', surface: 'user', method: 'GET' },
+    ...{ paths: ['/user/v1/withdrawals'], credential: 'session', query: pagingQuery, answer: List },
+    scopes: ['transactions.read'],
+    example: { answer: { withdrawals: [withdrawalExample], nextCursor: examples.CURSOR } },
+    async handle({ caller, facts }) {
+      const paging = readPaging(facts.query)
+      if (!paging.ok) return paging
+      const { after, limit } = paging.value
+      const found = await withdrawals.page(db, caller.session.accountId, { after, limit: limit + 1 })
+      const { items, nextCursor: next } = cutPage(found, limit)
+      const data = { withdrawals: items.map(withdrawalData), nextCursor: next }
+      return allow({ data, summary: `${items.length} withdrawals.` })
+    },
+  })
+}
+
+function read({ withdrawals, db }: ModuleServices): Operation {
+  return operation({
+    ...{ id: 'withdrawals.read', title: 'Read a withdrawal', surface: 'user', method: 'GET' },
+    ...{ paths: ['/user/v1/withdrawals/{withdrawalId}'], credential: 'session' },
+    ...{ scopes: ['transactions.read'], answer: WithdrawalAnswer.user, refuses: [404] },
+    example: { answer: { withdrawal: withdrawalExample } },
+    async handle({ caller, params }) {
+      const id = params['withdrawalId'] as string
+      const found = await withdrawals.find(db, caller.session.accountId, id)
+      if (!found) return deny('not_found', 'nothing has this id')
+      const data = { withdrawal: withdrawalData(found) }
+      return allow({ data, summary: `The withdrawal is ${found.status}.` })
+    },
+  })
+}

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
+import Database from 'libsql'
+import pg from 'pg'
+import { hostStoresEnv } from './host-stores.ts'
+import type { Answer } from './host.ts'
+
+/** Stores that outlive the hosts of a test. */
+export interface Place {
+  readonly env: Readonly<Record<string, string>>
+  /** Opens the database once no host uses it any more. */
+  open(): SqlClient
+  close(): Promise<void>
+}
+
+/** Makes fresh stores. */
+export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
+  if (store === 'sqlite') {
+    const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-kills-'))
+    return {
+      env: { DATA_DIR: dataDir },
+      open: () => fromSqlite(new Database(join(dataDir, 'host.sqlite'))),
+      close: async () => rmSync(dataDir, { recursive: true, force: true }),
+    }
+  }
+  const { env, drop } = await hostStoresEnv('postgres')
+  const pool = new pg.Pool({ connectionString: env['DATABASE_URL'], max: 1 })
+  return {
+    env,
+    open: () => fromPgPool(pool),
+    async close() {
+      await pool.end()
+      await drop()
+    },
+  }
+}
+
+/** What is done to a host that may be killed meanwhile. */
+export type Act = () => Promise<Answer | void>
+
+/** Asks again until the database of the dead host is free: on Postgres its transaction takes a moment to be over. */
+export async function answered(act: Act): Promise<Answer | void> {
+  for (let tries = 1; ; tries += 1) {
+    const answer = await act()
+    if (answer?.status !== 503 || tries === 100) return answer
+    await delay(20)
+  }
+}

@@ -1,0 +1,180 @@
+import { manualClock } from '@gatewright/kernel/testing'
+import t, { type Test } from 'tap'
+import { startTestHost, type Answer } from '../../../harness/host.ts'
+import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
+import { fundedPartnerUser, fundedUser, memberOf, type TransferUser } from '../../../harness/transfers.ts'
+
+const clock = manualClock(Date.now())
+const host = await startTestHost(
+  { RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `sandbox=${WEBHOOK_SECRET},other=${WEBHOOK_SECRET}` },
+  clock,
+)
+t.teardown(() => host.close())
+const USDC = { currency: 'usdc', network: 'base' }
+const depositOf = (answer: Answer) => memberOf(answer, 'deposit')
+
+async function balanceOf(user: TransferUser): Promise<number> {
+  const { body } = await user.read('/balances')
+  return (body.data['balances'] as { availableCents: number }[])[0]?.availableCents as number
+}
+function report(
+  data: object,
+  { name = 'sandbox', id }: { name?: string; id?: string } = {},
+): Promise<Answer> {
+  const body = JSON.stringify({ type: 'deposit.report', data })
+  const headers = signedFields(body, { now: clock.now(), ...(id === undefined ? {} : { id }) })
+  return host.send(`/providers/${name}/events`, { body, headers })
+}
+const refused = (t: Test, answer: Answer, field: string): void =>
+  void t.match(answer, { status: 400, body: { error: 'invalid_request', field } }, field)
+
+t.test('credits play money as before, and tells its body from a deposit of the provider', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  const made = await user.write('/deposits', { amountCents: 500, currency: 'USD' }, 'play-0001')
+  t.match(depositOf(made), { status: 'completed', amountCents: 500, currency: 'USD' })
+  t.same((await user.write('/deposits', { amountCents: 500, currency: 'USD' }, 'play-0001')).body, made.body)
+  t.equal(await balanceOf(user), 500)
+  refused(t, await user.write('/deposits', {}), 'amountCents')
+  refused(t, await user.write('/deposits', { amountCents: 5, currency: 'EUR' }), 'network')
+  refused(t, await user.write('/deposits', { amountCents: 5, network: 'base' }), 'currency')
+  t.match((await user.read('/deposits?scope=all')).body.data, { deposits: [], nextCursor: null })
+})
+
+for (const surface of ['user', 'partner'] as const) {
+  t.test(`opens, lists, reads and pays a deposit: ${surface}`, async t => {
+    const user =
+      surface === 'user' ? await fundedUser(host, 0, { now: clock.now() }) : await fundedPartnerUser(host, 0)
+    const made = await user.write('/deposits', { ...USDC, currency: 'USDC', amount: 25 }, 'deposit-0001')
+    const deposit = depositOf(made)
+    t.match(deposit, {
+      ...{ id: /^dep_/, contractId: null, fromCurrency: 'usdc', fromNetwork: 'base', chainId: 8453 },
+      ...{ minAmount: '1', maxAmount: '50000', depositAddress: /^0x[0-9a-f]{40}$/, payinExtraId: null },
+      ...{ status: 'awaitingDeposit', creditedCents: 0, payments: [] },
+    })
+    t.same(
+      (await user.write('/deposits', { ...USDC, currency: 'USDC', amount: 25 }, 'deposit-0001')).body,
+      made.body,
+    )
+    const other = depositOf(await user.write('/deposits', USDC))
+    t.not(other['depositAddress'], deposit['depositAddress'])
+
+    t.match(depositOf(await user.read(`/deposits/${deposit.id}`)), deposit)
+    const paid = await user.write(`/sandbox/deposits/${deposit.id}/pay`, {}, 'payment-0001')
+    t.match(depositOf(paid), {
+      status: 'completed',
+      creditedCents: 2500,
+      payments: [{ creditedCents: 2500 }],
+    })
+    await user.write(`/sandbox/deposits/${deposit.id}/pay`, {}, 'payment-0001')
+    const twice = await user.write(`/sandbox/deposits/${deposit.id}/pay`, { amount: '1.5' })
+    t.match(depositOf(twice), {
+      creditedCents: 2650,
+      payments: [{ creditedCents: 2500 }, { creditedCents: 150 }],
+    })
+
+    const ids = async (query: string): Promise<string[]> =>
+      ((await user.read(`/deposits${query}`)).body.data['deposits'] as { id: string }[]).map(each => each.id)
+    t.same(await ids(''), [other.id], 'waits for money')
+    t.same(await ids('?scope=all'), [other.id, deposit.id])
+    const page = (await user.read('/deposits?scope=all&limit=1')).body.data
+    t.same(await ids(`?scope=all&limit=1&cursor=${String(page['nextCursor'])}`), [deposit.id])
+    refused(t, await user.read('/deposits?scope=some'), 'scope')
+    for (const path of [`/deposits/dep_none`, `/sandbox/deposits/dep_none/pay`]) {
+      const answer = path.startsWith('/sandbox') ? await user.write(path, {}) : await user.read(path)
+      t.match(answer, { status: 404, body: { error: 'not_found' } })
+    }
+  })
+}
+
+t.test('refuses assets and amounts that the provider does not take', async t => {
+  const user = await fundedPartnerUser(host, 0)
+  refused(t, await user.write('/deposits', { currency: 'doge', network: 'base' }), 'currency')
+  refused(t, await user.write('/deposits', { ...USDC, amount: '0.99' }), 'amount')
+  refused(t, await user.write('/deposits', { ...USDC, amount: 50_001 }), 'amount')
+  refused(t, await user.write('/deposits', { ...USDC, amount: 0 }), 'amount')
+  const tag = depositOf(await user.write('/deposits', { currency: 'xrp', network: 'ripple' }))
+  t.match(tag, { payinExtraId: /^\d+$/, chainId: null, minAmount: '2' })
+})
+
+t.test('a payment below the minimum fails the deposit, and a later one is credited all the same', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  const { id } = depositOf(await user.write('/deposits', USDC))
+  const pay = (amount: string): Promise<Answer> => user.write(`/sandbox/deposits/${id}/pay`, { amount })
+  t.match(depositOf(await pay('0.5')), { status: 'failed', creditedCents: 0 })
+  t.equal(await balanceOf(user), 0)
+  clock.advance(30 * 86_400_000)
+  const later = await fundedUser(host, 0, { now: clock.now() })
+  t.match(await later.write(`/sandbox/deposits/${id}/pay`, {}), { status: 404 }, 'of another account')
+  const event = { id, status: 'completed', payments: [{ id: 'late', creditedCents: 700 }] }
+  t.match(await report(event), { body: { data: { applied: true } } })
+})
+
+t.test('credits each payment id of a provider once, whatever deposit it names', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  const [one, two] = [
+    depositOf(await user.write('/deposits', USDC)),
+    depositOf(await user.write('/deposits', USDC)),
+  ]
+  const payments = [{ id: 'p1', creditedCents: 100 }]
+  const seen = { id: one.id, status: 'processing', payments: [] }
+  t.match(await report(seen), { body: { data: { applied: true } } })
+  t.match(await report(seen), { body: { data: { applied: false } } })
+  const all = Array.from({ length: 10 }, () => report({ id: one.id, status: 'completed', payments }))
+  const applied = (await Promise.all(all)).filter(({ body }) => body.data['applied'] === true)
+  t.equal(applied.length, 1)
+  t.match(await report({ id: two.id, status: 'completed', payments }), { body: { data: { applied: true } } })
+  t.match(depositOf(await user.read(`/deposits/${two.id}`)), { status: 'processing', creditedCents: 0 })
+  const more = [...payments, { id: 'p2', creditedCents: 5 }]
+  await report({ id: one.id, status: 'failed', payments: more })
+  t.match(depositOf(await user.read(`/deposits/${one.id}`)), { status: 'completed', creditedCents: 105 })
+  t.equal(await balanceOf(user), 105)
+  t.match(await report({ ...seen, id: 'dep_none' }), { status: 404 })
+  t.match(await report(seen, { name: 'other' }), { status: 404 })
+  t.match(await report({ ...seen, payments: [{ id: 'p3', creditedCents: 0 }] }), { status: 400 })
+  const { notifications } = (await user.read('/notifications')).body.data
+  t.match(notifications, [{ kind: 'deposit.paid' }])
+})
+
+t.test('says what can be deposited, and for how much, only to partners', async t => {
+  const user = await fundedPartnerUser(host, 0)
+  const assets = async (query: string): Promise<unknown[]> =>
+    (await user.read(`/deposits/assets${query}`)).body.data['assets'] as unknown[]
+  t.match(await assets('?q=USD&limit=1'), [{ ticker: 'usdc', icon: null, networks: [{ id: 'base' }, {}] }])
+  t.equal((await assets('')).length, 4)
+  refused(t, await user.read('/deposits/assets?limit=101'), 'limit')
+  refused(t, await user.read(`/deposits/assets?q=${'x'.repeat(41)}`), 'q')
+  const range = memberOf(await user.write('/deposits/range', USDC), 'range')
+  t.match(range, { fromCurrency: 'usdc', toCurrency: 'usd', minAmount: '1', maxAmount: '50000' })
+  const estimate = (amount: unknown, more: object = {}): Promise<Answer> =>
+    user.write('/deposits/estimate', { currency: 'btc', network: 'bitcoin', amount, ...more })
+  const crypto = memberOf(await estimate('0.01'), 'estimate')
+  t.match(crypto, { quotedAmount: '0.01', estimatedToAmount: '600.00', feeCents: 0, rateId: 'fixed' })
+  const usd = memberOf(await estimate(12.5, { amountCurrency: 'usd' }), 'estimate')
+  t.match(usd, { quotedAmount: '12.5', quotedAmountCurrency: 'usd', estimatedToAmount: '12.50' })
+  for (const amount of ['0.00001', 2, 0]) refused(t, await estimate(amount), 'amount')
+  refused(t, await estimate('1.234', { amountCurrency: 'usd' }), 'amount')
+})
+
+t.test('lets at most 20 deposits wait, and forgets old ones', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  for (let n = 0; n < 20; n += 1) t.equal((await user.write('/deposits', USDC)).status, 200)
+  t.match(await user.write('/deposits', USDC), { status: 403, body: { rule: 'max_deposits' } })
+})
+
+t.test('is gated for partners, and for users when the gates cover them', async t => {
+  const gated = await startTestHost({ ONBOARDING_GATES: 'on' })
+  t.teardown(() => gated.close())
+  const user = await fundedUser(gated, 100)
+  t.equal(await balanceOf(user), 100, 'play money is not gated')
+  t.match(await user.write('/deposits', USDC, 'gated-0001'), { status: 403, body: { rule: 'kyc_required' } })
+})
+
+t.test('asks the provider for 24 hours after the last change', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  await user.write('/deposits', USDC)
+  for (let round = 0; round < 4; round += 1) {
+    clock.advance(600_000)
+    await host.chore('run jobs')
+  }
+  t.same(host.failures, [])
+})

@@ -1,0 +1,168 @@
+// A host is killed at every statement, and around every effect of its providers, of all that moves money in or out, on both databases. The
+// next host is asked the same again: money, caps and transactions agree, and no id was sent twice.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { rows } from '@gatewright/kernel/sql'
+import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
+import { createLedger } from '@gatewright/reference-host'
+import t from 'tap'
+import type { Answer } from '../../../harness/host.ts'
+import { internals } from '../../../harness/internals.ts'
+import { answered, freshPlace, type Act } from '../../../harness/kill-place.ts'
+import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
+import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../../harness/transfers.ts'
+import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
+
+const { accountsThatDiffer } = internals
+const PROVIDERS = pathToFileURL(
+  'build/test/reference-host/modules/withdrawals/journal-providers.child.js',
+).href
+const JOBS = 'run jobs'
+const CAP = 10_000
+
+interface Bench {
+  readonly host: KillableHost
+  readonly clock: ManualClock
+  readonly user: TransferUser
+}
+/** What is killed, and what has left the account once everything has ended. */
+interface Attempt {
+  readonly act: Act
+  readonly left?: number
+  readonly came?: number
+}
+
+let key = 0
+const write = ({ user }: Bench, path: string, body: object): Act => {
+  const name = `kill-${String(++key).padStart(6, '0')}`
+  return () => user.write(path, body, name)
+}
+const event = ({ host, clock }: Bench, type: string, data: object): Act => {
+  const body = JSON.stringify({ type, data })
+  const id = `msg_${++key}`
+  return () =>
+    host.send('/providers/journal/events', { body, headers: signedFields(body, { now: clock.now(), id }) })
+}
+const made = async (bench: Bench, cents: number): Promise<string> => {
+  const answer = (await write(bench, '/withdrawals', withdrawalBody(cents))()) as Answer
+  return memberOf(answer, 'withdrawal').id
+}
+const round =
+  ({ host, clock }: Bench): Act =>
+  () => {
+    clock.advance(60_000)
+    return host.chore(JOBS)
+  }
+const none = { reason: null, txHash: null, paidCents: null, relay: null }
+
+const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
+  'a withdrawal': async bench => ({ act: write(bench, '/withdrawals', withdrawalBody(1000)), left: 1000 }),
+  async 'the round that sends it'(bench) {
+    await made(bench, 1000)
+    return { act: round(bench), left: 1000 }
+  },
+  async 'the round whose answer is lost'(bench) {
+    await made(bench, 777)
+    return { act: round(bench), left: 777 }
+  },
+  async 'the round that completes it'(bench) {
+    await made(bench, 1000)
+    await round(bench)()
+    await round(bench)()
+    return { act: round(bench), left: 1000 }
+  },
+  async 'an event that fails it'(bench) {
+    const id = await made(bench, 1000)
+    return { act: event(bench, 'withdrawal.report', { ...none, id, status: 'failed' }) }
+  },
+  'a deposit': async bench => ({
+    act: write(bench, '/deposits', { currency: 'usdc', network: 'base' }),
+  }),
+  async 'a payment'(bench) {
+    const answer = (await write(bench, '/deposits', { currency: 'usdc', network: 'base' })()) as Answer
+    const { id } = memberOf(answer, 'deposit')
+    const payments = [{ id: `pay-${++key}`, creditedCents: 300 }]
+    return { act: event(bench, 'deposit.report', { id, status: 'completed', payments }), came: 300 }
+  },
+}
+
+t.setTimeout(1_800_000)
+t.jobs = 2
+
+for (const store of ['postgres', 'sqlite'] as const) {
+  void t.test(
+    `a killed host neither loses nor repeats money in or out, on ${store}`,
+    { buffered: true },
+    async t => {
+      const place = await freshPlace(store)
+      t.teardown(() => place.close())
+      const folder = mkdtempSync(join(tmpdir(), 'gatewright-journal-'))
+      t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+      const journal = join(folder, 'journal')
+      const clock = manualClock()
+      const host = await startKillableHost(
+        {
+          ...{ PORT: '0', RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `journal=${WEBHOOK_SECRET}` },
+          ...{ JOURNAL: journal, PROVIDERS_MODULE: PROVIDERS, ...place.env },
+        },
+        clock,
+      )
+      t.teardown(() => host.kill())
+      const policy = { limits: [{ operations: ['withdrawals.*'], maxCents: CAP, window: 'total' }] }
+      for (const [name, step] of Object.entries(STEPS)) {
+        let deaths = 0
+        const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
+          const title = `${store}, ${name}: killed ${at.moment} statement ${at.at}`
+          const user = await fundedUser(host, 20_000, { now: clock.now(), policy })
+          const { act, left = 0, came = 0 } = await step({ host, clock, user })
+          const { died, statements } = await host.killing(at, act)
+          if (died) {
+            deaths += 1
+            await host.restart()
+          }
+          const again = await answered(act)
+          if (again) t.equal(again.status, 200, title)
+          for (let rounds = 0; rounds < 4; rounds += 1) {
+            clock.advance(60_000)
+            await host.chore(JOBS)
+          }
+          const { balances } = (await user.read('/balances')).body.data as {
+            balances: [{ availableCents: number }]
+          }
+          t.equal(balances[0].availableCents, 20_000 - left + came, `${title}: the balance`)
+          const over = await user.write('/withdrawals', withdrawalBody(CAP + 1))
+          t.match(
+            over,
+            { status: 403, body: { rule: 'limits', remaining: CAP - left } },
+            `${title}: the caps`,
+          )
+          return died ? undefined : statements
+        }
+        let lived: readonly string[] | undefined
+        for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
+        await kill({ moment: 'after', at: lived.length })
+        const effects = [...lived.entries()].filter(([, text]) => text.startsWith('provider: send'))
+        for (const [index] of effects)
+          t.notOk(await kill({ moment: 'after', at: index + 1 }), 'it died after the effect')
+        if (store === 'postgres') for (const at of lived.keys()) await kill({ moment: 'during', at: at + 1 })
+        t.ok(deaths >= 5, lived.join('; '))
+        t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
+      }
+      await host.kill()
+      const sent = readFileSync(journal, 'utf8')
+        .split('\n')
+        .filter(line => line.startsWith('send '))
+      t.ok(sent.length > 50)
+      t.equal(new Set(sent).size, sent.length, 'no id was sent twice')
+      const db = place.open()
+      t.same(await accountsThatDiffer(db), [])
+      t.match(await createLedger(db, store).check(), { sumCents: 0, wrongAccounts: [] })
+      const open =
+        "select id from gw_withdrawals where status in ('pending', 'ready') or attention is not null"
+      t.same(await rows(db, open), [], 'all have ended')
+      t.same(await rows(db, 'select * from gw_spend_holds'), [], 'no hold is left')
+    },
+  )
+}

@@ -1,0 +1,294 @@
+// State tables of deposits and withdrawals under random orders of events, with their money.
+import assert from 'node:assert/strict'
+import { Fault } from '@gatewright/kernel'
+import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import { manualClock } from '@gatewright/kernel/testing'
+import {
+  createLedger,
+  eventStore,
+  ledgerAccounts,
+  migrateHost,
+  migrateLedger,
+} from '@gatewright/reference-host'
+import type { DepositReport, WithdrawalProvider, WithdrawalReport } from '@gatewright/reference-host'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { holds } from '../harness/holds.ts'
+import { internals } from '../harness/internals.ts'
+import { openSqlite } from '../harness/stores.ts'
+
+const { accountsThatDiffer, createMoney, depositRecords, jobQueue, sendJob, SEND_JOB } = internals
+const { transactionStore, withdrawalRecords } = internals
+
+async function setUp(t: Test) {
+  const { connections, close } = await openSqlite(1, async db => {
+    await migrateHost(db, 'sqlite')
+    await migrateLedger(db, 'sqlite')
+  })
+  t.teardown(close)
+  const [db] = connections as [SqlClient]
+  const ledger = createLedger(db, 'sqlite')
+  const money = createMoney(ledger, transactionStore('sqlite'))
+  return { db, ledger, money, events: eventStore('sqlite'), dialect: 'sqlite' as const }
+}
+
+/** The events of a subject follow each other; each change of state must be in the table. */
+async function checkHistory(
+  db: SqlClient,
+  id: string,
+  isListed: (from: string | null, to: string) => boolean,
+): Promise<unknown> {
+  let status: unknown = null
+  const text = 'select from_status, to_status from gw_events where subject_id = $1 order by number'
+  for (const { from_status: from, to_status: to } of await rows(db, text, [id])) {
+    assert.equal(from, status)
+    assert.ok(from === to || isListed(from as string | null, String(to)), `${String(from)} -> ${String(to)}`)
+    status = to
+  }
+  return status
+}
+
+const DEPOSIT_TABLE = new Set([
+  ...['null awaitingDeposit', 'awaitingDeposit processing', 'awaitingDeposit failed', 'processing failed'],
+  ...['awaitingDeposit completed', 'processing completed', 'failed completed'],
+])
+
+t.test('a deposit makes only listed changes, and credits each payment id once', async t => {
+  const { db, ledger, ...services } = await setUp(t)
+  const deposits = depositRecords(services)
+  const status = fc.constantFrom<DepositReport['status'][]>(
+    'awaitingDeposit',
+    'processing',
+    'completed',
+    'failed',
+  )
+  const payment = fc.record({
+    id: fc.constantFrom('a', 'b', 'c'),
+    creditedCents: fc.integer({ min: 1, max: 9 }),
+  })
+  const report = fc.record({
+    ...{ on: fc.nat({ max: 1 }), status, payments: fc.array(payment, { maxLength: 3 }) },
+    provider: fc.constantFrom('bank', 'bank', 'bank', 'other'),
+  })
+  let runs = 0
+  await holds(
+    t,
+    fc.asyncProperty(fc.array(report, { maxLength: 10 }), async reports => {
+      const run = ++runs
+      const accountId = `acc_${run}`
+      const ids = [`dep_${run}a`, `dep_${run}b`]
+      const opened = {
+        ...{ currency: 'usdc', network: 'base', amount: null, reference: 'r', depositAddress: 'a' },
+        ...{ extraId: null, chainId: null, minAmount: '1', maxAmount: null, provider: 'bank', accountId },
+      }
+      for (const id of ids) await db.transaction(tx => deposits.create(tx, { ...opened, id }, 0))
+      const credited = new Map<string, { readonly on: string; readonly cents: number }>()
+      for (const { on, provider, status: to, payments } of reports) {
+        const id = ids[on] as string
+        const unique = payments.map(each => ({ ...each, id: `${run}${each.id}` }))
+        const outcome = await db.transaction(tx =>
+          deposits.report(tx, provider, { id, status: to, payments: unique }, 1),
+        )
+        assert.equal(outcome === 'unknown', provider === 'other')
+        if (provider === 'other') continue
+        for (const each of unique)
+          if (!credited.has(each.id)) credited.set(each.id, { on: id, cents: each.creditedCents })
+      }
+      const all = [...credited.values()]
+      for (const id of ids) {
+        const deposit = await deposits.find(db, accountId, id)
+        assert.equal(
+          await checkHistory(db, id, (from, to) => DEPOSIT_TABLE.has(`${from} ${to}`)),
+          deposit?.status,
+        )
+        const paid = all.filter(each => each.on === id)
+        assert.equal(deposit?.status === 'completed', paid.length > 0)
+        const stored = (await deposits.payments(db, deposit ? [deposit] : [])).get(id) ?? []
+        assert.deepEqual(
+          stored.map(each => each.creditedCents),
+          paid.map(each => each.cents),
+        )
+      }
+      const sum = all.reduce((total, each) => total + each.cents, 0)
+      assert.equal(await ledger.balance(db, ledgerAccounts.user(accountId)), sum)
+      assert.deepEqual(await accountsThatDiffer(db), [])
+    }),
+    { numRuns: 100 },
+  )
+})
+
+const WITHDRAWAL_TABLE = new Set([
+  ...[
+    'null pending',
+    'pending ready',
+    'pending completed',
+    'pending failed',
+    'ready completed',
+    'ready failed',
+  ],
+])
+const AMOUNT = 1000
+const FEE = 50
+
+t.test('a withdrawal makes only listed changes, is paid once, and ends its hold once', async t => {
+  const { db, ledger, money, events, dialect } = await setUp(t)
+  const clock = manualClock(1)
+  const ended = new Map<string, string[]>()
+  const note = (what: string) => async (hold: { readonly id: string }) => {
+    ended.set(hold.id, [...(ended.get(hold.id) ?? []), what])
+    return true
+  }
+  const guard = { settle: note('settled'), release: note('released') } as never
+  const withdrawals = withdrawalRecords({ dialect, money, events, guard, spendStorage: () => ({}) as never })
+  let says: { find: Said; send: Said } = { find: 'nothing', send: 'ready' }
+  /** Which ids the provider has taken. */
+  const taken = new Map<string, number>()
+  const reportOf = (
+    status: WithdrawalReport['status'],
+    paidCents: number | null = null,
+  ): WithdrawalReport => ({
+    ...{ status, paidCents, txHash: null, relay: null },
+    reason: status === 'failed' ? 'Refused.' : null,
+  })
+  const down = (): never => {
+    throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down')
+  }
+  const provider: WithdrawalProvider = {
+    name: 'bank',
+    assets: down,
+    quote: down,
+    async find(id) {
+      if (says.find === 'down') down()
+      // A correct provider never forgets what it took; a forgetful one is asked about states after `pending` too.
+      if (says.find === 'nothing') return taken.has(id) ? reportOf('ready') : undefined
+      return says.find === 'forgotten' ? undefined : reportOf(says.find as WithdrawalReport['status'])
+    },
+    async send(id) {
+      if (says.send === 'refused') return { refused: 'No.' }
+      taken.set(id, (taken.get(id) ?? 0) + 1)
+      return says.send === 'down' ? down() : reportOf('ready')
+    },
+  }
+  const handler = sendJob({ db, clock, withdrawals, provider, count: () => {}, report: () => {} })
+  const jobs = jobQueue({ db, dialect, clock, handlers: { [SEND_JOB]: handler }, report: () => {} })
+  const status = fc.constantFrom<WithdrawalReport['status'][]>('pending', 'ready', 'completed', 'failed')
+  const step = fc.oneof(
+    fc.record({
+      ...{ kind: fc.constant('report' as const), status },
+      paidCents: fc.option(fc.constantFrom(AMOUNT - FEE, 940, 960), { freq: 1 }),
+    }),
+    fc.record({
+      kind: fc.constant('resolve' as const),
+      status: fc.constantFrom('completed' as const, 'failed' as const),
+    }),
+    fc.record({
+      ...{ kind: fc.constant('job' as const) },
+      find: fc.constantFrom<Said[]>('nothing', 'nothing', 'down', 'ready', 'completed', 'failed'),
+      send: fc.constantFrom<Said[]>('ready', 'down', 'refused'),
+    }),
+  )
+  let runs = 0
+  await holds(
+    t,
+    fc.asyncProperty(fc.array(step, { maxLength: 10 }), async steps => {
+      const [accountId, id] = [`acc_${++runs}`, `wd_${runs}`]
+      const user = ledgerAccounts.user(accountId)
+      const requested = { amountCents: AMOUNT, currency: 'USD' }
+      const hold = { id, accountId, amountCents: AMOUNT, requested, held: true }
+      const destination = { currency: 'usdc', network: 'base', address: 'a', extraId: null }
+      const entry = {
+        ...({ accountId, type: 'collateral', status: 'completed', direction: 'credit' } as const),
+        ...{ source: { kind: 'credit', id: accountId }, amountCents: AMOUNT, description: '' },
+      }
+      const fund = {
+        id: `fund:${accountId}`,
+        debit: ledgerAccounts.sandbox,
+        credit: user,
+        amountCents: AMOUNT,
+      }
+      const terms = { amountCents: AMOUNT, feeCents: FEE, destination, id, accountId, provider: 'bank', hold }
+      await db.transaction(async (tx: SqlQueries) => {
+        await money.move(tx, { ...fund, cause: 'fund' }, [entry], 1)
+        await withdrawals.create(tx, terms, 1)
+        await jobs.add(tx, SEND_JOB, id, clock.now())
+      })
+      for (const each of steps) {
+        clock.advance(700_000)
+        const before = await withdrawals.find(db, accountId, id)
+        if (each.kind === 'report') {
+          const report = { id, ...reportOf(each.status, each.paidCents) }
+          await db.transaction(tx => withdrawals.report(tx, 'bank', report, clock.now()))
+        } else if (each.kind === 'resolve') {
+          const decision = { status: each.status, reference: 'ticket' }
+          await db.transaction(tx => withdrawals.resolve(tx, id, decision, clock.now()))
+        } else {
+          says = each
+          const sent = taken.get(id)
+          await jobs.runNow(SEND_JOB, id)
+          if (before?.status !== 'pending') assert.equal(taken.get(id), sent, 'only what is pending is sent')
+        }
+        const after = await withdrawals.find(db, accountId, id)
+        const final = before?.status === 'completed' || before?.status === 'failed'
+        if (final) assert.equal(after?.status, before.status, 'a final state stays')
+        assert.deepEqual(await accountsThatDiffer(db), [])
+      }
+      const last = await withdrawals.find(db, accountId, id)
+      assert.equal(
+        await checkHistory(db, id, (from, to) => WITHDRAWAL_TABLE.has(`${from} ${to}`)),
+        last?.status,
+      )
+      assert.ok((taken.get(id) ?? 0) <= 1, 'it was sent once')
+      const balances = await Promise.all(
+        [user, ledgerAccounts.held(accountId, 'withdrawals')].map(account => ledger.balance(db, account)),
+      )
+      const ends = { completed: [0, 0, 'settled'], failed: [AMOUNT, 0, 'released'] } as const
+      const [left, held, how] = ends[last?.status as 'completed'] ?? [0, AMOUNT]
+      assert.deepEqual(balances, [left, held])
+      assert.deepEqual(ended.get(id) ?? [], how === undefined ? [] : [how], 'the hold ends once')
+      assert.ok(
+        (last?.excessCents ?? 0) === 0 ||
+          last?.attention !== null ||
+          steps.some(each => each.kind === 'resolve'),
+      )
+    }),
+    { numRuns: 150 },
+  )
+})
+
+type Said = WithdrawalReport['status'] | 'nothing' | 'forgotten' | 'down' | 'refused'
+
+t.test(
+  'nothing is sent that may have been paid: forgotten by the provider, or sent to another one',
+  async t => {
+    const { db, money, events, dialect } = await setUp(t)
+    const clock = manualClock(1)
+    const sends: string[] = []
+    const withdrawals = withdrawalRecords({
+      ...{ dialect, money, events, guard: {} as never, spendStorage: () => ({}) as never },
+    })
+    const provider = {
+      name: 'bank',
+      find: async () => undefined,
+      async send(id: string) {
+        sends.push(id)
+        throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down')
+      },
+    } as unknown as WithdrawalProvider
+    const handler = sendJob({ db, clock, withdrawals, provider, count: () => {}, report: () => {} })
+    const insert = `insert into gw_withdrawals (id, account_id, provider, status, amount_cents, fee_cents, destination, hold,
+      created_at, updated_at) values ($1, 'acc_1', $2, $3, 10, 0, '{}', '{}', 0, 0)`
+    for (const [id, name, status] of [
+      ['wd_new', 'bank', 'pending'],
+      ['wd_forgotten', 'bank', 'ready'],
+      ['wd_other', 'former', 'pending'],
+      ['wd_done', 'bank', 'completed'],
+    ] as const) {
+      await rows(db, insert, [id, name, status])
+      const outcome = await handler(id, AbortSignal.timeout(1000))
+      const again = outcome === 'again' ? outcome : await db.transaction(outcome)
+      const attention = (await withdrawals.findAny(db, id))?.attention
+      t.same([again, attention], id === 'wd_done' ? [undefined, null] : ['again', 'outcome_unknown'], id)
+    }
+    t.same(sends, ['wd_new'])
+  },
+)
