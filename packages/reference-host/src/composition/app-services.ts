@@ -47,9 +47,6 @@ export function appServices(
     ledger: container.get(token.LEDGER),
     money: container.get(token.MONEY),
     transactions: container.get(token.TRANSACTIONS),
-    contracts: container.get(token.CONTRACTS),
-    payments: container.get(token.PAYMENTS),
-    bills: container.get(token.BILLS),
     // Each provider with assets adds them here.
     providerTokens: async () => [],
     sealer: container.get(token.SEALER),

@@ -17,17 +17,14 @@ import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
-import type { BillStore } from './bills/store.ts'
 import type { CardStore } from './cards/store.ts'
-import type { ContractStore } from './contracts/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
 import type { KycRecords } from './kyc/records.ts'
-import type { PaymentStore } from './payments/store.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
 import type { PayinStore } from './subscriptions/payins/payin-store.ts'
 import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
-import type { TokenUse } from './tokens/list.ts'
+import type { TokenUse } from './tokens/token.ts'
 import type { UserStore } from './users/store.ts'
 
 /** All services that operations can use. Each operation destructures the ones it needs. */
@@ -47,9 +44,6 @@ export interface ModuleServices {
   readonly ledger: Ledger
   readonly money: Money
   readonly transactions: TransactionStore
-  readonly contracts: ContractStore
-  readonly payments: PaymentStore
-  readonly bills: BillStore
   /** Spend counters inside the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   /** What the providers of deposits and withdrawals take. Rejects with a fault while one of them is down. */
