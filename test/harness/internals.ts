@@ -28,13 +28,9 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
-  typeof import('../../packages/reference-host/dist/ledger/money.js') &
-  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/ledger/user-money.js') &
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
   typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
-  typeof import('../../packages/reference-host/dist/ledger/money.js') &
-  typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
@@ -72,13 +68,9 @@ const FILES = [
   'modules/kyc/records',
   'modules/kyc/states',
   'modules/kyc/job',
-  'ledger/money',
-  'ledger/transactions',
   'ledger/user-money',
   'modules/tokens/list',
   'modules/system/provider-events',
-  'ledger/money',
-  'ledger/transactions',
   'modules/cards/store',
   'modules/cards/authorizations/limits',
   'modules/cards/authorizations/service',

@@ -32,15 +32,14 @@ export class Leaks {
 /** What identifies a key may be said; its last 36 characters, and a token's signature, may not. */
 function secretPart(secret: string): string {
   if (secret.startsWith('gw_')) return secret.slice(-36)
-  return /^eyJ/.test(secret) ? (secret.split('.')[2] as string) : secret
+  return secret.startsWith('eyJ') ? (secret.split('.')[2] as string) : secret
 }
 
 /** What went through hosts that are processes of their own, by URL. */
 const processes = new Map<string, Leaks>()
 
 /** Begins to remember what goes through a host process. */
-export function watchForLeaks(url: string): Leaks {
-  const leaks = new Leaks()
+export function watchForLeaks(url: string, leaks: Leaks = new Leaks()): Leaks {
   processes.set(url, leaks)
   return leaks
 }

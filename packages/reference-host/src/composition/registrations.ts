@@ -4,11 +4,9 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
 import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
-import { billStore, type BillStore } from '../modules/bills/store.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
 import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
-import { contractStore, type ContractStore } from '../modules/contracts/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
 import { findJob, FIND_JOB } from '../modules/deposits/job.ts'
@@ -17,7 +15,6 @@ import { submitJob, SUBMIT_JOB } from '../modules/kyc/job.ts'
 import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
-import { paymentStore, type PaymentStore } from '../modules/payments/store.ts'
 import { addressAllocator, type AddressAllocator } from '../modules/subscriptions/onchain/allocate-address.ts'
 import { payinStore, type PayinStore } from '../modules/subscriptions/payins/payin-store.ts'
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
@@ -115,11 +112,6 @@ export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get =>
 export const TRANSACTIONS: ServiceKey<TransactionStore> = defineService('transactions', get =>
   transactionStore(get(BACKEND).dialect),
 )
-export const CONTRACTS: ServiceKey<ContractStore> = defineService('contracts', get =>
-  contractStore(get(BACKEND).dialect),
-)
-export const PAYMENTS: ServiceKey<PaymentStore> = defineService('payments', () => paymentStore())
-export const BILLS: ServiceKey<BillStore> = defineService('bills', get => billStore(get(BACKEND).dialect))
 export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService('authorization store', get =>
   authorizationStore(get(BACKEND).dialect),
 )

@@ -65,6 +65,7 @@ create table {prefix}transactions (
   description text not null,
   card_id text collate "C",
   merchant text,
+  counterparty text,
   memo text,
   created_at bigint not null,
   updated_at bigint not null,

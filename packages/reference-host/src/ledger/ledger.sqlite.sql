@@ -60,6 +60,7 @@ create table {prefix}transactions (
   description text not null,
   card_id text,
   merchant text,
+  counterparty text,
   memo text,
   created_at integer not null,
   updated_at integer not null,

@@ -34,6 +34,8 @@ export interface TransactionEntry {
   readonly description: string
   readonly cardId?: string | null
   readonly merchant?: Merchant | null
+  /** The wallet of the other side of a payment, in lower case. */
+  readonly counterparty?: string | null
   /** What the sender of a payment wrote to its receiver. */
   readonly memo?: string | null
 }
@@ -70,8 +72,8 @@ export interface TransactionStore {
 }
 
 const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status,
-    amount_cents, direction, description, card_id, merchant, memo, created_at, updated_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $14)
+    amount_cents, direction, description, card_id, merchant, counterparty, memo, created_at, updated_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $15)
   on conflict (source_kind, source_id, part) do update set status = excluded.status,
     amount_cents = excluded.amount_cents, description = excluded.description, updated_at = excluded.updated_at`
 
@@ -85,11 +87,11 @@ export function transactionStore(dialect: SqlDialect): TransactionStore {
         : filteredPage(db, accountId, page, { cardId, types: types ?? TRANSACTION_TYPES }),
     async write(tx, entry, now) {
       const { accountId, source, type, status, amountCents, direction, description } = entry
-      const { cardId = null, merchant = null, memo = null } = entry
+      const { cardId = null, merchant = null, counterparty = null, memo = null } = entry
       await rows(tx, WRITE, [
         ...[newId('txn'), accountId, source.kind, source.id, source.part ?? '', type, status],
         ...[amountCents, direction, description, cardId],
-        ...[merchant === null ? null : JSON.stringify(merchant), memo, now],
+        ...[merchant === null ? null : JSON.stringify(merchant), counterparty, memo, now],
       ])
     },
   }
@@ -117,7 +119,8 @@ async function filteredPage(
 
 /** Converts a row of the table of transactions. */
 export function toTransaction(row: SqlRow): Transaction {
-  const [cardId, merchant, memo] = [row['card_id'], row['merchant'], row['memo']]
+  const [cardId, merchant] = [row['card_id'], row['merchant']]
+  const [counterparty, memo] = [row['counterparty'], row['memo']]
   return {
     id: toText(row['id']),
     position: toInteger(row['position']),
@@ -130,6 +133,7 @@ export function toTransaction(row: SqlRow): Transaction {
     description: toText(row['description']),
     cardId: cardId === null ? null : toText(cardId),
     merchant: merchant === null ? null : (JSON.parse(toText(merchant)) as Merchant),
+    counterparty: counterparty === null ? null : toText(counterparty),
     memo: memo === null ? null : toText(memo),
     createdAt: toInteger(row['created_at']),
     updatedAt: toInteger(row['updated_at']),

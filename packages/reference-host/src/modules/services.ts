@@ -20,21 +20,18 @@ import type { EventStore } from '../records/events.ts'
 import type { JobQueue } from '../records/jobs.ts'
 import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
-import type { BillStore } from './bills/store.ts'
 import type { Authorizations } from './cards/authorizations/service.ts'
 import type { AuthorizationStore } from './cards/authorizations/store.ts'
 import type { SeedCards } from './cards/sandbox-cards.ts'
 import type { CardStore } from './cards/store.ts'
-import type { ContractStore } from './contracts/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
 import type { DepositRecords } from './deposits/records.ts'
 import type { KycRecords } from './kyc/records.ts'
-import type { PaymentStore } from './payments/store.ts'
 import type { AddressAllocator } from './subscriptions/onchain/allocate-address.ts'
 import type { PayinStore } from './subscriptions/payins/payin-store.ts'
 import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
-import type { TokenUse } from './tokens/list.ts'
+import type { TokenUse } from './tokens/token.ts'
 import type { UserStore } from './users/store.ts'
 import type { WithdrawalRecords } from './withdrawals/records.ts'
 
@@ -58,9 +55,6 @@ export interface ModuleServices {
   readonly ledger: Ledger
   readonly money: Money
   readonly transactions: TransactionStore
-  readonly contracts: ContractStore
-  readonly payments: PaymentStore
-  readonly bills: BillStore
   /** Spend counters inside the transaction of a write. */
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
   /** What the providers of deposits and withdrawals take. Rejects with a fault while one of them is down. */

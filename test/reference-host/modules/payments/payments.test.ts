@@ -202,10 +202,10 @@ t.test('pages through what was sent and received, newest first', async t => {
   await Promise.all([ann.fund(1000), bob.fund(1000)])
   for (let n = 1; n <= 5; n += 1) await pay(n % 2 ? ann : bob, n % 2 ? bob.address : ann.address, n)
   const seen: number[] = []
-  for (let cursor: unknown = ''; cursor !== null; ) {
-    const { body } = await ann.read(`/payments?limit=2${cursor ? `&cursor=${String(cursor)}` : ''}`)
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const { body } = await ann.read(`/payments?limit=2${cursor ? `&cursor=${cursor}` : ''}`)
     seen.push(...(body.data['payments'] as { amountCents: number }[]).map(each => each.amountCents))
-    cursor = body.data['nextCursor']
+    cursor = body.data['nextCursor'] as string | null
   }
   t.same(seen, [5, 4, 3, 2, 1])
 })

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { ManualClock } from '@gatewright/kernel/testing'
 import { request, type TestHost } from '../../../harness/host.ts'
-import { watchForLeaks, type Leaks } from '../../../harness/leaks.ts'
+import { Leaks, watchForLeaks } from '../../../harness/leaks.ts'
 import { plainNode } from '../../../harness/node.ts'
 import type { Moment, Order, Message } from './killable-host.child.ts'
 
@@ -29,16 +29,16 @@ async function startProcess(env: Readonly<Record<string, string>>, now: number):
     env: { PATH: process.env['PATH'], ...env, NOW: String(now) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  let leaks: Leaks | undefined
+  const leaks = new Leaks()
   const print = (chunk: Buffer): void => {
-    leaks?.said(chunk.toString())
+    leaks.said(chunk.toString())
     process.stderr.write(chunk)
   }
   child.stdout?.on('data', print)
   child.stderr?.on('data', print)
   // `close`, not `exit`: everything that it printed has arrived then.
   const ended = once(child, 'close').then(result => {
-    leaks?.check()
+    leaks.check()
     return result
   })
   const said = async (): Promise<Message> => {
@@ -49,7 +49,7 @@ async function startProcess(env: Readonly<Record<string, string>>, now: number):
     return message
   }
   const first = (await said()) as { url: string }
-  leaks = watchForLeaks(first.url)
+  watchForLeaks(first.url, leaks)
   return {
     url: first.url,
     ended,

@@ -93,10 +93,10 @@ t.test('filters by type and card, alone and together, over pages', async t => {
   }
   const amounts = async (query: string): Promise<number[]> => {
     const found: number[] = []
-    for (let cursor: unknown = ''; cursor !== null; ) {
-      const answer = await list(`?limit=5${query}${cursor ? `&cursor=${String(cursor)}` : ''}`)
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const answer = await list(`?limit=5${query}${cursor ? `&cursor=${cursor}` : ''}`)
       found.push(...itemsOf(answer).map(each => each['amountCents'] as number))
-      cursor = answer.body.data['nextCursor']
+      cursor = answer.body.data['nextCursor'] as string | null
     }
     return found
   }

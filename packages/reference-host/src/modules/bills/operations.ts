@@ -10,7 +10,7 @@ import { invalidState } from '../invalid-state.ts'
 import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
-import type { Bill } from './store.ts'
+import { billStore, type Bill, type BillStore } from './store.ts'
 
 /** Most open bills of an account. */
 const MOST = 100
@@ -53,7 +53,8 @@ const common = { surface: 'user', method: 'POST', credential: 'session', scopes:
 
 /** `GET` and `POST /user/v1/bills`, `POST /user/v1/bills/{id}/pay`: lists, notes and pays bills. */
 export function billOperations(services: ModuleServices): Operation[] {
-  const { clock, db, bills } = services
+  const { clock, db, dialect } = services
+  const bills = billStore(dialect)
   return [
     listOperation({
       ...{ id: 'bills.list', title: 'List the bills, newest first', path: '/user/v1/bills' },
@@ -62,12 +63,12 @@ export function billOperations(services: ModuleServices): Operation[] {
       page: (accountId, after, limit) => bills.page(db, accountId, { after, limit }),
       wire: bill => billData(bill, clock.now()),
     }),
-    createBill(services),
-    payBill(services),
+    createBill(services, bills),
+    payBill(services, bills),
   ]
 }
 
-function createBill({ clock, bills, events }: ModuleServices): Operation {
+function createBill({ clock, events }: ModuleServices, bills: BillStore): Operation {
   return ledgerWrite({
     ...{ ...common, id: 'bills.create', title: 'Note a bill', paths: ['/user/v1/bills'] },
     ...{ spends: false, body: Body, answer: Answer },
@@ -98,8 +99,8 @@ function createBill({ clock, bills, events }: ModuleServices): Operation {
   })
 }
 
-function payBill(services: ModuleServices): Operation {
-  const { clock, bills, events } = services
+function payBill(services: ModuleServices, bills: BillStore): Operation {
+  const { clock, events } = services
   return ledgerWrite({
     ...{ ...common, id: 'bills.pay', title: 'Pay a bill from the balance' },
     ...{ paths: ['/user/v1/bills/{billId}/pay'], spends: 'spend', gated: true, answer: Answer },

@@ -8,7 +8,7 @@ import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { listOperation } from '../list-operation.ts'
 import type { ModuleServices } from '../services.ts'
-import type { Contract } from './store.ts'
+import { contractStore, type Contract, type ContractStore } from './store.ts'
 
 /** Most contracts of an account. */
 const MOST = 20
@@ -34,7 +34,8 @@ const example = {
 
 /** `GET` and `POST /user/v1/contracts`: lists and creates contracts. `deposits.transfer` fills and empties them. */
 export function contractOperations(services: ModuleServices): Operation[] {
-  const { db, contracts } = services
+  const { db, dialect } = services
+  const contracts = contractStore(dialect)
   return [
     listOperation({
       ...{ id: 'contracts.list', title: 'List the contracts, newest first', path: '/user/v1/contracts' },
@@ -43,11 +44,11 @@ export function contractOperations(services: ModuleServices): Operation[] {
       page: (accountId, position, limit) => contracts.page(db, accountId, position, limit),
       wire: contract => contractData(contract, contract.balanceCents),
     }),
-    createContract(services),
+    createContract(services, contracts),
   ]
 }
 
-function createContract({ clock, contracts, ledger }: ModuleServices): Operation {
+function createContract({ clock, ledger }: ModuleServices, contracts: ContractStore): Operation {
   return ledgerWrite({
     ...{ id: 'contracts.create', title: 'Create a contract, to put money aside', surface: 'user' },
     ...{ method: 'POST', paths: ['/user/v1/contracts'], credential: 'session' },

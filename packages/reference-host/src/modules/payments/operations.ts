@@ -5,14 +5,14 @@ import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
-import type { TransactionEntry } from '../../ledger/transactions.ts'
+import type { Transaction, TransactionEntry } from '../../ledger/transactions.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
 import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
-import type { Payment, PaymentStore } from './store.ts'
+import { accountsOfWallet, findSent, paymentPage } from './store.ts'
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const Body = Type.Object(
@@ -56,13 +56,13 @@ const example = {
 
 /** `GET` and `POST /user/v1/payments`: lists payments, and pays another wallet user of this host. */
 export function paymentOperations(services: ModuleServices): Operation[] {
-  const { db, payments } = services
+  const { db } = services
   return [
     listOperation({
       ...{ id: 'payments.list', title: 'List payments, sent and received, newest first' },
       ...{ path: '/user/v1/payments', scope: 'payments.read', name: 'payments', listName: 'PaymentList' },
       ...{ item: PaymentSchema, example: { answer: { payments: [example], nextCursor: null } } },
-      page: (accountId, position, limit) => payments.page(db, accountId, position, limit),
+      page: (accountId, position, limit) => paymentPage(db, accountId, position, limit),
       wire: paymentData,
     }),
     createPayment(services),
@@ -70,7 +70,7 @@ export function paymentOperations(services: ModuleServices): Operation[] {
 }
 
 function createPayment(services: ModuleServices): Operation {
-  const { clock, events, payments } = services
+  const { clock, events, users } = services
   return ledgerWrite({
     ...{ id: 'payments.create', title: 'Pay another wallet user of this host', surface: 'user' },
     ...{ method: 'POST', paths: ['/user/v1/payments'], credential: 'session', scopes: ['payments.write'] },
@@ -83,11 +83,11 @@ function createPayment(services: ModuleServices): Operation {
       const { tx, effectId, permits } = context
       const { accountId } = caller.session
       const id = `pay_${effectId}`
-      if (await payments.findSent(tx, accountId, id)) {
+      if (await findSent(tx, accountId, id)) {
         const permitted = await permits({ amountCents, currency: 'USD' })
         return permitted.ok ? answer() : permitted
       }
-      const receiver = await findReceiver(payments, tx, accountId, to.walletAddress)
+      const receiver = await findReceiver(tx, accountId, to.walletAddress)
       if (!receiver.ok) return receiver
       const now = clock.now()
       const credit = ledgerAccounts.user(receiver.value)
@@ -95,14 +95,13 @@ function createPayment(services: ModuleServices): Operation {
       const common = { type: 'payment', status: 'completed', amountCents, memo } as const
       const side = (part: string): TransactionEntry['source'] => ({ kind: 'payment', id, part })
       const sent = {
-        accountId,
-        source: side('sent'),
-        direction: 'debit',
-        description: 'Payment sent',
-      } as const
+        ...({ accountId, source: side('sent'), direction: 'debit', description: 'Payment sent' } as const),
+        counterparty: to.walletAddress.toLowerCase(),
+      }
       const received = {
         ...({ accountId: receiver.value, source: side('received'), direction: 'credit' } as const),
-        description: 'Payment received',
+        ...{ description: 'Payment received' },
+        counterparty: (await users.ofAccount(tx, accountId)).walletAddress,
       }
       const entries = [
         { ...common, ...sent },
@@ -116,7 +115,7 @@ function createPayment(services: ModuleServices): Operation {
       return answer()
 
       async function answer() {
-        const made = (await payments.findSent(tx, accountId, id)) as Payment
+        const made = (await findSent(tx, accountId, id)) as Transaction
         return allow({ data: { payment: paymentData(made) }, summary: 'The payment is made.' })
       }
     },
@@ -125,7 +124,6 @@ function createPayment(services: ModuleServices): Operation {
 
 /** Finds the account of a receiver. Denials: `invalid_request`, `not_found`. */
 async function findReceiver(
-  payments: PaymentStore,
   tx: SqlQueries,
   accountId: string,
   walletAddress: string,
@@ -134,7 +132,7 @@ async function findReceiver(
   // An address in one case only carries no checksum.
   if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
     return refused('to.walletAddress has a wrong checksum (EIP-55)')
-  const accounts = await payments.accountsOfWallet(tx, walletAddress.toLowerCase())
+  const accounts = await accountsOfWallet(tx, walletAddress.toLowerCase())
   const [receiver] = accounts
   if (receiver === undefined) return deny('not_found', 'no wallet user has this address', { field: 'to' })
   if (accounts.includes(accountId)) return refused('to.walletAddress is your own')
@@ -142,10 +140,10 @@ async function findReceiver(
   return allow(receiver)
 }
 
-function paymentData(payment: Payment): Record<string, unknown> {
-  const { id, direction, walletAddress, amountCents, memo, createdAt } = payment
+function paymentData(side: Transaction): Record<string, unknown> {
+  const { source, direction, counterparty: walletAddress, amountCents, memo, createdAt } = side
   return {
-    ...{ id, direction, counterparty: { walletAddress }, amountCents, memo, status: 'completed' },
+    ...{ id: source.id, direction, counterparty: { walletAddress }, amountCents, memo, status: 'completed' },
     createdAt: new Date(createdAt).toISOString(),
   }
 }

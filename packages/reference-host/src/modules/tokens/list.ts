@@ -4,19 +4,7 @@ import type { PayinReceiver } from '../../chain/receivers.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
-
-/** A token on a network, and what this host takes or pays it for. */
-export interface TokenUse {
-  readonly symbol: string
-  readonly name: string
-  /** The chain by its EIP-155 number; null for a network without one. */
-  readonly chainId: number | null
-  readonly network: string
-  /** The token's contract in lower case; null for the native coin of the network. */
-  readonly address: string | null
-  readonly decimals: number
-  readonly uses: readonly ('payin' | 'deposit' | 'withdrawal')[]
-}
+import type { TokenUse } from './token.ts'
 
 /** Names of networks, as providers spell them. */
 const NETWORKS: Readonly<Record<number, string>> = { 1: 'ethereum', 8453: 'base' }

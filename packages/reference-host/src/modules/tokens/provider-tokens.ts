@@ -1,6 +1,6 @@
 import type { Asset } from '../../providers/catalogue.ts'
 import type { ModuleServices } from '../services.ts'
-import type { TokenUse } from './list.ts'
+import type { TokenUse } from './token.ts'
 
 /** Reads what the providers of deposits and withdrawals take and send. Rejects with the fault of one that is down. */
 export async function providerTokens({
