@@ -104,6 +104,10 @@ async function createUserRecords(): Promise<AccountRecords> {
   const proposal = await send('/user/v1/cards/disposable/proposals', { amountCents: 100 })
   const secrets = await send('/user/v1/cards/secrets/session', {})
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
+  const payment = await send('/user/v1/sandbox/authorizations', {
+    cardId: idOf(card, 'card'),
+    amountCents: 1,
+  })
   const keyId = key.body['userKeyId'] as string
   await send('/user/v1/subscriptions/payin/confirm-balance', { payinId: idOf(bought, 'payin') })
   const told = await host.send('/user/v1/notifications', { headers: bearer(user.token) })
@@ -125,13 +129,16 @@ async function createUserRecords(): Promise<AccountRecords> {
     subscriptionId: idOf(bought, 'subscription'),
     notifications: notification?.id as string,
     ...{ cards: idOf(card, 'card'), folders: idOf(folder, 'folder'), folderId: idOf(folder, 'folder') },
+    ...{ cardId: idOf(card, 'card'), authorizations: idOf(payment, 'authorization') },
     proposalId: (proposal.body.data['disposable'] as { proposalId: string }).proposalId,
     sessionId: (secrets.body.data['secrets'] as { sessionId: string }).sessionId,
   }
   return {
     token: user.token,
     ids,
-    texts: ownTexts([key, session, payin, bought, told, referral, card, folder, moved, noted, listed]),
+    texts: ownTexts([
+      ...[key, session, payin, bought, told, referral, card, folder, moved, noted, listed, payment],
+    ]),
   }
 }
 
@@ -219,7 +226,16 @@ t.test("no partner operation shows another partner's records, even under the sam
     const opened = await both.send('/partner/v1/cards/secrets/session', {
       ...{ method: 'POST', headers: bearer(token) },
     })
-    const ids = { cards: card?.cardId as string, sessionId: opened.body.data['sessionId'] as string }
+    const cardId = card?.cardId as string
+    const paid = await both.send('/partner/v1/sandbox/authorizations', {
+      ...{ headers: { ...bearer(token), 'idempotency-key': 'payment-of-its-own' } },
+      body: { cardId, amountCents: 1 },
+    })
+    const authorization = paid.body.data['authorization'] as { id: string }
+    const ids = {
+      ...{ cards: cardId, cardId, authorizations: authorization.id },
+      sessionId: opened.body.data['sessionId'] as string,
+    }
     return { token, ids, texts }
   }
   const [one, two] = [await account(keys[0]), await account(keys[1])]

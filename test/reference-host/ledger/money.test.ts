@@ -108,7 +108,7 @@ onBoth('own money goes to the same user only, held money comes from held account
 
 onBoth('new accounts that pay each other at the same time do not wait in a circle', async (t, { move }) => {
   const pairs = await race(40, n => {
-    const [from, to] = n % 2 === 0 ? (['new-a', 'new-b'] as const) : (['new-b', 'new-a'] as const)
+    const [from, to] = n % 2 === 0 ? ['new-a', 'new-b'] : ['new-b', 'new-a']
     const transfer = debit(user(from), user(to), 1, 'operator_correction')
     return move(transfer, [entry('new-a', 1), entry('new-b', 1)], n)
   })
