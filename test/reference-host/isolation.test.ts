@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, startTestHost, type Answer } from '../harness/host.ts'
+import { kycBody } from '../harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
 
 interface Described {
@@ -92,6 +93,10 @@ async function createUserRecords(): Promise<AccountRecords> {
   const payin = await send('/user/v1/subscriptions/payin', { amountCents: 1 })
   const bought = await send('/user/v1/subscriptions/checkout', { plan: 'basic' })
   await send('/user/v1/deposits', { amountCents: 1000 })
+  const asset = { currency: 'usdc', network: 'base' }
+  const deposit = await send('/user/v1/deposits', asset)
+  const destination = { ...asset, address: newWallet().address }
+  const withdrawal = await send('/user/v1/withdrawals', { amountCents: 100, destination })
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
   const keyId = key.body['userKeyId'] as string
   await send('/user/v1/subscriptions/payin/confirm-balance', { payinId: idOf(bought, 'payin') })
@@ -105,8 +110,13 @@ async function createUserRecords(): Promise<AccountRecords> {
     ...{ payins: idOf(payin, 'payin'), payinId: idOf(bought, 'payin') },
     subscriptionId: idOf(bought, 'subscription'),
     notifications: notification?.id as string,
+    ...{ deposits: idOf(deposit, 'deposit'), withdrawals: idOf(withdrawal, 'withdrawal') },
   }
-  return { token: user.token, ids, texts: ownTexts([key, session, payin, bought, told, referral]) }
+  return {
+    token: user.token,
+    ids,
+    texts: ownTexts([key, session, payin, bought, told, referral, deposit, withdrawal]),
+  }
 }
 
 t.test("no user operation shows or changes another user's records: their ids are 404", async t => {
@@ -120,6 +130,8 @@ t.test("no user operation shows or changes another user's records: their ids are
       'subscriptions/payins',
       'users',
       'identity',
+      'deposits?scope=all',
+      'withdrawals',
     ]
     const get = (path: string): Promise<Answer> =>
       host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
@@ -168,15 +180,24 @@ t.test("no partner operation shows another partner's records, even under the sam
     const userId = 'shared-name-1'
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
     const scopes = ['cards.read', 'users.read', 'users.write', 'encryption.read', 'encryption.write']
-    const body = { userId, scopes }
-    const session = await both.send('/partner/v1/sessions', { body, headers })
+    const open = (wanted: readonly string[]): Promise<Answer> =>
+      both.send('/partner/v1/sessions', { body: { userId, scopes: wanted }, headers })
+    const session = await open([...scopes, 'deposits.write'])
+    const setUp = bearer((await open(['kyc.write'])).body.data['sessionToken'] as string)
+    await both.send('/partner/v1/kyc/applications', { body: kycBody('Approved'), headers: setUp })
+    await both.send('/partner/v1/agreements', { body: { accepted: true }, headers: setUp })
+    const deposit = await both.send('/partner/v1/deposits', {
+      body: { currency: 'usdc', network: 'base' },
+      headers: { ...setUp, 'idempotency-key': 'same-for-everybody' },
+    })
     const token = session.body.data['sessionToken'] as string
     const cards = await both.send('/partner/v1/cards?limit=100', { headers: bearer(token) })
     const [card] = cards.body.data['cards'] as { cardId: string }[]
-    const texts = ownTexts([session, cards]).filter(
+    const texts = ownTexts([session, cards, deposit]).filter(
       text => !text.includes(userId) && !text.startsWith('"per'),
     )
-    return { token, ids: { cards: card?.cardId as string }, texts }
+    const { id } = deposit.body.data['deposit'] as { id: string }
+    return { token, ids: { cards: card?.cardId as string, deposits: id }, texts }
   }
   const [one, two] = [await account(keys[0]), await account(keys[1])]
   t.ok(one.texts.length >= 26, 'the cards and the session were seen')
