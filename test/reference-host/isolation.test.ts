@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../harness/gatewright.ts'
-import { bearer, bootstrapUser, startTestHost, type Answer } from '../harness/host.ts'
+import { bearer, bootstrapUser, newWallet, startTestHost, type Answer } from '../harness/host.ts'
+import { kycBody } from '../harness/kyc.ts'
 import { inlined } from '../harness/openapi.ts'
 
 interface Described {
@@ -103,6 +104,10 @@ async function createUserRecords(): Promise<AccountRecords> {
   const card = await send('/user/v1/cards', {})
   const proposal = await send('/user/v1/cards/disposable/proposals', { amountCents: 100 })
   const secrets = await send('/user/v1/cards/secrets/session', {})
+  const asset = { currency: 'usdc', network: 'base' }
+  const deposit = await send('/user/v1/deposits', asset)
+  const destination = { ...asset, address: newWallet().address }
+  const withdrawal = await send('/user/v1/withdrawals', { amountCents: 100, destination })
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
   const payment = await send('/user/v1/sandbox/authorizations', {
     cardId: idOf(card, 'card'),
@@ -132,12 +137,14 @@ async function createUserRecords(): Promise<AccountRecords> {
     ...{ cardId: idOf(card, 'card'), authorizations: idOf(payment, 'authorization') },
     proposalId: (proposal.body.data['disposable'] as { proposalId: string }).proposalId,
     sessionId: (secrets.body.data['secrets'] as { sessionId: string }).sessionId,
+    ...{ deposits: idOf(deposit, 'deposit'), withdrawals: idOf(withdrawal, 'withdrawal') },
   }
   return {
     token: user.token,
     ids,
     texts: ownTexts([
       ...[key, session, payin, bought, told, referral, card, folder, moved, noted, listed, payment],
+      ...[deposit, withdrawal],
     ]),
   }
 }
@@ -159,6 +166,8 @@ t.test("no user operation shows or changes another user's records: their ids are
       'identity',
       'cards',
       'folders',
+      'deposits?scope=all',
+      'withdrawals',
     ]
     const get = (path: string): Promise<Answer> =>
       host.send(`/user/v1/${path}`, { headers: bearer(ann.token) })
@@ -213,14 +222,22 @@ t.test("no partner operation shows another partner's records, even under the sam
     await both.send('/partner/v1/users/resolve', { body: { userId }, headers })
     const scopes = [
       ...['cards.read', 'cards.write', 'cards.secrets.read', 'users.read', 'users.write'],
-      ...['encryption.read', 'encryption.write'],
+      ...['encryption.read', 'encryption.write', 'deposits.write'],
     ]
-    const body = { userId, scopes }
-    const session = await both.send('/partner/v1/sessions', { body, headers })
+    const open = (wanted: readonly string[]): Promise<Answer> =>
+      both.send('/partner/v1/sessions', { body: { userId, scopes: wanted }, headers })
+    const session = await open(scopes)
+    const setUp = bearer((await open(['kyc.write'])).body.data['sessionToken'] as string)
+    await both.send('/partner/v1/kyc/applications', { body: kycBody('Approved'), headers: setUp })
+    await both.send('/partner/v1/agreements', { body: { accepted: true }, headers: setUp })
+    const deposit = await both.send('/partner/v1/deposits', {
+      body: { currency: 'usdc', network: 'base' },
+      headers: { ...setUp, 'idempotency-key': 'same-for-everybody' },
+    })
     const token = session.body.data['sessionToken'] as string
     const cards = await both.send('/partner/v1/cards?limit=100', { headers: bearer(token) })
     const [card] = cards.body.data['cards'] as { cardId: string }[]
-    const texts = ownTexts([session, cards]).filter(
+    const texts = ownTexts([session, cards, deposit]).filter(
       text => !text.includes(userId) && !text.startsWith('"per'),
     )
     const opened = await both.send('/partner/v1/cards/secrets/session', {
@@ -232,7 +249,9 @@ t.test("no partner operation shows another partner's records, even under the sam
       body: { cardId, amountCents: 1 },
     })
     const authorization = paid.body.data['authorization'] as { id: string }
+    const { id } = deposit.body.data['deposit'] as { id: string }
     const ids = {
+      deposits: id,
       ...{ cards: cardId, cardId, authorizations: authorization.id },
       sessionId: opened.body.data['sessionId'] as string,
     }

@@ -47,7 +47,7 @@ const missing = (field: string): HostDenial => deny('invalid_request', `${field}
 export function createDeposit(
   surface: Surface,
   services: ModuleServices,
-  provider: DepositProvider | undefined,
+  provider: DepositProvider,
 ): Operation {
   const playable = surface === 'user' && services.environment === 'sandbox'
   const { deposits, gates, clock, jobs, db } = services
@@ -80,7 +80,7 @@ export function createDeposit(
       if (!passed.ok) return passed
       const id = `dep_${effectId}`
       if (await deposits.find(db, caller.session.accountId, id)) return allow(undefined)
-      return provider ? open(provider, id, body) : missing('amountCents')
+      return open(provider, id, body)
     },
     async write(call, { tx, effectId, prepared }) {
       const { accountId } = call.caller.session
@@ -92,7 +92,7 @@ export function createDeposit(
       const id = `dep_${effectId}`
       const now = clock.now()
       let deposit = await deposits.find(tx, accountId, id)
-      if (!deposit && prepared && provider) {
+      if (!deposit && prepared) {
         if ((await waiting(tx, accountId, now - ACTIVE_MS)) >= MOST_WAITING)
           return deny('policy_blocked', `${MOST_WAITING} deposits wait for money: pay one of them first`, {
             details: { rule: 'max_deposits' },

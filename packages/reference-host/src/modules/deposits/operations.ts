@@ -28,21 +28,18 @@ const query = Type.Object({
 })
 const notFound: HostDenial = deny('not_found', 'nothing has this id')
 
-/**
- * Makes the operations of deposits. Without a provider only those that read what is there and, in a sandbox, the one that credits
- * play money.
- */
+/** Makes the operations of deposits, if the host has a provider. A sandbox always has one. */
 export function depositOperations(services: ModuleServices): Operation[] {
   const { environment, providers } = services
   const provider = providers.deposits
-  const sandbox = environment === 'sandbox'
+  if (!provider) return []
   return [
-    ...(provider ? depositQuotes(provider) : []),
+    ...depositQuotes(provider),
     ...SURFACES.flatMap(surface => [
-      ...(provider || (sandbox && surface === 'user') ? [createDeposit(surface, services, provider)] : []),
+      createDeposit(surface, services, provider),
       list(surface, services),
       read(surface, services),
-      ...(provider && sandbox ? [simulate(surface, services, provider)] : []),
+      ...(environment === 'sandbox' ? [simulate(surface, services, provider)] : []),
     ]),
   ]
 }

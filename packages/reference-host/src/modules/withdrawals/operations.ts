@@ -15,14 +15,13 @@ const List = Type.Object(
   component('WithdrawalList', 'A page of withdrawals, newest first'),
 )
 
-/** Makes the operations of withdrawals. Without a provider only those that read what is there. */
+/** Makes the operations of withdrawals, if the host has a provider. */
 export function withdrawalOperations(services: ModuleServices): Operation[] {
   const provider = services.providers.withdrawals
+  if (!provider) return []
   return [
-    ...(provider ? withdrawalQuotes(provider) : []),
-    ...(provider
-      ? (['user', 'partner'] as const).map(surface => createWithdrawal(surface, services, provider))
-      : []),
+    ...withdrawalQuotes(provider),
+    ...(['user', 'partner'] as const).map(surface => createWithdrawal(surface, services, provider)),
     list(services),
     read(services),
   ]
