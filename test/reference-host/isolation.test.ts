@@ -94,7 +94,10 @@ async function createUserRecords(): Promise<AccountRecords> {
   const bought = await send('/user/v1/subscriptions/checkout', { plan: 'basic' })
   await send('/user/v1/deposits', { amountCents: 1000 })
   const asset = { currency: 'usdc', network: 'base' }
-  const deposit = await send('/user/v1/deposits', asset)
+  const deposit = await host.send('/user/v1/deposits', {
+    body: asset,
+    headers: { ...bearer(user.token), 'idempotency-key': 'another-for-everybody' },
+  })
   const destination = { ...asset, address: newWallet().address }
   const withdrawal = await send('/user/v1/withdrawals', { amountCents: 100, destination })
   const idOf = ({ body }: Answer, name: string): string => (body.data[name] as { id: string }).id
