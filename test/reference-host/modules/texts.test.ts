@@ -48,6 +48,7 @@ await resolve('ann')
 const partnerScopes = [
   ...['cards.read', 'transactions.read'],
   ...['users.read', 'users.write', 'encryption.read', 'encryption.write', 'kyc.read', 'kyc.write'],
+  ...['deposits.write', 'withdrawals.write'],
 ]
 const partnerToken = (await open({ userId: 'ann', scopes: partnerScopes })).body.data[
   'sessionToken'

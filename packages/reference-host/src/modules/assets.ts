@@ -48,9 +48,10 @@ export const assetsExample = {
     },
   ],
 }
+const SEARCH = '^(?:[A-Za-z0-9._-][A-Za-z0-9 ._-]{0,39})?$'
 export const assetsQuery = Type.Object({
   q: Type.Optional(
-    Type.String({ maxLength: 40, description: 'Only assets whose ticker or name holds this text' }),
+    Type.String({ pattern: SEARCH, description: 'Only assets whose ticker or name holds this text' }),
   ),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Most assets' })),
 })
@@ -61,7 +62,14 @@ export async function listAssets(
   query: URLSearchParams,
 ): Promise<Verdict<Success, HostDenial>> {
   const [q, limit] = [query.get('q') ?? '', query.get('limit') ?? '100']
-  if ([...q].length > 40) return deny('invalid_request', 'q must be at most 40 characters', { field: 'q' })
+  if (!new RegExp(SEARCH).test(q))
+    return deny(
+      'invalid_request',
+      'q must be 1 to 40 letters, digits, spaces, dots, hyphens or underscores',
+      {
+        field: 'q',
+      },
+    )
   if (!/^(?:[1-9]\d?|100)$/.test(limit))
     return deny('invalid_request', 'limit must be an integer from 1 to 100', { field: 'limit' })
   const wanted = q.toLowerCase()
