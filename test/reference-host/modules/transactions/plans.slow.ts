@@ -18,19 +18,17 @@ const MOST_BUFFERS = 400
 const fill = (accountId: string): readonly string[] => [
   'set session_replication_role = replica',
   `insert into gw_transactions (id, account_id, source_kind, source_id, part, type, status, amount_cents,
-      direction, description, card_id, created_at, updated_at)
+      direction, description, card_id, counterparty, created_at, updated_at)
     select 'txn_' || n || '_' || side, case side when 1 then '${accountId}' else 'acc_' || n % 5000 end,
       case when n % 100 = 0 then 'payment' else 'authorization' end, 'source_' || n,
       case side when 1 then 'sent' else 'received' end,
       case when n % 100 = 0 then 'payment' when n <= 500 then 'collateral' else 'spend' end,
       'completed', 5, case side when 1 then 'debit' else 'credit' end, 'A test',
-      case when n % 100 > 0 and n > 500 then 'card_' || case when n % 1000 = 1 then 2 else 1 end end, n, n
+      case when n % 100 > 0 and n > 500 then 'card_' || case when n % 1000 = 1 then 2 else 1 end end,
+      case when n % 100 = 0 then 'wallet_' || n % 5000 end, n, n
     from generate_series(1, ${ROWS}) n, generate_series(1, 2) side
     where side = 1 or n % 100 = 0 order by n, side`,
-  `insert into gw_users (id, account_id, principal, wallet_address, kyc_status, created_at)
-    select 'usr_' || n, 'acc_' || n, 'wallet_' || n, 'wallet_' || n, 'not_submitted', 0 from generate_series(0, 4999) n`,
   'analyze gw_transactions',
-  'analyze gw_users',
 ]
 
 t.setTimeout(600_000)

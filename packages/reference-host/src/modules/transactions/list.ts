@@ -4,6 +4,7 @@ import { deny, type HostDenial } from '../../http/codes.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { TRANSACTION_TYPES } from '../../ledger/transactions.ts'
 import { component, nextCursor, text } from '../../schemas/fields.ts'
+import { idText } from '../../schemas/names.ts'
 import { CURSOR } from '../examples.ts'
 import { cutPage, pagingQueryUpTo, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
@@ -15,7 +16,7 @@ const FORMS = {
   partner: { form: partnerForm, listName: 'PartnerTransactionList', most: 200 },
 } as const
 const filters = {
-  cardId: Type.Optional(text('Only transactions of this card')),
+  cardId: Type.Optional(idText(120, 'Only transactions of this card')),
   type: Type.Optional(text(`Only these types, with commas between them: ${TRANSACTION_TYPES.join(', ')}`)),
 }
 
@@ -40,8 +41,11 @@ function listTransactions(surface: Surface, { db, transactions }: ModuleServices
       if (!paging.ok) return paging
       const types = readTypes(query.get('type'))
       if (!types.ok) return types
+      const cardId = query.get('cardId') ?? undefined
+      if (cardId !== undefined && !/^[!-~]{1,120}$/.test(cardId))
+        return deny('invalid_request', 'cardId must be the id of a card', { field: 'cardId' })
       const { after, limit } = paging.value
-      const filter = { cardId: query.get('cardId') ?? undefined, types: types.value }
+      const filter = { cardId, types: types.value }
       const page = { after, limit: limit + 1 }
       const found = await transactions.page(db, caller.session.accountId, page, filter)
       const { items, nextCursor } = cutPage(found, limit)
