@@ -43,6 +43,8 @@ interface RequestTo {
   readonly body?: Record<string, unknown>
   /** Whether it names a record by an id. */
   readonly byId: boolean
+  /** Where the id is. */
+  readonly place: string
 }
 
 /** The most characters of an id, but for those that are sealed texts. */
@@ -71,14 +73,15 @@ function requestsTo(operation: Operation, ids: AccountRecords['ids']): RequestTo
   const values = Object.values(ids)
   if (collections.length > 0) {
     const short = values.filter(id => id.length <= MOST_CHARACTERS)
-    return short.map(id => ({ path: path.replaceAll(/\{\w+\}/g, id), ...body, byId: true }))
+    const place = 'path'
+    return short.map(id => ({ path: path.replaceAll(/\{\w+\}/g, id), ...body, byId: true, place }))
   }
   const named = idMembers(operation).flatMap(name =>
     values
       .filter(id => id.length <= MOST_CHARACTERS || SEALED_IDS.includes(name))
-      .map(id => ({ path, body: { ...example, [name]: id }, byId: true })),
+      .map(id => ({ path, body: { ...example, [name]: id }, byId: true, place: name })),
   )
-  return named.length > 0 ? named : [{ path, ...body, byId: false }]
+  return named.length > 0 ? named : [{ path, ...body, byId: false, place: '' }]
 }
 
 /**
@@ -191,14 +194,12 @@ t.test("no user operation shows or changes another user's records: their ids are
         ...(body && method !== 'GET' ? { body } : {}),
       })
     const unknown = Object.fromEntries(Object.keys(ann.ids).map(name => [name, 'never-existed']))
-    const nevers = requestsTo(operation, unknown)
+    // The same request with an unknown id in the same place.
+    const nevers = new Map(requestsTo(operation, unknown).map(each => [each.place, each]))
     const refusals = new Map<string, Answer>()
+    for (const [place, never] of nevers) refusals.set(place, await send(never, `never-existed-${place}`))
     for (const [n, asked] of requestsTo(operation, ann.ids).entries()) {
-      // The same request with an unknown id in the same place.
-      const never = nevers[n] as RequestTo
-      const text = JSON.stringify(never)
-      const refusal = refusals.get(text) ?? (await send(never, `never-existed-${n}`))
-      refusals.set(text, refusal)
+      const refusal = refusals.get(asked.place) as Answer
       const answer = await send(asked, asked.byId ? `bob-tries-${n}` : 'same-for-everybody')
       const where = `${method} ${asked.path}`
       const told = JSON.stringify(answer.body)
