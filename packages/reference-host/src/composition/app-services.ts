@@ -3,12 +3,16 @@ import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
+import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
 import type { PartnerStore } from '../modules/partners/store.ts'
 import type { ModuleServices } from '../modules/services.ts'
 import type { ProviderEventServices } from '../modules/system/provider-events.ts'
 import type { SystemServices } from '../modules/system/operations.ts'
+import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
+import { AUTHORIZATION_STORE, AUTHORIZATIONS } from './card-registrations.ts'
 import type { Container } from './container.ts'
+import { cardSecret } from './providers.ts'
 import * as token from './registrations.ts'
 
 /** Resolves every service once and returns them as plain values. No other layer uses the container. */
@@ -41,9 +45,9 @@ export function appServices(
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
-    authorizations: container.get(token.AUTHORIZATIONS),
-    authorizationStore: container.get(token.AUTHORIZATION_STORE),
-    seedCards: container.get(token.SEED_CARDS),
+    authorizations: container.get(AUTHORIZATIONS),
+    authorizationStore: container.get(AUTHORIZATION_STORE),
+    seedCards: cardSeeds(container),
     payins: container.get(token.PAYINS),
     addressAllocator: container.get(token.ADDRESS_ALLOCATOR),
     subscriptions: container.get(token.SUBSCRIPTIONS),
@@ -77,6 +81,12 @@ function isValidated(partners: PartnerStore): (keyId: string) => Promise<boolean
   return async keyId => (await partners.validatedKeys([keyId])).has(keyId)
 }
 
+/** What gives new partner users their cards. Only the built-in issuer can: another one would issue real cards. */
+function cardSeeds(container: Container): SeedCards {
+  if (container.get(token.PROVIDERS).cards?.name !== SANDBOX_PROVIDER) return async () => {}
+  return seedSandboxCards(container.get(token.CARDS), cardSecret(container.get(token.SECRETS)))
+}
+
 /** What takes messages of providers. */
 function inboundServices(
   container: Container,
@@ -94,8 +104,8 @@ function inboundServices(
       'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc),
       ...authorizationEvents({
         ...{ db: container.get(token.BACKEND).sql, issuer: container.get(token.ISSUER) },
-        ...{ cards: container.get(token.CARDS), store: container.get(token.AUTHORIZATION_STORE) },
-        ...{ authorizations: container.get(token.AUTHORIZATIONS), report: container.get(token.REPORT) },
+        ...{ cards: container.get(token.CARDS), store: container.get(AUTHORIZATION_STORE) },
+        ...{ authorizations: container.get(AUTHORIZATIONS), report: container.get(token.REPORT) },
       }),
     },
     countEvent: (type, outcome) => container.get(token.METRICS).providerEvent(type, outcome),

@@ -5,6 +5,7 @@ import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
+import { AUTHORIZATION_STORE } from './card-registrations.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
@@ -84,7 +85,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       everyMs: MINUTE_MS,
       atStart: true,
       async run() {
-        const authorizations = container.get(token.AUTHORIZATION_STORE)
+        const authorizations = container.get(AUTHORIZATION_STORE)
         container.get(token.METRICS).attention('authorization', await authorizations.withAttention(sql))
       },
     },

@@ -20,9 +20,6 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
 import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
-import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
-import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
-import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
@@ -37,14 +34,13 @@ import { subscriptionStore, type SubscriptionStore } from '../modules/subscripti
 import { userStore, type UserStore } from '../modules/users/store.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
-import { SANDBOX_PROVIDER } from '../providers/sandbox-kyc.ts'
 import { eventStore, type EventStore } from '../records/events.ts'
 import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
-import { cardSecret, hostProviders, type Providers } from './providers.ts'
+import { hostProviders, type Providers } from './providers.ts'
 
 /** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {
@@ -113,12 +109,6 @@ export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get 
 export const CARDS: ServiceKey<CardStore> = defineService('cards', get =>
   cardStore(get(BACKEND).dialect, get(EVENTS)),
 )
-/** Cards of new partner users: only with the built-in issuer. */
-export const SEED_CARDS: ServiceKey<SeedCards> = defineService('cards of new users', get =>
-  get(PROVIDERS).cards?.name === SANDBOX_PROVIDER
-    ? seedSandboxCards(get(CARDS), cardSecret(get(SECRETS)))
-    : async () => {},
-)
 export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
   addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),
 )
@@ -131,17 +121,6 @@ export const LEDGER: ServiceKey<Ledger> = defineService('ledger', get =>
 )
 export const TRANSACTIONS: ServiceKey<TransactionStore> = defineService('transactions', get =>
   transactionStore(get(BACKEND).dialect),
-)
-export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService('authorization store', get =>
-  authorizationStore(get(BACKEND).dialect),
-)
-export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authorizations', get =>
-  authorizations({
-    ...{ store: get(AUTHORIZATION_STORE), cards: get(CARDS), issuer: get(ISSUER), guard: get(GUARD) },
-    ...{ ledger: get(LEDGER), money: get(MONEY), transactions: get(TRANSACTIONS), events: get(EVENTS) },
-    spendStorage: get(BACKEND).spend,
-    count: (outcome, reason) => get(METRICS).authorization(outcome, reason),
-  }),
 )
 export const MONEY: ServiceKey<Money> = defineService('money', get =>
   createMoney(get(LEDGER), get(TRANSACTIONS)),

@@ -1,0 +1,76 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import type { Access } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
+import { cancelCardsOf, lineagesBelow } from '../cards/cancel.ts'
+import type { ModuleServices } from '../services.ts'
+import * as examples from './examples.ts'
+import { keyData, keyPaths, KeySchema } from './fields.ts'
+
+/** `keys.revoke`: ends a key and its sessions, and on request the cards that it made. */
+export function revokeKey(services: ModuleServices): Operation {
+  return operation({
+    ...{ surface: 'user', credential: 'session', topLevel: true },
+    id: 'keys.revoke',
+    title:
+      'Revoke a key and end its sessions; cards=cancel also cancels the cards of it and of keys below it',
+    method: 'DELETE',
+    paths: keyPaths('/{keyId}'),
+    scopes: ['keys.write'],
+    query: Type.Object({
+      cards: Type.Optional(
+        Type.Literal('cancel', {
+          description: 'Also cancels the cards that it made. Needs the scope `cards.write`',
+        }),
+      ),
+    }),
+    answer: KeySchema,
+    example: { answer: examples.revokedKey },
+    refuses: [404],
+    async handle({ caller, params, facts }) {
+      const keyId = params['keyId'] as string
+      const cards = await cardsToCancel(services, caller, keyId, facts.query)
+      if (!cards.ok) return cards
+      const revoked = await services.issuer.revokeKey(callerOf(caller), keyId)
+      if (revoked.ok) await cards.value()
+      return keyAnswer(services, revoked)
+    },
+  })
+}
+
+/** Reads which cards a revocation cancels, because afterwards the caller may have ended. Returns what cancels them. */
+async function cardsToCancel(
+  { issuer, cards, clock, db }: ModuleServices,
+  caller: Access,
+  keyId: string,
+  query: URLSearchParams,
+): Promise<Verdict<() => Promise<unknown>>> {
+  const given = query.getAll('cards')
+  if (given.length === 0) return allow(async () => {})
+  if (given.length > 1 || given[0] !== 'cancel')
+    return deny('invalid_request', 'cards must be "cancel", once, or absent', { field: 'cards' })
+  if (!caller.session.scopes.includes('cards.write'))
+    return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
+  const listed = await issuer.listKeys(callerOf(caller))
+  if (!listed.ok) return listed
+  const lineages = lineagesBelow(
+    listed.value.map(({ key }) => key),
+    keyId,
+  )
+  return allow(() => cancelCardsOf(db, cards, lineages, { reason: 'user', now: clock.now() }))
+}
+
+/** Answers with a changed or revoked key. */
+export async function keyAnswer(
+  { issuer }: ModuleServices,
+  changed: Verdict<ApiKey>,
+): Promise<Verdict<Success>> {
+  if (!changed.ok) return changed
+  const key = changed.value
+  const policies = await issuer.policies(key.policyIds.slice(key.inheritedPolicies))
+  const summary =
+    key.revokedAt === null ? 'The key is changed; its sessions have ended.' : 'The key is revoked.'
+  return allow({ data: keyData(key, policies), summary })
+}
