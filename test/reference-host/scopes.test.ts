@@ -43,10 +43,12 @@ async function checkMatrix(
   open: (scopes: readonly string[]) => Promise<string>,
 ): Promise<void> {
   const session = opener(open)
+  const used = new Set<string>()
   for (const operation of operations) {
     const alternatives = operation.security.flatMap(each => (each[scheme] ? [each[scheme]] : []))
     if (alternatives.length === 0) continue
     const name = `${operation.method} ${operation.path}`
+    for (const scope of alternatives.flat()) used.add(scope)
     for (const needed of alternatives) {
       // A session always has a scope; any will do for an operation that needs none.
       const least = needed.length > 0 ? needed : [catalogue[0] as string]
@@ -57,6 +59,11 @@ async function checkMatrix(
     const others = catalogue.filter(scope => !some.includes(scope))
     t.ok(await isDenied(operation, await session(others)), `${name} with every scope but ${some.join()}`)
   }
+  t.same(
+    catalogue.filter(scope => !used.has(scope)),
+    [],
+    'every scope is needed by an operation',
+  )
 }
 
 t.test('each user operation needs exactly the scopes that the API description lists', async t => {
