@@ -220,7 +220,7 @@ t.test('applies reports of the provider, and keeps those that contradict the fin
   const make = async (): Promise<string> =>
     withdrawalOf(await ann.write('/withdrawals', withdrawalBody(1000))).id
   const applied = async (yes: boolean, ...event: Parameters<typeof report>): Promise<void> =>
-    void t.match(await report(...event), { status: 200, body: { data: { applied: yes } } }, String(event[0]))
+    void t.match(await report(...event), { status: 200, body: { data: { applied: yes } } }, event[1])
   const read = async (id: string): Promise<Withdrawal> => withdrawalOf(await ann.read(`/withdrawals/${id}`))
   const done = await make()
   await applied(true, done, 'ready')

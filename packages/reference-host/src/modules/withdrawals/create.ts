@@ -1,61 +1,20 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
 import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
-import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Operation, type Success, type WriteContext } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals.ts'
-import { component } from '../../schemas/fields.ts'
-import { idText } from '../../schemas/names.ts'
-import { noSignal, quoted } from '../assets.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
-import {
-  checkDestination,
-  DestinationBody,
-  fromOldForm,
-  ownAddress,
-  readDestination,
-  type OldDestination,
-} from './destination.ts'
+import { ownAddress } from './destination.ts'
 import { SEND_JOB } from './job.ts'
-import type { Withdrawal } from './records.ts'
+import { Body, isEqual, priced, readTerms, type Prepared } from './terms.ts'
 import { WithdrawalAnswer, withdrawalAnswer, withdrawalBodyExample, withdrawalExample } from './wire.ts'
+import type { Withdrawal } from './withdrawal.ts'
 
 const MOST_OPEN = 20
 /** How long after a `pending` answer an equal request of a partner is a poll. */
 const POLLED_FOR_MS = 600_000
-
-const common = {
-  amountCents: Type.Integer({
-    ...{ minimum: 1, maximum: 100_000_000 },
-    description: 'What leaves the balance, fee included, in US cents',
-  }),
-}
-const Body = {
-  user: Type.Object(
-    { ...common, destination: DestinationBody },
-    component('WithdrawalRequest', 'How much to send where'),
-  ),
-  partner: Type.Object(
-    {
-      ...common,
-      destination: Type.Optional(DestinationBody),
-      tokenAddress: Type.Optional(idText(128, 'With `recipientAddress` and `chainId`: the old form')),
-      recipientAddress: Type.Optional(idText(128, 'The address that receives it, in the old form')),
-      chainId: Type.Optional(
-        Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[1-9][0-9]{0,15}$' })], {
-          description: 'The chain of `tokenAddress`, in the old form',
-        }),
-      ),
-    },
-    component('PartnerWithdrawalRequest', 'How much to send where; the destination in one of two forms'),
-  ),
-}
-type Given = Type.Static<(typeof Body)['partner']>
-
-/** What was found out before the transaction: the terms of a new withdrawal, or the id of one that exists. */
-type Prepared = { readonly terms: NewWithdrawal } | { readonly existing: string }
 
 /** Makes `withdrawals.create` of a surface. */
 export function createWithdrawal(
@@ -112,67 +71,6 @@ export function createWithdrawal(
       const made = await make(services, provider.name, accountId, prepared.terms, context)
       return made.ok ? answer(surface, services, tx, made.value, false) : made
     },
-  })
-}
-
-type Terms = Pick<NewWithdrawal, 'amountCents' | 'destination'>
-
-const isEqual =
-  (wanted: Terms) =>
-  ({ amountCents, destination }: Withdrawal): boolean =>
-    amountCents === wanted.amountCents && JSON.stringify(destination) === JSON.stringify(wanted.destination)
-
-/** Reads the request in either form, and checks the destination. */
-async function readTerms(
-  provider: WithdrawalProvider,
-  { amountCents, destination, tokenAddress, recipientAddress, chainId }: Given,
-): Promise<Verdict<Terms, HostDenial>> {
-  if (destination) return allow({ amountCents, destination: readDestination(destination) })
-  const old = { tokenAddress, recipientAddress, chainId }
-  const missing = Object.entries(old).find(([, value]) => value === undefined)
-  if (missing) {
-    const field = tokenAddress === undefined ? 'destination' : missing[0]
-    return deny('invalid_request', `${field} is required`, { field })
-  }
-  const read = fromOldForm(await provider.assets(noSignal), old as OldDestination)
-  return read.ok ? allow({ amountCents, destination: read.value }) : read
-}
-
-/** Checks the destination and quotes the fee. */
-async function priced(
-  provider: WithdrawalProvider,
-  body: Given,
-  { amountCents, destination }: Terms,
-): Promise<Verdict<Prepared, HostDenial>> {
-  const given = body.destination?.address ?? body.recipientAddress
-  const checked = checkDestination(await provider.assets(noSignal), destination, given)
-  if (!checked.ok) return checked
-  const { currency, network } = destination
-  const quote = await quoted(provider, { currency, network, amountCents }, 'destination.currency')
-  if (!quote.ok) return quote
-  const { feeCents } = quote.value
-  const outside = outsideCents(amountCents, quote.value)
-  return outside ?? allow({ terms: { amountCents, feeCents, destination } })
-}
-
-/** Denies an amount outside the limits of a quote, or one that the fee would use up. */
-export function outsideCents(
-  amountCents: number,
-  {
-    minAmountCents,
-    maxAmountCents,
-    feeCents,
-  }: {
-    readonly minAmountCents: number
-    readonly maxAmountCents: number | null
-    readonly feeCents: number
-  },
-): HostDenial | undefined {
-  const least = Math.max(minAmountCents, feeCents + 1)
-  if (amountCents >= least && (maxAmountCents === null || amountCents <= maxAmountCents)) return undefined
-  return deny('invalid_request', `amountCents must be from ${least} to ${maxAmountCents ?? 'no limit'}`, {
-    field: 'amountCents',
-    details: { minAmountCents: least, maxAmountCents },
   })
 }
 

@@ -11,7 +11,8 @@ import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
 import type { EventType } from '../system/provider-events.ts'
-import { isOpen, type Withdrawal, type WithdrawalRecords } from './records.ts'
+import type { WithdrawalRecords } from './records.ts'
+import { isOpen, type Withdrawal } from './withdrawal.ts'
 
 /** The kind of the job that sends a withdrawal and asks about it until it ends, by the withdrawal's id. */
 export const SEND_JOB = 'withdrawal.send'

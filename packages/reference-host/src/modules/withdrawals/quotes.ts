@@ -21,7 +21,7 @@ import {
   rangeMembers,
 } from '../assets.ts'
 import * as examples from '../examples.ts'
-import { outsideCents } from './create.ts'
+import { outsideCents } from './terms.ts'
 
 const RangeBody = Type.Object(
   { destination: Type.Object(assetMembers) },

@@ -4,7 +4,7 @@ import { WITHDRAWAL_STATUSES } from '../../providers/withdrawals.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import { DestinationBody } from './destination.ts'
-import type { Withdrawal } from './records.ts'
+import type { Withdrawal } from './withdrawal.ts'
 
 const Relay = Type.Object(
   {

@@ -1,0 +1,104 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import type { Guard, SpendStorage } from '@gatewright/scope-guard'
+import { ledgerAccounts } from '../../ledger/accounts.ts'
+import type { TransferResult } from '../../ledger/ledger.ts'
+import type { Money } from '../../ledger/money.ts'
+import type { WithdrawalReport } from '../../providers/withdrawals.ts'
+import type { EventStore } from '../../records/events.ts'
+import type { EventOutcome } from '../system/provider-events.ts'
+import { entryOf, isOpen, KIND, toWithdrawal, type Withdrawal } from './withdrawal.ts'
+
+/** What the records work with. */
+export interface WithdrawalServices {
+  readonly dialect: SqlDialect
+  readonly money: Money
+  readonly events: EventStore
+  readonly guard: Guard
+  readonly spendStorage: (tx: SqlQueries) => SpendStorage
+}
+
+type End = Omit<WithdrawalReport, 'status'> & {
+  readonly status: 'completed' | 'failed'
+  readonly cause: string
+  readonly detail?: string
+}
+
+/** What an event says of a change. */
+interface Change {
+  readonly from?: string
+  readonly to: string
+  readonly cause: string
+  readonly detail?: string | null
+}
+
+const UPDATE = `update gw_withdrawals set status = $2, attention = $3, reason = $4, tx_hash = $5, relay = $6,
+  excess_cents = $7, updated_at = $8 where id = $1 returning *`
+
+/** Makes what changes a stored withdrawal. Each function takes one that is locked in `tx`. */
+export function withdrawalEndings({ money, events, guard, spendStorage }: WithdrawalServices) {
+  const update = async (tx: SqlQueries, w: Withdrawal, now: EpochMs): Promise<Withdrawal> => {
+    const relay = w.relay === null ? null : JSON.stringify(w.relay)
+    const values = [w.id, w.status, w.attention, w.reason, w.txHash, relay, w.excessCents, now]
+    const [row] = await rows(tx, UPDATE, values)
+    return toWithdrawal(row as SqlRow)
+  }
+  const tell = (tx: SqlQueries, w: Withdrawal, change: Change, now: EpochMs): Promise<void> => {
+    const { id, accountId, amountCents } = w
+    return events.record(tx, { accountId, subject: { kind: KIND, id }, amountCents, ...change }, now)
+  }
+
+  /** Moves the held money where the withdrawal ends, and ends its hold under the caps. */
+  const end = async (tx: SqlQueries, w: Withdrawal, to: End, now: EpochMs): Promise<Withdrawal> => {
+    const { id, accountId, amountCents, feeCents, hold } = w
+    const { status, cause, detail = null, reason, txHash, paidCents, relay } = to
+    const done = (result: TransferResult): void => {
+      if (result !== 'done')
+        throw new Error(`withdrawal ${id} was open, but its money was not held: ${result}`)
+    }
+    const common = { debit: ledgerAccounts.held(accountId, 'withdrawals'), cause: KIND } as const
+    const from = { ...common, cover: { exempt: 'held_before' } } as const
+    const expected = amountCents - feeCents
+    if (status === 'completed') {
+      if (hold.held) await guard.settle(hold, undefined, spendStorage(tx))
+      const paid = { ...from, id: `${id}:paid`, credit: ledgerAccounts.withdrawals(w.provider) }
+      done(await money.move(tx, { ...paid, amountCents: expected }, [entryOf(w, 'completed')], now))
+      const fee = { ...from, id: `${id}:fee`, credit: ledgerAccounts.fees, amountCents: feeCents }
+      if (feeCents > 0) done(await money.move(tx, fee, [], now))
+    } else {
+      if (hold.held) await guard.release(hold, spendStorage(tx))
+      const back = { ...from, id: `${id}:back`, credit: ledgerAccounts.user(accountId), amountCents }
+      done(await money.move(tx, back, [entryOf(w, 'failed')], now))
+    }
+    const differs = status === 'completed' && paidCents !== null && paidCents !== expected
+    const ended = await update(
+      tx,
+      {
+        ...{ ...w, status, reason, txHash: txHash ?? w.txHash, relay: relay ?? w.relay },
+        attention: differs ? 'amount_differs' : null,
+        excessCents: differs ? Math.max(0, paidCents - expected) : 0,
+      },
+      now,
+    )
+    await tell(tx, ended, { from: w.status, to: status, cause, detail }, now)
+    return ended
+  }
+
+  /** Keeps a report that contradicts the final state. Once: a repeat does not ask for attention again. */
+  const keepLate = async (
+    tx: SqlQueries,
+    w: Withdrawal,
+    { status, paidCents }: WithdrawalReport,
+    now: EpochMs,
+  ): Promise<EventOutcome> => {
+    if (isOpen(status) || status === w.status) return 'ignored'
+    const attention = status === 'completed' ? 'paid_after_failure' : 'returned'
+    const history = await events.history(tx, w.accountId, { kind: KIND, id: w.id })
+    if (history.some(({ cause }) => cause === attention)) return 'ignored'
+    const excessCents = w.excessCents + (paidCents ?? w.amountCents - w.feeCents)
+    await update(tx, { ...w, attention, excessCents }, now)
+    await tell(tx, w, { from: w.status, to: w.status, cause: attention }, now)
+    return 'applied'
+  }
+  return { end, keepLate, tell, update }
+}
