@@ -1,6 +1,5 @@
 import {
   type Clock,
-  fromClaims,
   integerOption,
   knownOptions,
   type OptionNames,
@@ -15,6 +14,7 @@ import { checkedRevocation, type RevocationOptions } from './revocation/revocati
 import type { SpendStorage } from './storage/port.ts'
 import type { KeySource } from './token/keys.ts'
 import type { SessionReader } from './token/claims.ts'
+import { readAccessToken } from './token/session-reader.ts'
 
 /** Options of `createGuard`. */
 export interface GuardOptions {
@@ -42,9 +42,12 @@ export interface GuardOptions {
   /** How long a call of the policy source, the revocation check or the spend store may take, 10 to 60 000 ms, default 2000. */
   readonly storeTimeoutMs?: number
   readonly clock?: Clock
-  /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068). For tokens of Auth0 and Entra: `JWT`. */
+  /** The `typ` header of acceptable tokens. Default: that of the preset of `readSession`, else `at+jwt` (RFC 9068). */
   readonly typ?: string
-  /** Reads a session from claims. Default: the claims of session-issuer. For other issuers see `sessionReader`. */
+  /**
+   * Reads a session from claims. Default: any access token of RFC 9068, and the tokens of session-issuer. For a provider whose
+   * tokens differ, name it: `sessionReader({ preset: 'auth0' })`.
+   */
   readonly readSession?: SessionReader
   /** The algorithm of RSA keys without `alg`. Default `RS256`. */
   readonly rsaAlgorithm?: 'RS256' | 'PS256'
@@ -86,7 +89,8 @@ const OPTIONS: OptionNames<GuardOptions> = {
 }
 
 /** Checked options, with every default filled in. */
-export type CheckedOptions = Required<Omit<GuardOptions, 'spend'>> & {
+export type CheckedOptions = Required<Omit<GuardOptions, 'spend' | 'typ'>> & {
+  readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
 }
 
@@ -114,10 +118,18 @@ function checkedFailureOptions(options: FailureOptions | 'off'): FailureOptions 
   return options === 'off' ? options : knownOptions('createGuard failedCredentials', options, FAILURE_OPTIONS)
 }
 
+function acceptedTypes(
+  typ: string | undefined,
+  { types = [SESSION_TOKEN_TYPE] }: SessionReader,
+): CheckedOptions['types'] {
+  return typ === undefined ? types : [nonEmptyText('typ', typ)]
+}
+
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option. */
 export function checkedOptions(options: GuardOptions): CheckedOptions {
   knownOptions('createGuard', options, OPTIONS)
   const { limits = DEFAULT_LIMITS, failedCredentials = {}, revocation = { mode: 'off' } } = options
+  const { readSession = readAccessToken } = options
   if (typeof options.keys !== 'function') {
     throw new TypeError(`keys must be a function, got ${typeof options.keys}`)
   }
@@ -133,8 +145,8 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     rates: options.rates ?? (() => undefined),
     storeTimeoutMs: integerOption('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
     clock: options.clock ?? systemClock,
-    typ: nonEmptyText('typ', options.typ ?? SESSION_TOKEN_TYPE),
-    readSession: options.readSession ?? fromClaims,
+    types: acceptedTypes(options.typ, readSession),
+    readSession,
     rsaAlgorithm: options.rsaAlgorithm ?? 'RS256',
     clockToleranceSeconds: integerOption('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),
     maxTokenBytes: integerOption('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),
