@@ -12,6 +12,7 @@ import { LIMIT_OPTIONS, type LimitOptions } from './rate-limits/options.ts'
 import type { PolicySource } from './policies/chain-loader.ts'
 import { checkedRevocation, type RevocationOptions } from './revocation/revocation.ts'
 import type { SpendStorage } from './storage/port.ts'
+import { issuerKeys } from './token/discovery.ts'
 import type { KeySource } from './token/keys.ts'
 import type { SessionReader } from './token/claims.ts'
 import { readAccessToken } from './token/session-reader.ts'
@@ -22,8 +23,11 @@ export interface GuardOptions {
   readonly issuer: string
   /** A token's `aud` must be this value or contain it. */
   readonly audience: string
-  /** Verification keys by `kid`: `localKeys`, `remoteKeys` or your own. */
-  readonly keys: KeySource
+  /**
+   * Verification keys by `kid`: `localKeys`, `remoteKeys`, `discoverKeys` or your own. Default: `discoverKeys(issuer)`, which
+   * finds them from the metadata of the issuer.
+   */
+  readonly keys?: KeySource
   /** Reads policy documents by id. Required if sessions have policies; by default there are no documents. */
   readonly policies?: PolicySource
   /** Rate limits. Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
@@ -49,7 +53,7 @@ export interface GuardOptions {
    * tokens differ, name it: `sessionReader({ preset: 'auth0' })`.
    */
   readonly readSession?: SessionReader
-  /** The algorithm of RSA keys without `alg`. Default `RS256`. */
+  /** The algorithm of RSA keys without `alg`. Default: the only one that the issuer's metadata names, else `RS256`. */
   readonly rsaAlgorithm?: 'RS256' | 'PS256'
   /** How far `nbf` and `iat` may be in the future, 0 to 60 s, default 5. Never added to `exp`. */
   readonly clockToleranceSeconds?: number
@@ -130,13 +134,13 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
   knownOptions('createGuard', options, OPTIONS)
   const { limits = DEFAULT_LIMITS, failedCredentials = {}, revocation = { mode: 'off' } } = options
   const { readSession = readAccessToken } = options
-  if (typeof options.keys !== 'function') {
-    throw new TypeError(`keys must be a function, got ${typeof options.keys}`)
-  }
+  const issuer = nonEmptyText('issuer', options.issuer)
+  const { keys = issuerKeys('createGuard', issuer, {}, options.rsaAlgorithm === undefined) } = options
+  if (typeof keys !== 'function') throw new TypeError(`keys must be a function, got ${typeof keys}`)
   return {
-    issuer: nonEmptyText('issuer', options.issuer),
+    issuer,
     audience: nonEmptyText('audience', options.audience),
-    keys: options.keys,
+    keys,
     policies: options.policies ?? (async () => []),
     limits: checkedLimits(limits),
     failedCredentials: checkedFailureOptions(failedCredentials),
