@@ -11,7 +11,7 @@ export interface Cause {
 type Sentences = Readonly<Record<string, string>>
 
 /** What each cause means. A cause without an entry fails, and so does an entry of no cause. */
-const SENTENCES: Sentences = {
+export const SENTENCES: Sentences = {
   // Rules of policies.
   denyOperations: 'The policy denies the operation.',
   allowOperations: 'The policy allows other operations only.',
