@@ -38,6 +38,36 @@ const WAYS_ON: Sentences = {
   'claims do not describe a session':
     'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset refuses ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
   'an id with a NUL or a lone surrogate': 'Let the issuer write ids that are valid text.',
+  'the token is bound in a way that is not supported': 'Let the issuer bind tokens by DPoP, or not at all.',
+  'the token is not bound, and its scheme is DPoP':
+    'Send it as `Bearer`, or send a proof when the token is requested, so that the issuer binds it.',
+  'the token is bound, and the guard has no dpop option':
+    'Set `dpop: { nonces }` in `createGuard`, with a nonce storage that all processes share.',
+  'the token is bound, and the request has no DPoP proof':
+    'Send a proof in the header `DPoP`. Check that a proxy does not remove it.',
+  'the token is bound, and its scheme is not DPoP':
+    'Send `Authorization: DPoP TOKEN` (RFC 9449 section 7.1).',
+  'the guard was not given the method and the URL':
+    'Pass `method` and `url` of the request to `guard.check`; the gate of `http` does.',
+  'more than one DPoP proof': 'Send one proof.',
+  'the DPoP proof is not a canonical compact JWS': 'Send the proof as a signed JWT.',
+  'wrong typ of the DPoP proof': 'Set `typ: dpop+jwt` in the header of the proof.',
+  'crit header of the DPoP proof': 'Omit `crit`.',
+  'the DPoP proof has no public key':
+    'Put the public key in `jwk`. A private key that was sent must be replaced.',
+  'the algorithm of the DPoP proof is not accepted':
+    'Sign with ES256 or EdDSA; `algs` of the challenge lists all.',
+  'the DPoP proof lacks jti, htm, htu, iat or ath':
+    'Write all of them. `ath` is the SHA-256 of the access token in base64url.',
+  'the DPoP proof is for another method': 'Make a proof for each request.',
+  'the DPoP proof is for another URL':
+    'Behind a proxy that changes `Host` or scheme, set `dpop.origin`, or `trustProxy` of the gate for the scheme.',
+  'the DPoP proof was issued in the future': 'Set the clocks of both machines.',
+  'the DPoP proof is too old': 'Make a proof for each request; set the clocks of both machines.',
+  'the DPoP proof is for another token': 'Make the proof with the token that is sent.',
+  'the DPoP proof is by another key': 'Sign with the key that the token was requested with.',
+  'invalid signature of the DPoP proof': 'Sign with the private key of the `jwk` in the header.',
+  'the DPoP proof was used before': 'Make a proof with a fresh `jti` for each request, also for a repeat.',
   revoked: 'Sign in again: the session or its key was revoked.',
 }
 
@@ -89,7 +119,7 @@ The answer does not say why a token is refused, because that would help whoever 
    leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. Its signature is not
    printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
 
-A token that has expired is answered 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
+Reasons about DPoP are of a 401 \`invalid_dpop_proof\`, the others of a 401 \`unauthorized\`. A token that has expired is answered 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
 new. A token without a needed scope is answered 403 \`insufficient_scope\`. A 503 instead of a 401 says that the keys are unavailable: the
 fault, in \`report\` and in the decision event, names the URL and the cause.
 

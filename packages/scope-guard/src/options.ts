@@ -6,6 +6,7 @@ import {
   SESSION_TOKEN_TYPE,
   systemClock,
 } from '@gatewright/kernel'
+import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
 import type { RateSource } from './spend/amount.ts'
 import { FAILURE_OPTIONS, type FailureOptions } from './rate-limits/failure-budget.ts'
 import { LIMIT_OPTIONS, type LimitOptions } from './rate-limits/options.ts'
@@ -41,6 +42,11 @@ export interface GuardOptions {
   readonly revocation?: RevocationOptions
   /** Stores the counters of spend caps. Without a store, every policy that needs a counter blocks and names its rule. */
   readonly spend?: SpendStorage
+  /**
+   * Accepts tokens that are bound to a key of the client (DPoP, RFC 9449). Without it, such tokens are denied with 401
+   * `invalid_dpop_proof`.
+   */
+  readonly dpop?: DpopOptions
   /** Returns US cents per minor unit of another currency. Without a rate, a money cap blocks the currency. */
   readonly rates?: RateSource
   /** How long a call of the policy source, the revocation check or the spend store may take, 10 to 60 000 ms, default 2000. */
@@ -78,6 +84,7 @@ const OPTIONS: OptionNames<GuardOptions> = {
   failedCredentials: true,
   revocation: true,
   spend: true,
+  dpop: true,
   rates: true,
   storeTimeoutMs: true,
   clock: true,
@@ -93,7 +100,8 @@ const OPTIONS: OptionNames<GuardOptions> = {
 }
 
 /** Checked options, with every default filled in. */
-export type CheckedOptions = Required<Omit<GuardOptions, 'spend' | 'typ'>> & {
+export type CheckedOptions = Required<Omit<GuardOptions, 'spend' | 'typ' | 'dpop'>> & {
+  readonly dpop: CheckedDpop | undefined
   readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
 }
@@ -146,6 +154,7 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     failedCredentials: checkedFailureOptions(failedCredentials),
     revocation: checkedRevocation(revocation),
     spend: options.spend,
+    dpop: options.dpop === undefined ? undefined : checkedDpop(options.dpop),
     rates: options.rates ?? (() => undefined),
     storeTimeoutMs: integerOption('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
     clock: options.clock ?? systemClock,

@@ -2,13 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import Provider from 'oidc-provider'
 import type { Test } from 'tap'
-
-/** The members of oidc-provider that are used. The package has no types of its own. */
-interface Provider {
-  callback(): (request: unknown, response: unknown) => void
-}
-type ProviderClass = new (issuer: string, configuration: object) => Provider
 
 /** Signature algorithms of the tokens, each with a key of its own. */
 export const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
@@ -39,9 +34,7 @@ export async function startProvider(t: Test): Promise<TestProvider> {
     server.close()
   })
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const name: string = 'oidc-provider'
-  const { default: ProviderOf } = (await import(name)) as { default: ProviderClass }
-  const provider = new ProviderOf(issuer, {
+  const provider = new Provider(issuer, {
     jwks: { keys: await Promise.all(ALGORITHMS.map(privateJwk)) },
     cookies: { keys: ['unused'] },
     clients: ALGORITHMS.map(alg => ({
