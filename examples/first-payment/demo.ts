@@ -2,11 +2,13 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
-/** Serves the key set of an identity provider on loopback, and signs its tokens. */
+/** Serves metadata and key set of an identity provider on loopback, in one document, and signs its tokens. */
 async function provider() {
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'demo', alg: 'RS256', use: 'sig' }
-  const server = createServer((_request, response) => response.end(JSON.stringify({ keys: [jwk] })))
+  const server = createServer((_request, response) => {
+    response.end(JSON.stringify({ issuer, jwks_uri: `${issuer}jwks`, keys: [jwk] }))
+  })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const token = (scope: string): Promise<string> =>

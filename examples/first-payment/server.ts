@@ -3,7 +3,7 @@ import { expressGate } from '@gatewright/http/express'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { scopeCatalogue } from '@gatewright/kernel'
-import { createGuard, remoteKeys, sessionReader } from '@gatewright/scope-guard'
+import { createGuard, sessionReader } from '@gatewright/scope-guard'
 import { memoryStorage as spendCounters } from '@gatewright/scope-guard/memory'
 import express from 'express'
 import { z } from 'zod'
@@ -12,9 +12,7 @@ const issuer = process.env['ISSUER'] ?? 'https://YOUR-TENANT.auth0.com/'
 const guard = createGuard({
   issuer,
   audience: 'https://payments.example',
-  typ: 'JWT',
-  keys: remoteKeys(new URL('.well-known/jwks.json', issuer)),
-  readSession: sessionReader({ policyIds: () => ['everybody'] }),
+  readSession: sessionReader({ preset: 'auth0', policyIds: () => ['everybody'] }),
   policies: async ids => ids.map(() => ({ dailySpendCapCents: 10_000 })),
   spend: spendCounters(),
 })

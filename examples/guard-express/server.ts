@@ -29,9 +29,8 @@ function guardFor({ issuer, audience, jwksUrl, policies, spend }: ServerOptions)
   return createGuard({
     issuer,
     audience,
-    typ: 'JWT',
     keys: remoteKeys(jwksUrl),
-    readSession: sessionReader({ policyIds: ({ azp }) => [String(azp)] }),
+    readSession: sessionReader({ preset: 'auth0', key: 'client', policyIds: ({ azp }) => [String(azp)] }),
     policies: async ids => ids.map(id => policies[id] ?? { allowOperations: [] }),
     limits: [{ name: 'perClient', points: 100, windowSeconds: 60, per: 'key' }],
     spend,

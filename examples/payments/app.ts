@@ -17,8 +17,7 @@ export function payments(db: SqlClient, issuer: string, partnerKey: string, prin
       issuer,
       audience: 'https://api.example',
       keys,
-      typ: 'JWT',
-      readSession: sessionReader(),
+      readSession: sessionReader({ preset: 'auth0' }),
     }),
     scopes: scopeCatalogue(['payments.write']),
     credentials: {

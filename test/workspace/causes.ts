@@ -11,7 +11,7 @@ export interface Cause {
 type Sentences = Readonly<Record<string, string>>
 
 /** What each cause means. A cause without an entry fails, and so does an entry of no cause. */
-const SENTENCES: Sentences = {
+export const SENTENCES: Sentences = {
   // Rules of policies.
   denyOperations: 'The policy denies the operation.',
   allowOperations: 'The policy allows other operations only.',
@@ -72,6 +72,37 @@ const SENTENCES: Sentences = {
   'invalid signature': 'The signature of the token is not valid.',
   'claims do not describe a session': 'The claims lack what a session needs.',
   'an id with a NUL or a lone surrogate': 'An id in the claims cannot be stored in every store.',
+  'the token is bound in a way that is not supported':
+    'The `cnf` of the token has another member than `jkt`, such as that of mutual TLS.',
+  'the token is not bound, and its scheme is DPoP':
+    'The request has the scheme `DPoP`, and the token has no `cnf.jkt`.',
+  'the token is bound, and the guard has no dpop option':
+    'The token is bound to a key, and the guard has no nonce storage to check proofs with.',
+  'the token is bound, and the request has no DPoP proof':
+    'The token is bound to a key, and the request has no `DPoP` header.',
+  'the token is bound, and its scheme is not DPoP': 'The token is bound to a key and was sent as `Bearer`.',
+  'the guard was not given the method and the URL':
+    'The caller of the guard passed a proof without `method` and `url`.',
+  'more than one DPoP proof': 'The request has several `DPoP` headers.',
+  'the DPoP proof is not a canonical compact JWS':
+    'The proof is not a JWS in its one compact spelling, or longer than 8192 characters.',
+  'wrong typ of the DPoP proof': 'The `typ` of the proof is not `dpop+jwt`.',
+  'crit header of the DPoP proof': 'The proof asks for extensions that are not supported.',
+  'the DPoP proof has no public key': 'The `jwk` of the proof is missing, malformed or a private key.',
+  'the algorithm of the DPoP proof is not accepted':
+    'The `alg` of the proof is symmetric, `none`, unknown or not that of its key, or the key is weak.',
+  'the DPoP proof lacks jti, htm, htu, iat or ath':
+    'A required claim of the proof is missing or of another type.',
+  'the DPoP proof is for another method': 'The `htm` of the proof is not the method of the request.',
+  'the DPoP proof is for another URL':
+    'The `htu` of the proof is not the URL of the request without query and fragment.',
+  'the DPoP proof was issued in the future':
+    'The `iat` of the proof is later than the clock of the host says, beyond the tolerance.',
+  'the DPoP proof is too old': 'The `iat` of the proof is older than `maxAgeSeconds`.',
+  'the DPoP proof is for another token': 'The `ath` of the proof is not the hash of this access token.',
+  'the DPoP proof is by another key': 'The key of the proof is not the key that the token is bound to.',
+  'invalid signature of the DPoP proof': 'The signature of the proof is not valid.',
+  'the DPoP proof was used before': 'A proof with this `jti` by this key was accepted before.',
   revoked: 'The key or the session was revoked.',
   // Reasons of keys.
   'not a key of this environment and surface':

@@ -21,6 +21,7 @@ import {
   createFailureLimit,
   createGuard,
   createRateLimit,
+  discoverKeys,
   remoteKeys,
   sessionReader,
   type GuardOptions,
@@ -86,9 +87,11 @@ const guards: readonly Constructor[] = [
   row('createGuard revocation (feed)', { mode: 'feed', feed, isLive }, options =>
     guardWith({ revocation: options }),
   ),
+  row('createGuard dpop', { nonces: { claim: async () => true } }, options => guardWith({ dpop: options })),
   row('createRateLimit', limit, createRateLimit),
   row('createFailureLimit', {}, options => createFailureLimit('keys', options)),
   row('remoteKeys', {}, options => remoteKeys(new URL('https://issuer.test/jwks.json'), options)),
+  row('discoverKeys', {}, options => discoverKeys('https://issuer.test', options)),
   row('sessionReader', {}, sessionReader),
 ]
 
@@ -128,8 +131,11 @@ const idempotency = { storage: idempotencyMemory() }
 const transactional = { db, storage: idempotencySqlite }
 const kept = { mode: 'serve', from: 'x-old', to: 'x-new' } as const
 
+const resource = { resource: 'https://api.test', authorizationServers: ['https://issuer.test'] }
+
 const others: readonly Constructor[] = [
   row('gate', {}, gate),
+  row('gate protectedResource', resource, options => gate({ protectedResource: options })),
   row('expressGate', { body: 'stream' }, options => expressGate(gate(), options)),
   row('koaGate', { body: 'stream' }, options => koaGate(gate(), options)),
   row('fastifyGate', { body: 'kept' }, options => fastifyGate(gate(), options)),

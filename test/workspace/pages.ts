@@ -2,9 +2,11 @@ import { legacyPage } from '@gatewright/legacy-alias-router'
 import { aliasTable, configurationPage } from '@gatewright/reference-host'
 import { errorsPage } from './errors.ts'
 import { issuerReadme } from './issuer-options.ts'
+import { unauthorizedPage } from './unauthorized.ts'
 
 /** Every page that is made from code, by its path. `npm run docs:update` writes them. */
 export const pages: Readonly<Record<string, () => string | Promise<string>>> = {
+  'docs/401.md': unauthorizedPage,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/legacy.md': () => legacyPage(aliasTable),

@@ -32,7 +32,7 @@ serve({ fetch: gw.aliases(app.fetch), port: ${port}, hostname: '127.0.0.1' }, ()
   },
 ]
 
-/** The key set of a standard identity provider, and tokens in the form of RFC 9068. */
+/** Metadata and key set of a standard identity provider, and tokens in the form of RFC 9068. */
 async function provider(t: Test) {
   const pairs = await Promise.all(
     ['RS256', 'EdDSA'].map(async alg => ({ alg, ...(await generateKeyPair(alg)) })),
@@ -40,29 +40,36 @@ async function provider(t: Test) {
   const keys = await Promise.all(
     pairs.map(async ({ alg, publicKey }) => ({ ...(await exportJWK(publicKey)), kid: alg, alg, use: 'sig' })),
   )
-  const server = createServer((_request, response) => response.end(JSON.stringify({ keys })))
+  const server = createServer((request, response) => {
+    const isMetadata = request.url === '/.well-known/openid-configuration'
+    response.end(JSON.stringify(isMetadata ? { issuer: url, jwks_uri: `${url}/keys` } : { keys }))
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   t.teardown(() => {
     server.closeAllConnections()
     server.close()
   })
   const sign = (alg: string, claims: JWTPayload): Promise<string> => {
     const { privateKey } = pairs.find(pair => pair.alg === alg) as (typeof pairs)[number]
-    const token = new SignJWT({ sub: 'auth0|ann', ...claims }).setIssuedAt().setExpirationTime('15m')
-    return token.setProtectedHeader({ alg, typ: 'at+jwt', kid: alg }).sign(privateKey)
+    const token = new SignJWT({ sub: 'auth0|ann', client_id: 'shop', jti: 'token-1', ...claims })
+    return token
+      .setIssuedAt()
+      .setExpirationTime('15m')
+      .setProtectedHeader({ alg, typ: 'at+jwt', kid: alg })
+      .sign(privateKey)
   }
-  return { jwks: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks.json`, sign }
+  return { url, sign }
 }
 
-/** The page's first fence about a provider's keys, with the provider's address and the port exchanged, and nothing else. */
-function runnable({ file, issuer, served }: Page, jwks: string, port: number): string {
-  const fence = fences(readFileSync(file, 'utf8')).find(({ code }) => code.includes('remoteKeys('))
-  const address = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`
-  if (!fence?.code.includes(address)) throw new Error(`${file} has no fence with the keys of ${address}`)
+/** The page's first fence that makes a guard, with the issuer's address and the port exchanged, and nothing else. */
+function runnable({ file, issuer, served }: Page, url: string, port: number): string {
+  const fence = fences(readFileSync(file, 'utf8')).find(({ code }) => code.includes('createGuard('))
+  if (!fence?.code.includes(issuer)) throw new Error(`${file} has no fence with the issuer ${issuer}`)
   const listens = `console.log('listens')`
   return `${fence.code
-    .replace(address, jwks)
+    .replace(issuer, url)
     .replace('listen(3000)', `listen(${port}, '127.0.0.1', () => ${listens})`)
     .replace(
       '{ port: 3000 })',
@@ -85,12 +92,12 @@ async function start(t: Test, script: string): Promise<void> {
   })
 }
 
-const { jwks, sign } = await provider(t)
+const { url, sign } = await provider(t)
 const placed = await Promise.all(pages.map(async page => ({ ...page, port: await freePort() })))
-const modules = placed.map((page, index) => [`page_${index}.ts`, runnable(page, jwks, page.port)] as const)
+const modules = placed.map((page, index) => [`page_${index}.ts`, runnable(page, url, page.port)] as const)
 t.equal(await compile('quick-starts', Object.fromEntries(modules)), '')
 
-for (const [index, { file, issuer, audience, port }] of placed.entries()) {
+for (const [index, { file, audience, port }] of placed.entries()) {
   t.test(`${file} accepts the tokens of a standard identity provider`, async t => {
     await start(t, join('build/quick-starts', `page_${index}.js`))
     const send = (token: string, key: string): Promise<Response> =>
@@ -103,7 +110,7 @@ for (const [index, { file, issuer, audience, port }] of placed.entries()) {
         },
         body: '{}',
       })
-    const good = { iss: issuer, aud: audience, scope: 'openid cards.write orders.write' }
+    const good = { iss: url, aud: audience, scope: 'openid cards.write orders.write' }
     for (const alg of ['RS256', 'EdDSA']) {
       const answer = await send(await sign(alg, good), `quick-start-${alg}`)
       t.equal(answer.status, 201, alg)

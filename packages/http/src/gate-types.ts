@@ -51,6 +51,11 @@ export interface OpenGate {
     options?: RouteOptions<undefined, B, Q, P>,
   ): Route<OpenCall & CheckedInput<B, Q, P>>
   /**
+   * Declares the operation that describes the API to clients (RFC 9728). Mount it for GET at its `path`:
+   * `app.get(metadata.path, http.handle(metadata))`. Throws a `TypeError` without the option `protectedResource`.
+   */
+  resourceMetadata(): CompleteRoute<OpenCall> & { readonly path: string }
+  /**
    * Makes every answer from now on close its connection (`Connection: close`), so that clients connect elsewhere before the
    * listener closes. Call it when the server begins to shut down.
    */

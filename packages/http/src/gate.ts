@@ -73,15 +73,26 @@ const GATE_OPTIONS: OptionNames<GateOptions<string, AccessLike>> = {
 
 function createGate(options: OpenGateOptions & Partial<GateOptions<string, AccessLike>>): AnyGate {
   const context: GateContext = {
-    settings: checkedOptions(knownOptions('gate', options, GATE_OPTIONS)),
+    settings: checkedOptions(knownOptions('gate', options, GATE_OPTIONS), options.scopes?.names),
     aliases: options.aliases,
     draining: false,
   }
   // A property of the request object: a WeakMap of live requests makes every garbage collection slower.
   const entered = Symbol('gate')
+  const declared = declarations(context, options)
   return {
-    ...declarations(context, options),
+    ...declared,
     settings: context.settings,
+    resourceMetadata() {
+      const { resource } = context.settings
+      if (!resource) throw new TypeError('resourceMetadata: the gate needs the option protectedResource')
+      const answer = { status: 200, headers: [], body: resource.document }
+      return {
+        ...declared.open('resource_metadata.read'),
+        path: resource.path,
+        run: async () => ({ kind: 'answer', answer }),
+      }
+    },
     conclude: (request, outcome) => conclude(context, request, outcome),
     sent: (request, status) => concludeSent(context, request, { status, headers: [] }),
     drain() {

@@ -39,6 +39,7 @@ export type { CheckedInput, InputSchemas, StandardSchema } from './request/input
 export type { Answer, ErrorShape } from './response/answer.ts'
 export type { Decision, Observe } from './response/decision.ts'
 export type { DenialWithHeaders, Outcome, Render } from './response/outcome.ts'
+export type { ProtectedResource } from './response/resource-metadata.ts'
 export type {
   AuthenticatedRequest,
   GuardedCall,

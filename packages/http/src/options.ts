@@ -6,6 +6,11 @@ import { developmentHint, type Hint } from './response/hint.ts'
 import type { RequestFacts } from './request/facts.ts'
 import type { AliasPort, Credentials } from './ports.ts'
 import { plainRender, type Render } from './response/outcome.ts'
+import {
+  resourceMetadata,
+  type ProtectedResource,
+  type ResourceMetadata,
+} from './response/resource-metadata.ts'
 
 /** A failed request: a fault or an unexpected error. It contains no request body, header or key. */
 export interface Failure {
@@ -39,6 +44,11 @@ export interface OpenGateOptions<K extends Credentials = Credentials> {
   readonly render?: Render
   /** Receives one decision event per request that the gate or a handler answers. Default: none. */
   readonly observe?: Observe
+  /**
+   * Describes the API to clients (RFC 9728). Every 401 then names the URL of the description (`resource_metadata` in
+   * `WWW-Authenticate`); mount `gate.resourceMetadata()` there.
+   */
+  readonly protectedResource?: ProtectedResource
   /** Receives failures. Default: writes one line to stderr with the error's name, code and message. */
   readonly report?: (failure: Failure) => void
 }
@@ -55,6 +65,7 @@ export const OPEN_GATE_OPTIONS: OptionNames<OpenGateOptions> = {
   exposeHeaders: true,
   render: true,
   observe: true,
+  protectedResource: true,
   report: true,
 }
 
@@ -73,6 +84,8 @@ export interface Settings {
   /** Whether the option `render` is set. */
   readonly hasOwnRenderer: boolean
   readonly observe: Observe | undefined
+  /** The description of the API for clients. */
+  readonly resource: ResourceMetadata | undefined
   /** Prints causes of denials in development. */
   readonly hint: Hint | undefined
 }
@@ -113,7 +126,7 @@ function print({ operation, error }: Failure): void {
 }
 
 /** Checks options once. Throws a `TypeError` that names the option, what was expected and what was given. */
-export function checkedOptions(options: OpenGateOptions): Settings {
+export function checkedOptions(options: OpenGateOptions, scopes?: readonly string[]): Settings {
   const errors = options.errors ?? 'plain'
   if (typeof errors !== 'function' && !SHAPES.includes(errors)) {
     throw new TypeError(
@@ -130,6 +143,10 @@ export function checkedOptions(options: OpenGateOptions): Settings {
     shapeOf,
     render: options.render ?? plainRender(shapeOf),
     hasOwnRenderer: options.render !== undefined,
+    resource:
+      options.protectedResource === undefined
+        ? undefined
+        : resourceMetadata(options.protectedResource, scopes),
     observe: options.observe && withFallback(options.observe, undefined),
     hint: developmentHint(),
     trusted: trustedProxies(options.trustProxy ?? []),

@@ -32,7 +32,15 @@ export interface AccessLike {
 /** Decides whether a request may proceed: `createGuard` of scope-guard, or your own. */
 export interface GuardPort<A extends AccessLike> {
   check(
-    facts: { readonly authorization: string | undefined; readonly address?: string },
+    facts: {
+      readonly authorization: string | undefined
+      readonly address?: string
+      /** The `DPoP` field. Present if the request has one, with `method` and `url`. */
+      readonly dpop?: string | undefined
+      readonly method?: string
+      /** The absolute URL as the client sent it, without its query. */
+      readonly url?: string
+    },
     rule: Rule,
   ): Promise<Verdict<A>>
   /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */

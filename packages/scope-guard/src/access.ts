@@ -10,6 +10,12 @@ export interface GuardFacts {
   readonly authorization: string | undefined
   /** The client's IP address, as the host determined it. Without an address, limits per address do not apply. */
   readonly address?: string
+  /** The `DPoP` field as received; several fields joined by a comma. Needed for tokens that are bound to a key. */
+  readonly dpop?: string | undefined
+  /** The method of the request. Needed with `dpop`. */
+  readonly method?: string
+  /** The absolute URL of the request as the client sent it. Needed with `dpop`. */
+  readonly url?: string
 }
 
 /** What a spend is reserved under: an account, an operation and the policies that bind both. */

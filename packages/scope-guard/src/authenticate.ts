@@ -1,7 +1,8 @@
 import type { Clock, EpochMs } from '@gatewright/kernel'
-import type { VerifiedSession } from './access.ts'
+import type { GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
+import { bindingOf, createBindingCheck, type Binding, type CheckBinding } from './dpop/check.ts'
 import { createFailureLimit, type FailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader } from './policies/chain-loader.ts'
@@ -9,14 +10,13 @@ import { createTokenCache, type TokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from './token/verify.ts'
 
-/** Finds the session of an `Authorization` field in the cache, or verifies its token. */
-export type Authenticate = (
-  authorization: string | undefined,
-  address: string | undefined,
-) => Promise<VerifiedSession | GuardDenial>
+/** Finds the session of an `Authorization` field in the cache, or verifies its token; then checks the proof of a bound token. */
+export type Authenticate = (facts: GuardFacts) => Promise<VerifiedSession | GuardDenial>
 
 /** A verified session that later requests with the same token reuse. */
 interface CachedSession extends VerifiedSession {
+  /** The key that the token is bound to. */
+  readonly thumbprint: Binding
   /** From this instant on its token is verified again. */
   readonly freshUntil: EpochMs
   /** Until this instant its token counts as verified before: its next verification does not wait in the queue. */
@@ -35,6 +35,7 @@ interface Dependencies {
 }
 
 const BEARER = 'Bearer '
+const DPOP = 'dpop '
 
 /** The name of the budget of failed credentials in denials. */
 const FAILURE_LIMIT = 'failedCredentialsPerAddress'
@@ -56,14 +57,58 @@ export function createAuthenticate(
     failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
     chains,
   }
-  return async (field, address) => {
+  const checkBinding = createBindingCheck({
+    ...{ dpop: options.dpop, clock, challenges, failures: dependencies.failures },
+    toleranceMs: options.clockToleranceSeconds * 1000,
+    storeTimeoutMs: options.storeTimeoutMs,
+  })
+  return async facts => {
+    const { authorization: field } = facts
     const authorization = typeof field === 'string' ? bearerOf(field) : undefined
     if (authorization === undefined) return challenges.missing()
+    const isBearer = authorization === field || !isDpop(field as string)
     const cached = dependencies.cache.get(authorization)
-    if (cached === undefined) return verifyUnknown(dependencies, authorization, address)
-    return clock.now() < cached.freshUntil ? cached : verifyAgain(dependencies, authorization)
+    const isFresh = cached !== undefined && clock.now() < cached.freshUntil
+    // Without an await: most requests have a cached bearer token.
+    if (isFresh && isBearer && cached.thumbprint === undefined) return cached
+    const verified = isFresh ? cached : await verifyToken(dependencies, authorization, cached, facts.address)
+    if (isDenial(verified)) {
+      // Without the option, a DPoP credential is of an unknown scheme. Only a bound token is told more.
+      return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
+    }
+    if (isBearer && verified.thumbprint === undefined) return verified
+    return provenSession(checkBinding, facts, authorization, verified)
   }
 }
+
+/** Returns a verified session of a bound token if the request has its proof, or the denial. */
+async function provenSession(
+  check: CheckBinding,
+  facts: GuardFacts,
+  authorization: string,
+  verified: CachedSession,
+): Promise<VerifiedSession | GuardDenial> {
+  const denial = await check({
+    facts,
+    isDpopScheme: isDpop(facts.authorization as string),
+    accessToken: authorization.slice(BEARER.length),
+    thumbprint: verified.thumbprint,
+  })
+  return denial ?? verified
+}
+
+function verifyToken(
+  dependencies: Dependencies,
+  authorization: string,
+  cached: CachedSession | undefined,
+  address: string | undefined,
+): Promise<CachedSession | GuardDenial> {
+  return cached === undefined
+    ? verifyUnknown(dependencies, authorization, address)
+    : verifyAgain(dependencies, authorization)
+}
+
+const isDpop = (authorization: string): boolean => authorization.slice(0, DPOP.length).toLowerCase() === DPOP
 
 /** Whether a result is a denial. */
 export function isDenial(result: object): result is GuardDenial {
@@ -71,11 +116,12 @@ export function isDenial(result: object): result is GuardDenial {
 }
 
 /**
- * Returns the field with its scheme spelled `Bearer`, or undefined for another scheme. The scheme is case-insensitive
+ * Returns the field with its scheme spelled `Bearer`, or undefined for another scheme than `Bearer` and `DPoP`. The scheme is case-insensitive
  * (RFC 9110 section 11.1). All spellings are the same credential, so they must share a cache entry.
  */
 function bearerOf(authorization: string): string | undefined {
   if (authorization.startsWith(BEARER)) return authorization
+  if (isDpop(authorization)) return BEARER + authorization.slice(DPOP.length)
   const scheme = authorization.slice(0, BEARER.length)
   return scheme.toLowerCase() === 'bearer ' ? BEARER + authorization.slice(BEARER.length) : undefined
 }
@@ -85,7 +131,7 @@ async function verifyUnknown(
   dependencies: Dependencies,
   authorization: string,
   address: string | undefined,
-): Promise<VerifiedSession | GuardDenial> {
+): Promise<CachedSession | GuardDenial> {
   const { maxTokenBytes, challenges, failures } = dependencies
   const tooLong = authorization.length - BEARER.length > maxTokenBytes
   const result = tooLong
@@ -99,7 +145,7 @@ async function verifyUnknown(
 async function verifyAgain(
   dependencies: Dependencies,
   authorization: string,
-): Promise<VerifiedSession | GuardDenial> {
+): Promise<CachedSession | GuardDenial> {
   const result = await verify(dependencies, authorization, undefined)
   if (isDenial(result)) dependencies.cache.delete(authorization)
   return result
@@ -109,7 +155,7 @@ async function verify(
   dependencies: Dependencies,
   authorization: string,
   address: string | undefined,
-): Promise<VerifiedSession | GuardDenial> {
+): Promise<CachedSession | GuardDenial> {
   const { clock, tokens, failures, challenges, cache } = dependencies
   const startedAt = clock.now()
   const token = await tokens.precheck(authorization.slice(BEARER.length))
@@ -127,15 +173,18 @@ async function verify(
 
 /** Caches a token with a valid signature. Its times count from `startedAt`, before its key was looked up. */
 async function cacheSession(
-  { clock, cacheMs, cache, tokens, chains }: Dependencies,
+  { clock, cacheMs, cache, tokens, chains, challenges }: Dependencies,
   authorization: string,
   token: UnverifiedToken,
   startedAt: EpochMs,
-): Promise<VerifiedSession | GuardDenial> {
+): Promise<CachedSession | GuardDenial> {
   const session = tokens.sessionOf(token)
   if (isDenial(session)) return session
+  const binding = bindingOf(token.claims)
+  if (typeof binding === 'string') return challenges.invalid(binding)
   const cached: CachedSession = {
     session,
+    thumbprint: binding.thumbprint,
     scopes: new Set(session.scopes),
     chain: await chains.load(session.policyIds),
     freshUntil: startedAt + cacheMs,

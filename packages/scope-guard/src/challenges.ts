@@ -8,12 +8,17 @@ export interface Challenges {
   /** Denies a credential that is not valid. The response is the same for every cause; `reason` goes to the decision event. */
   invalid(reason: GuardReason): GuardDenial
   expired(): GuardDenial
+  /** Denies a request whose token is bound to a key and not proven (RFC 9449 section 7.1). */
+  invalidProof(reason: GuardReason): GuardDenial
   /** Denies a session without a needed scope. `scope` is what the operation needs, `missing` what the session lacks. */
   scope(scope: string, missing: string): GuardDenial
 }
 
 /** The realm is copied into a quoted string: printable ASCII without quote and backslash. */
 const REALM = /^[\x20\x21\x23-\x5b\x5d-\x7e]{1,100}$/
+
+/** The algorithms of proofs, for clients to choose from. */
+const PROOF_ALGORITHMS = 'ES256 ES384 ES512 EdDSA Ed25519 PS256 PS384 PS512 RS256 RS384 RS512'
 
 /** Makes the denials of one realm. Throws a `TypeError` for a realm that a quoted string cannot hold. */
 export function createChallenges(realm: string): Challenges {
@@ -28,6 +33,9 @@ export function createChallenges(realm: string): Challenges {
   const none = field('')
   const invalid = field(', error="invalid_token", error_description="The access token is not valid"')
   const expired = field(', error="invalid_token", error_description="The access token has expired"')
+  const invalidProof: readonly HeaderField[] = [
+    ['WWW-Authenticate', `DPoP realm="${realm}", error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS}"`],
+  ]
   return {
     missing: () => ({
       ...deny('unauthorized', 'A bearer session token is required', { reason: 'no credential' }),
@@ -38,6 +46,10 @@ export function createChallenges(realm: string): Challenges {
       headers: invalid,
     }),
     expired: () => ({ ...deny('session_expired', 'The session has expired'), headers: expired }),
+    invalidProof: reason => ({
+      ...deny('invalid_dpop_proof', 'The DPoP proof is missing or not valid', { reason }),
+      headers: invalidProof,
+    }),
     scope: (scope, missing) => ({
       ...deny('insufficient_scope', `The session lacks the scope ${missing}`, {
         details: { scope: missing },

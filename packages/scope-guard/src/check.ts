@@ -45,11 +45,12 @@ interface CheckContext {
 /** Implements `Guard.check`. */
 export async function checkRequest(
   dependencies: GuardDependencies,
-  { authorization, address }: GuardFacts,
+  facts: GuardFacts,
   rule: Rule,
 ): Promise<Verdict<Access, GuardDenial>> {
+  const { address } = facts
   const limits = dependencies.prepare(rule)
-  const verified = await dependencies.authenticate(authorization, address)
+  const verified = await dependencies.authenticate(facts)
   if (isDenial(verified)) return verified
   return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
 }
@@ -69,9 +70,9 @@ export async function authorizeSession(
 /** Implements `Guard.authenticate`. */
 export async function authenticateSession(
   dependencies: GuardDependencies,
-  { authorization, address }: GuardFacts,
+  facts: GuardFacts,
 ): Promise<Verdict<Session, GuardDenial>> {
-  const verified = await dependencies.authenticate(authorization, address)
+  const verified = await dependencies.authenticate(facts)
   if (isDenial(verified)) return verified
   const { session } = verified
   return (await sessionDenial(dependencies, session, dependencies.clock.now())) ?? allow(session)

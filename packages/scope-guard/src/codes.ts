@@ -6,6 +6,7 @@ export const codes = {
   invalid_request: 400,
   unauthorized: 401,
   session_expired: 401,
+  invalid_dpop_proof: 401,
   insufficient_scope: 403,
   wrong_surface: 403,
   policy_blocked: 403,
@@ -28,7 +29,7 @@ export const rules = [
 ] as const
 export type GuardRule = (typeof rules)[number]
 
-/** Every `reason` of an `unauthorized`: the exact cause, for the decision event. */
+/** Every `reason` of an `unauthorized` or `invalid_dpop_proof`: the exact cause, for the decision event. */
 export const reasons = [
   'no credential',
   'token too long',
@@ -54,6 +55,27 @@ export const reasons = [
   'invalid signature',
   'claims do not describe a session',
   'an id with a NUL or a lone surrogate',
+  'the token is bound in a way that is not supported',
+  'the token is not bound, and its scheme is DPoP',
+  'the token is bound, and the guard has no dpop option',
+  'the token is bound, and the request has no DPoP proof',
+  'the token is bound, and its scheme is not DPoP',
+  'the guard was not given the method and the URL',
+  'more than one DPoP proof',
+  'the DPoP proof is not a canonical compact JWS',
+  'wrong typ of the DPoP proof',
+  'crit header of the DPoP proof',
+  'the DPoP proof has no public key',
+  'the algorithm of the DPoP proof is not accepted',
+  'the DPoP proof lacks jti, htm, htu, iat or ath',
+  'the DPoP proof is for another method',
+  'the DPoP proof is for another URL',
+  'the DPoP proof was issued in the future',
+  'the DPoP proof is too old',
+  'the DPoP proof is for another token',
+  'the DPoP proof is by another key',
+  'invalid signature of the DPoP proof',
+  'the DPoP proof was used before',
   'revoked',
 ] as const
 export type GuardReason = (typeof reasons)[number]

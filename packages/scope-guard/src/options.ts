@@ -1,20 +1,22 @@
 import {
   type Clock,
-  fromClaims,
   integerOption,
   knownOptions,
   type OptionNames,
   SESSION_TOKEN_TYPE,
   systemClock,
 } from '@gatewright/kernel'
+import { checkedDpop, type CheckedDpop, type DpopOptions } from './dpop/options.ts'
 import type { RateSource } from './spend/amount.ts'
 import { FAILURE_OPTIONS, type FailureOptions } from './rate-limits/failure-budget.ts'
 import { LIMIT_OPTIONS, type LimitOptions } from './rate-limits/options.ts'
 import type { PolicySource } from './policies/chain-loader.ts'
 import { checkedRevocation, type RevocationOptions } from './revocation/revocation.ts'
 import type { SpendStorage } from './storage/port.ts'
+import { issuerKeys } from './token/discovery.ts'
 import type { KeySource } from './token/keys.ts'
 import type { SessionReader } from './token/claims.ts'
+import { readAccessToken } from './token/session-reader.ts'
 
 /** Options of `createGuard`. */
 export interface GuardOptions {
@@ -22,8 +24,11 @@ export interface GuardOptions {
   readonly issuer: string
   /** A token's `aud` must be this value or contain it. */
   readonly audience: string
-  /** Verification keys by `kid`: `localKeys`, `remoteKeys` or your own. */
-  readonly keys: KeySource
+  /**
+   * Verification keys by `kid`: `localKeys`, `remoteKeys`, `discoverKeys` or your own. Default: `discoverKeys(issuer)`, which
+   * finds them from the metadata of the issuer.
+   */
+  readonly keys?: KeySource
   /** Reads policy documents by id. Required if sessions have policies; by default there are no documents. */
   readonly policies?: PolicySource
   /** Rate limits. Default: 600 requests a minute per API key, in this process's memory. An empty list: no limit. */
@@ -37,16 +42,24 @@ export interface GuardOptions {
   readonly revocation?: RevocationOptions
   /** Stores the counters of spend caps. Without a store, every policy that needs a counter blocks and names its rule. */
   readonly spend?: SpendStorage
+  /**
+   * Accepts tokens that are bound to a key of the client (DPoP, RFC 9449). Without it, such tokens are denied with 401
+   * `invalid_dpop_proof`.
+   */
+  readonly dpop?: DpopOptions
   /** Returns US cents per minor unit of another currency. Without a rate, a money cap blocks the currency. */
   readonly rates?: RateSource
   /** How long a call of the policy source, the revocation check or the spend store may take, 10 to 60 000 ms, default 2000. */
   readonly storeTimeoutMs?: number
   readonly clock?: Clock
-  /** The `typ` header of acceptable tokens. Default `at+jwt` (RFC 9068). For tokens of Auth0 and Entra: `JWT`. */
+  /** The `typ` header of acceptable tokens. Default: that of the preset of `readSession`, else `at+jwt` (RFC 9068). */
   readonly typ?: string
-  /** Reads a session from claims. Default: the claims of session-issuer. For other issuers see `sessionReader`. */
+  /**
+   * Reads a session from claims. Default: any access token of RFC 9068, and the tokens of session-issuer. For a provider whose
+   * tokens differ, name it: `sessionReader({ preset: 'auth0' })`.
+   */
   readonly readSession?: SessionReader
-  /** The algorithm of RSA keys without `alg`. Default `RS256`. */
+  /** The algorithm of RSA keys without `alg`. Default: the only one that the issuer's metadata names, else `RS256`. */
   readonly rsaAlgorithm?: 'RS256' | 'PS256'
   /** How far `nbf` and `iat` may be in the future, 0 to 60 s, default 5. Never added to `exp`. */
   readonly clockToleranceSeconds?: number
@@ -71,6 +84,7 @@ const OPTIONS: OptionNames<GuardOptions> = {
   failedCredentials: true,
   revocation: true,
   spend: true,
+  dpop: true,
   rates: true,
   storeTimeoutMs: true,
   clock: true,
@@ -86,7 +100,9 @@ const OPTIONS: OptionNames<GuardOptions> = {
 }
 
 /** Checked options, with every default filled in. */
-export type CheckedOptions = Required<Omit<GuardOptions, 'spend'>> & {
+export type CheckedOptions = Required<Omit<GuardOptions, 'spend' | 'typ' | 'dpop'>> & {
+  readonly dpop: CheckedDpop | undefined
+  readonly types: readonly (string | undefined)[]
   readonly spend: SpendStorage | undefined
 }
 
@@ -114,27 +130,36 @@ function checkedFailureOptions(options: FailureOptions | 'off'): FailureOptions 
   return options === 'off' ? options : knownOptions('createGuard failedCredentials', options, FAILURE_OPTIONS)
 }
 
+function acceptedTypes(
+  typ: string | undefined,
+  { types = [SESSION_TOKEN_TYPE] }: SessionReader,
+): CheckedOptions['types'] {
+  return typ === undefined ? types : [nonEmptyText('typ', typ)]
+}
+
 /** Checks options and fills in defaults. Throws a `TypeError` that names the option. */
 export function checkedOptions(options: GuardOptions): CheckedOptions {
   knownOptions('createGuard', options, OPTIONS)
   const { limits = DEFAULT_LIMITS, failedCredentials = {}, revocation = { mode: 'off' } } = options
-  if (typeof options.keys !== 'function') {
-    throw new TypeError(`keys must be a function, got ${typeof options.keys}`)
-  }
+  const { readSession = readAccessToken } = options
+  const issuer = nonEmptyText('issuer', options.issuer)
+  const { keys = issuerKeys('createGuard', issuer, {}, options.rsaAlgorithm === undefined) } = options
+  if (typeof keys !== 'function') throw new TypeError(`keys must be a function, got ${typeof keys}`)
   return {
-    issuer: nonEmptyText('issuer', options.issuer),
+    issuer,
     audience: nonEmptyText('audience', options.audience),
-    keys: options.keys,
+    keys,
     policies: options.policies ?? (async () => []),
     limits: checkedLimits(limits),
     failedCredentials: checkedFailureOptions(failedCredentials),
     revocation: checkedRevocation(revocation),
     spend: options.spend,
+    dpop: options.dpop === undefined ? undefined : checkedDpop(options.dpop),
     rates: options.rates ?? (() => undefined),
     storeTimeoutMs: integerOption('storeTimeoutMs', options.storeTimeoutMs ?? 2000, 10, 60_000),
     clock: options.clock ?? systemClock,
-    typ: nonEmptyText('typ', options.typ ?? SESSION_TOKEN_TYPE),
-    readSession: options.readSession ?? fromClaims,
+    types: acceptedTypes(options.typ, readSession),
+    readSession,
     rsaAlgorithm: options.rsaAlgorithm ?? 'RS256',
     clockToleranceSeconds: integerOption('clockToleranceSeconds', options.clockToleranceSeconds ?? 5, 0, 60),
     maxTokenBytes: integerOption('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),

@@ -38,7 +38,9 @@ t.test('explains each command with an example that it accepts', async t => {
     const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(
       ([, quoted, plain]) => quoted ?? (plain as string),
     )
-    t.match(await gatewright([...words, '--yes'], unusable), { code: 1, output: /PORT must/ }, example)
+    // explain-token reads no configuration: its example fails at its file.
+    const refusal = name === 'explain-token' ? /cannot read token\.txt/ : /PORT must/
+    t.match(await gatewright([...words, '--yes'], unusable), { code: 1, output: refusal }, example)
   }
 })
 

@@ -66,7 +66,11 @@ t.test('accepts tokens of Auth0: scope and permissions together, an array as aud
   t.match(verdict, {
     ok: true,
     value: {
-      session: { accountId: 'auth0|5f7c', keyId: 'client1', scopes: ['openid', 'read:cards', 'write:cards'] },
+      session: {
+        accountId: 'auth0|5f7c',
+        keyId: 'client1/auth0|5f7c',
+        scopes: ['openid', 'read:cards', 'write:cards'],
+      },
     },
   })
   if (verdict.ok) t.match(verdict.value.session.sessionId, /^[\w-]{43}$/)
@@ -97,7 +101,7 @@ t.test('accepts tokens of Entra: scp, uti, keys without alg', async t => {
   )
   t.match(verdict, {
     ok: true,
-    value: { session: { accountId: 'object-1', sessionId: 'tok1', keyId: 'app-1' } },
+    value: { session: { accountId: 'object-1', sessionId: 'tok1', keyId: 'app-1/pairwise' } },
   })
 })
 

@@ -7,6 +7,8 @@ export interface RequestFacts {
   readonly method: string
   /** The path as received: not decoded, without the query. */
   readonly path: string
+  /** The path before old names were translated. Absent: `path`. */
+  readonly receivedPath?: string
   readonly query: URLSearchParams
   /** Returns a header by its lower-case name; undefined if absent. Repeated headers are joined by `, `. */
   header(name: string): string | undefined

@@ -14,9 +14,10 @@ import type { GateContext, RequestContext } from './request-context.ts'
 export function conclude(
   { settings }: GateContext,
   context: RequestContext,
-  outcome: Outcome,
+  concluded: Outcome,
   fields: readonly HeaderField[] = [],
 ): WireAnswer {
+  const outcome = withMetadata(settings, concluded)
   const { facts, requestId, decision } = context
   const { operation } = decision
   const report = (error: unknown): void =>
@@ -34,6 +35,12 @@ export function conclude(
   const sent = withFields(answer, [...context.fields(), ...fields])
   emitDecision(settings, context, sent, rendered)
   return sent
+}
+
+/** Adds the URL of the API's metadata to a 401. */
+function withMetadata({ resource }: Settings, outcome: Outcome): Outcome {
+  if (!resource || outcome.kind !== 'denial') return outcome
+  return { kind: 'denial', denial: resource.pointTo(outcome.denial) }
 }
 
 /** Ends a request that the framework answers: emits the decision event and renders nothing. */

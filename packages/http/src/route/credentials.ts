@@ -19,12 +19,26 @@ const ANONYMOUS = allow<Authentication>({ credential: undefined, caller: undefin
 /** Accepts every request, for operations that anyone may call. */
 export const anonymous: Authenticate = async () => ANONYMOUS
 
+/** What the guard needs beside a DPoP proof: the request as the client sent it. */
+function proofFacts(
+  { method, path, receivedPath = path, secure, header }: RequestFacts,
+  dpop: string,
+): { readonly dpop: string; readonly method: string; readonly url: string } {
+  return { dpop, method, url: `${secure ? 'https' : 'http'}://${header('host') ?? ''}${receivedPath}` }
+}
+
 /** Makes the credential `session`, which the guard verifies. */
 export function sessionCredential(guard: GuardPort<AccessLike>): Credential<AccessLike> {
   return {
-    async check({ header, address }, rule) {
+    async check(facts, rule) {
+      const { header, address } = facts
       const authorization = header('authorization')
-      return guard.check(address === '' ? { authorization } : { authorization, address }, rule)
+      const dpop = header('dpop')
+      const credential = address === '' ? { authorization } : { authorization, address }
+      return guard.check(
+        dpop === undefined ? credential : { ...credential, ...proofFacts(facts, dpop) },
+        rule,
+      )
     },
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,

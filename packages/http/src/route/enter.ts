@@ -38,7 +38,12 @@ export function enter(gate: GateContext, received: RequestFacts): StepResult<Req
     const header = (name: string): string | undefined => headers[name] ?? received.header(name)
     return {
       ok: true,
-      value: createRequestContext(gate, { ...received, path, header }, context, answerHeaders),
+      value: createRequestContext(
+        gate,
+        { ...received, path, receivedPath: received.path, header },
+        context,
+        answerHeaders,
+      ),
     }
   } catch (error) {
     return refuse({ kind: 'failure', error })

@@ -56,9 +56,18 @@ export interface Command extends CommandUsage {
   run(context: CommandContext, args: CommandArguments): Promise<CommandOutput>
 }
 
-/** A command that opens no stores, because it starts what opens them. */
+/** What a command without stores can use. */
+export interface StartContext {
+  readonly env: NodeJS.ProcessEnv
+  readonly json: boolean
+  readonly args: CommandArguments
+  /** Reads the standard input to its end. */
+  readonly input: () => Promise<string>
+}
+
+/** A command that opens no stores, because it starts what opens them, or needs none. */
 export interface StartCommand extends CommandUsage {
-  start(env: NodeJS.ProcessEnv, json: boolean): Promise<CommandOutput>
+  start(context: StartContext): Promise<CommandOutput>
 }
 
 /** A mistake of the operator. The command prints its message without a stack. */

@@ -12,12 +12,14 @@ import { kycCommands } from './commands/kyc.ts'
 import { ledgerCommands } from './commands/ledger.ts'
 import { partnerKeyCommands } from './commands/partner-keys.ts'
 import { payinCommands } from './commands/payins.ts'
+import { explainTokenCommand } from './commands/explain-token.ts'
 import { userCommands } from './commands/users.ts'
 import { withdrawalCommands } from './commands/withdrawals.ts'
 
 /** Every operator command, in the order of `gatewright help`. */
 export const COMMANDS: readonly (Command | StartCommand)[] = [
   startCommand,
+  explainTokenCommand,
   ...hostCommands,
   ...partnerKeyCommands,
   ...accountCommands,

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // The operator command `gatewright`.
+import { text } from 'node:stream/consumers'
 import { createInterface } from 'node:readline/promises'
 import { runCommand } from './run.ts'
 
@@ -14,7 +15,8 @@ const { code, out, problem } = await runCommand(process.argv.slice(2), {
   env: process.env,
   ask: process.stdin.isTTY ? askOnTerminal : undefined,
   width: process.stdout.isTTY ? process.stdout.columns : undefined,
-  progress: text => console.error(text),
+  input: () => text(process.stdin),
+  progress: note => console.error(note),
 })
 if (out !== '') console.log(out)
 if (problem !== '') console.error(problem)

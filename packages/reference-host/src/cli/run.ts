@@ -22,13 +22,21 @@ export interface CommandOptions {
   readonly env: NodeJS.ProcessEnv
   /** Asks the operator a question; undefined without a terminal. */
   readonly ask: ((question: string) => Promise<string>) | undefined
+  /** Reads the standard input to its end. Default: it is empty. */
+  readonly input?: (() => Promise<string>) | undefined
   /** Columns of the terminal that tables must fit. Default: any width fits. */
   readonly width?: number | undefined
   /** Called with how far long work is. Default: nobody is told. */
   readonly progress?: ((text: string) => void) | undefined
 }
 
-const OPTIONS: OptionNames<CommandOptions> = { env: true, ask: true, width: true, progress: true }
+const OPTIONS: OptionNames<CommandOptions> = {
+  env: true,
+  ask: true,
+  input: true,
+  width: true,
+  progress: true,
+}
 
 /**
  * Runs one operator command (`gatewright ARGUMENTS`) on the stores that the environment names. Usage errors, faults
@@ -49,7 +57,10 @@ async function outputOf(argv: readonly string[], options: CommandOptions): Promi
   const line = parseCommandLine(argv, options.width)
   if ('text' in line) return line.text.trimEnd()
   const { command, args, json, yes } = line
-  if ('start' in command) return format(await command.start(options.env, json), json, options.width)
+  if ('start' in command) {
+    const { env, input = async () => '', width } = options
+    return format(await command.start({ env, json, args, input }), json, width)
+  }
   if (!yes && !(await confirmed(command, options.ask))) return 'Nothing was done.'
   return format(await runOnStores(command, args, options), json, options.width)
 }

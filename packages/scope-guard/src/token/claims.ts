@@ -5,13 +5,20 @@ import type { GuardReason } from '../codes.ts'
 export type Claims = Readonly<Record<string, unknown>>
 
 /** Reads a session from a verified token's claims; returns undefined if they do not describe a session. */
-export type SessionReader = (claims: Claims) => Session | undefined
+export interface SessionReader {
+  (claims: Claims): Session | undefined
+  /** The `typ` headers of its tokens, unless the guard has the option `typ`; undefined for a header without `typ`. */
+  readonly types?: readonly (string | undefined)[]
+  /** The claim that names the audience in tokens without `aud`. Default: such tokens are refused. */
+  readonly audienceClaim?: string | undefined
+}
 
 /** The requirements on acceptable tokens. */
 export interface TokenRules {
   readonly issuer: string
   readonly audience: string
-  readonly typ: string
+  /** The `typ` headers; undefined for a header without `typ`. */
+  readonly types: readonly (string | undefined)[]
   readonly clockToleranceSeconds: number
   readonly readSession: SessionReader
 }
@@ -34,10 +41,18 @@ export function decodeSegment(segment: string): Claims | undefined {
 }
 
 /** Makes the test of a `typ`. It ignores case and a leading `application/` (RFC 7515 section 4.1.9). */
-export function typeMatcher(accepted: string): (typ: unknown) => boolean {
+export function typeMatcher(accepted: readonly (string | undefined)[]): (typ: unknown) => boolean {
   const normalize = (typ: string): string => typ.toLowerCase().replace(/^(?!.*\/)/s, 'application/')
-  const expected = normalize(accepted)
-  return typ => typ === accepted || (typeof typ === 'string' && normalize(typ) === expected)
+  const expected = new Set<unknown>(accepted.map(typ => typ && normalize(typ)))
+  return typ => expected.has(typeof typ === 'string' ? normalize(typ) : typ)
+}
+
+/** Whether a token is for this API: its `aud`, or without `aud` the claim that its issuer has instead. */
+function isForAudience(claims: Claims, { audience, readSession }: TokenRules): boolean {
+  const { audienceClaim } = readSession
+  const { aud } = claims
+  const named = aud === undefined && audienceClaim !== undefined ? claims[audienceClaim] : aud
+  return named === audience || (Array.isArray(named) && named.includes(audience))
 }
 
 /**
@@ -49,10 +64,10 @@ export function claimFault(
   rules: TokenRules,
   now: EpochMs,
 ): GuardReason | typeof EXPIRED | undefined {
-  const { iss, aud, exp, nbf, iat } = claims
+  const { iss, exp, nbf, iat } = claims
   const latest = now + rules.clockToleranceSeconds * 1000
   if (iss !== rules.issuer) return 'wrong issuer'
-  if (aud !== rules.audience && !(Array.isArray(aud) && aud.includes(rules.audience))) return 'wrong audience'
+  if (!isForAudience(claims, rules)) return 'wrong audience'
   if (typeof exp !== 'number') return 'no exp'
   if (typeof iat !== 'number') return 'no iat'
   if (iat * 1000 > latest) return 'issued in the future'

@@ -1,5 +1,6 @@
 import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
 import { createRemoteJWKSet, importJWK, type CryptoKey, type JWK } from 'jose'
+import { checkKeyUrl, failureOf } from './key-url.ts'
 import { algorithmOf, checkKeySet, findKey, weaknessOf } from './key-rules.ts'
 
 /**
@@ -33,7 +34,7 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
   return async kid => byId.get(kid)
 }
 
-/** Options of `remoteKeys`. */
+/** Options of `remoteKeys` and `discoverKeys`. */
 export interface RemoteKeysOptions {
   /** How long a fetched set is used, in ms. Default 600 000. Do not exceed the issuer's `max-age`. */
   readonly maxAgeMs?: number
@@ -48,7 +49,8 @@ export interface RemoteKeysOptions {
   readonly allowHttp?: boolean
 }
 
-const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
+/** The names of the options. */
+export const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
   maxAgeMs: true,
   cooldownMs: true,
   timeoutMs: true,
@@ -65,37 +67,28 @@ const REMOTE_OPTIONS: OptionNames<RemoteKeysOptions> = {
 export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource {
   knownOptions('remoteKeys', options, REMOTE_OPTIONS)
   const { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000, allowHttp = false } = options
-  checkKeyUrl(url, allowHttp)
+  checkKeyUrl('remoteKeys', url, allowHttp)
   const remote = createRemoteJWKSet(url, {
     cacheMaxAge: maxAgeMs,
     cooldownDuration: cooldownMs,
     timeoutDuration: timeoutMs,
   })
+  const reload = async (): Promise<void> => {
+    try {
+      await remote.reload()
+    } catch (cause) {
+      const failure = `the key set ${url.origin}${url.pathname} is unavailable: ${failureOf(cause)}`
+      throw new Fault('ERR_KEYS_UNAVAILABLE', failure, { cause })
+    }
+  }
   return async kid => {
-    if (!remote.fresh) await remote.reload()
+    if (!remote.fresh) await reload()
     const fetched = (): JWK | undefined => findKey(remote.jwks()?.keys ?? [], kid)
     const key = fetched()
     if (key || remote.coolingDown) return key
-    await remote.reload()
+    await reload()
     return fetched()
   }
-}
-
-/** The host names of this machine. `URL` has normalized the spelling of addresses. */
-const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
-
-function checkKeyUrl(url: URL, allowHttp: boolean): void {
-  if (!(url instanceof URL))
-    throw new TypeError(`remoteKeys: the address must be a URL object, got ${typeof url}`)
-  if (typeof allowHttp !== 'boolean')
-    throw new TypeError(`remoteKeys: allowHttp must be true or false, got ${typeof allowHttp}`)
-  const { protocol, hostname } = url
-  if (protocol === 'https:') return
-  if (protocol !== 'http:') throw new TypeError(`remoteKeys: the URL must begin with https:, got ${protocol}`)
-  if (allowHttp || LOOPBACK.test(hostname)) return
-  throw new TypeError(
-    `remoteKeys: http://${hostname} is not encrypted, and whoever can change its response can forge tokens: use https:, or set allowHttp: true if the network to it is private`,
-  )
 }
 
 /** An imported key with the only algorithm that it may be used with. */

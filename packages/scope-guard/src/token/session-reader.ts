@@ -1,14 +1,32 @@
-import { keyDigest, knownOptions, type Session, type Surface, type OptionNames } from '@gatewright/kernel'
-import type { SessionReader } from './claims.ts'
+import {
+  fromClaims,
+  keyDigest,
+  knownOptions,
+  type OptionNames,
+  type Session,
+  type Surface,
+} from '@gatewright/kernel'
+import type { Claims, SessionReader } from './claims.ts'
+import { COMMON, PRESETS, scopesIn, type PresetName, type TokenPreset } from './presets.ts'
 
 /** The claims of another issuer's tokens that a session is read from. For a list of names, the first claim that is present counts. */
 export interface ForeignClaims {
+  /**
+   * The provider whose access tokens are read: `rfc9068`, `auth0`, `keycloak`, `entra`, `cognito`, `clerk` or `supabase`. It
+   * chooses the defaults of the other options, and the guard's `typ`. Default: the claims that providers commonly use.
+   */
+  readonly preset?: PresetName
   /** The account, which counters and buckets belong to. Default `sub`. */
   readonly account?: string | readonly string[]
   /** The token's id. Default `jti`, `uti`; a token without one gets a digest of its claims. */
   readonly id?: string | readonly string[]
-  /** The client that requested the token; limits with `per: 'key'` count it. Default `client_id`, `azp`, `appid`. */
+  /** The client that requested the token. Default `client_id`, `azp`, `appid`. */
   readonly client?: string | readonly string[]
+  /**
+   * What limits with `per: 'key'` count: each `subject` of each client by itself (default), or all tokens of a `client`
+   * together.
+   */
+  readonly key?: 'subject' | 'client'
   /**
    * Claims with scopes, each a space-separated string or an array of strings. All that are present count.
    * Default `scope`, `scp`, `permissions`.
@@ -21,9 +39,11 @@ export interface ForeignClaims {
 }
 
 const CLAIMS: OptionNames<ForeignClaims> = {
+  preset: true,
   account: true,
   id: true,
   client: true,
+  key: true,
   scopes: true,
   surface: true,
   policyIds: true,
@@ -32,46 +52,84 @@ const CLAIMS: OptionNames<ForeignClaims> = {
 const list = (names: string | readonly string[]): readonly string[] =>
   typeof names === 'string' ? [names] : names
 
-/** Reads the scopes of one claim; returns undefined if it is neither a string nor an array of strings. */
-function scopesOf(value: unknown): string[] | undefined {
-  if (value === undefined) return []
-  const parts: unknown = typeof value === 'string' ? value.split(' ') : value
-  if (!Array.isArray(parts) || !parts.every(part => typeof part === 'string')) return undefined
-  return parts.filter(part => part !== '')
+/** Returns the first of some claims that is a non-empty string. */
+function textOf(claims: Claims, names: readonly string[]): string | undefined {
+  for (const name of names) {
+    const value = claims[name]
+    if (typeof value === 'string' && value !== '') return value
+  }
+  return undefined
+}
+
+/** Whether a token carries a claim of session-issuer. To read it as a foreign token would ignore its policies. */
+const hasOwnClaims = (claims: Claims): boolean => Object.keys(claims).some(name => name.startsWith('gw_'))
+
+const escaped = (id: string): string => id.replaceAll('%', '%25').replaceAll('/', '%2F')
+
+/**
+ * Names the bucket of limits per key: the subject within its client, so that the users of one application do not share a
+ * bucket. A client that acts for itself (`sub` is its own id) has one bucket. No two pairs have the same name.
+ */
+function keyIdOf(client: string | undefined, subject: string): string {
+  return client === undefined || client === subject
+    ? escaped(subject)
+    : `${escaped(client)}/${escaped(subject)}`
+}
+
+function presetOf({ preset, key }: ForeignClaims): TokenPreset {
+  if (key !== undefined && key !== 'subject' && key !== 'client')
+    throw new TypeError(`sessionReader: key must be "subject" or "client", got ${JSON.stringify(key)}`)
+  if (preset === undefined) return COMMON
+  if (Object.hasOwn(PRESETS, preset)) return PRESETS[preset]
+  const names = Object.keys(PRESETS).join(', ')
+  throw new TypeError(`sessionReader: preset must be one of ${names}, got ${JSON.stringify(preset)}`)
 }
 
 /**
- * Makes a reader of other issuers' tokens. The defaults fit Auth0 (`scope`, `permissions`) and Entra (`scp`); set
- * `typ: 'JWT'` on the guard for them. Such sessions have no key version, so a change of a key does not end them.
+ * Makes a reader of other issuers' access tokens. `preset` names the provider; a guard with the reader then accepts the `typ` of
+ * that provider. Without a preset, the defaults read the claims that providers commonly use. Such sessions have no key
+ * version, so a change of a key does not end them. A token with a claim of session-issuer (`gw_*`) is refused.
+ * Throws a `TypeError` for a wrong option.
  */
 export function sessionReader(claims: ForeignClaims = {}): SessionReader {
   knownOptions('sessionReader', claims, CLAIMS)
+  const preset = presetOf(claims)
   const account = list(claims.account ?? 'sub')
-  const id = list(claims.id ?? ['jti', 'uti'])
-  const client = list(claims.client ?? ['client_id', 'azp', 'appid'])
-  const { scopes = ['scope', 'scp', 'permissions'], surface = 'user', policyIds = () => [] } = claims
-  return (payload): Session | undefined => {
-    const text = (names: readonly string[]): string | undefined =>
-      names.map(name => payload[name]).find(value => typeof value === 'string' && value !== '') as
-        | string
-        | undefined
+  const id = list(claims.id ?? preset.id)
+  const client = list(claims.client ?? preset.client)
+  const scopesOf = claims.scopes ? scopesIn(claims.scopes) : preset.scopes
+  const { key = 'subject', surface = 'user', policyIds = () => [] } = claims
+  const read = (payload: Claims): Session | undefined => {
+    if (hasOwnClaims(payload) || preset.accepts?.(payload) === false) return undefined
     const { iat, exp } = payload
-    const accountId = text(account)
-    const read = scopes.map(name => scopesOf(payload[name]))
-    if (accountId === undefined || read.includes(undefined)) return undefined
+    const accountId = textOf(payload, account)
+    const scopes = scopesOf(payload)
+    if (accountId === undefined || scopes === undefined) return undefined
     if (!Number.isSafeInteger(iat) || !Number.isSafeInteger(exp)) return undefined
+    const clientId = textOf(payload, client)
+    const subject = textOf(payload, ['sub']) ?? accountId
     return {
-      sessionId: text(id) ?? keyDigest(JSON.stringify(payload)),
+      sessionId: textOf(payload, id) ?? keyDigest(JSON.stringify(payload)),
       accountId,
       userId: null,
       walletAddress: null,
       surface,
-      keyId: text(client) ?? accountId,
+      keyId: key === 'client' ? (clientId ?? subject) : keyIdOf(clientId, subject),
       keyVersion: 0,
       policyIds: policyIds(payload),
-      scopes: [...new Set(read.flat() as string[])],
+      scopes,
       issuedAt: (iat as number) * 1000,
       expiresAt: (exp as number) * 1000,
     }
   }
+  return Object.assign(read, { types: preset.types, audienceClaim: preset.audienceClaim })
 }
+
+const readRfc9068 = sessionReader({ preset: 'rfc9068' })
+
+/**
+ * The default reader of a guard. A token with a claim of session-issuer (`gw_*`) is read as its token, with all of its claims,
+ * or refused. Any other token is read as an access token of RFC 9068.
+ */
+export const readAccessToken: SessionReader = claims =>
+  hasOwnClaims(claims) ? fromClaims(claims) : readRfc9068(claims)

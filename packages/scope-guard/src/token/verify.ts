@@ -52,8 +52,8 @@ export function createTokenVerifier(
   clock: Clock,
   challenges: Challenges,
 ): TokenVerifier {
-  const { typ, clockToleranceSeconds, readSession } = rules
-  const isAcceptedType = typeMatcher(typ)
+  const { types, clockToleranceSeconds, readSession } = rules
+  const isAcceptedType = typeMatcher(types)
   /** Headers of tokens with a valid signature, by their text. Forged tokens cannot evict them. */
   const headers = new Map<string, Header>()
 

@@ -9,7 +9,7 @@ export const startCommand: StartCommand = {
   takes: [],
   summary: 'Run the host until Ctrl-C or SIGTERM, as npm start does',
   example: '',
-  async start(env, json) {
+  async start({ env, json }) {
     const { serve } = await import('../../composition/serve.ts')
     const served = await serve(env, json ? () => {} : text => console.log(text))
     if (!served.ok) throw new UsageError(served.problem)

@@ -1,0 +1,75 @@
+import { knownOptions, type HeaderField, type OptionNames } from '@gatewright/kernel'
+import { hasField } from './answer.ts'
+import type { DenialWithHeaders } from './outcome.ts'
+
+/** Describes the API to clients, which learn from it where to get tokens (OAuth 2.0 Protected Resource Metadata, RFC 9728). */
+export interface ProtectedResource {
+  /** The identifier of the API: an `https:` URL without fragment. Usually the `aud` of its tokens. */
+  readonly resource: string
+  /** The issuers whose tokens the API accepts. */
+  readonly authorizationServers: readonly string[]
+  /** The scopes that clients may request. Default: the catalogue of the gate. */
+  readonly scopes?: readonly string[]
+}
+
+const OPTIONS: OptionNames<ProtectedResource> = { resource: true, authorizationServers: true, scopes: true }
+
+/** The metadata of an API, and where it is served. */
+export interface ResourceMetadata {
+  /** The path of the well-known URL, such as `/.well-known/oauth-protected-resource`. */
+  readonly path: string
+  readonly document: Readonly<Record<string, unknown>>
+  /** Adds the URL of the metadata to the challenges of a 401 (section 5.1). Other denials are returned as they are. */
+  pointTo(denial: DenialWithHeaders): DenialWithHeaders
+}
+
+const LOOPBACK = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+function resourceUrl(resource: unknown): URL {
+  const url = typeof resource === 'string' && URL.canParse(resource) ? new URL(resource) : undefined
+  const isProtected = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))
+  if (url && isProtected && url.hash === '' && url.username === '' && url.password === '') return url
+  throw new TypeError(
+    `protectedResource: resource must be an https: URL without fragment, got ${JSON.stringify(resource)}`,
+  )
+}
+
+/** Checks the option and makes the metadata. Throws a `TypeError` that names the wrong member. */
+export function resourceMetadata(
+  options: ProtectedResource,
+  catalogue: readonly string[] | undefined,
+): ResourceMetadata {
+  const { resource, authorizationServers, scopes } = knownOptions('gate protectedResource', options, OPTIONS)
+  const url = resourceUrl(resource)
+  if (!Array.isArray(authorizationServers) || !authorizationServers.every(issuer => URL.canParse(issuer)))
+    throw new TypeError('protectedResource: authorizationServers must be an array of issuer URLs')
+  // Section 3.1: the well-known path comes before the path of the resource.
+  const path = `/.well-known/oauth-protected-resource${url.pathname === '/' ? '' : url.pathname}`
+  const parameter = `resource_metadata="${url.origin}${path}${url.search}"`
+  const named = scopes ?? catalogue
+  return {
+    path,
+    document: {
+      resource,
+      authorization_servers: authorizationServers,
+      ...(named ? { scopes_supported: named } : {}),
+      bearer_methods_supported: ['header'],
+    },
+    pointTo(denial) {
+      if (denial.status !== 401) return denial
+      const { headers = [] } = denial
+      const pointed = headers.map(field => (isOwnChallenge(field) ? withParameter(field, parameter) : field))
+      if (hasField(headers, 'www-authenticate')) return { ...denial, headers: pointed }
+      return { ...denial, headers: [...pointed, ['WWW-Authenticate', `Bearer ${parameter}`]] }
+    },
+  }
+}
+
+/** Whether a header field is a challenge of a scheme for access tokens. */
+const isOwnChallenge = ([name, value]: HeaderField): boolean =>
+  name.toLowerCase() === 'www-authenticate' && /^(?:Bearer|DPoP)(?: |$)/i.test(value)
+
+const withParameter = ([name, value]: HeaderField, parameter: string): HeaderField => [
+  name,
+  `${value}${value.includes(' ') ? ', ' : ' '}${parameter}`,
+]

@@ -1,0 +1,101 @@
+import { keyDigest, malformedReply, type Clock } from '@gatewright/kernel'
+import type { GuardFacts } from '../access.ts'
+import type { Challenges } from '../challenges.ts'
+import type { GuardDenial, GuardReason } from '../codes.ts'
+import type { FailureLimit } from '../rate-limits/failure-limit.ts'
+import { withinTime } from '../timeout.ts'
+import type { Claims } from '../token/claims.ts'
+import type { CheckedDpop } from './options.ts'
+import { isProofSigned, precheckProof, type UnverifiedProof } from './proof.ts'
+
+/** How a token may be used: `undefined` by anyone who has it, or only with the key of this thumbprint. */
+export type Binding = string | undefined
+
+/** Reads which key a token is bound to (`cnf`). Another confirmation than `jkt` cannot be checked, so its token is refused. */
+export function bindingOf({ cnf }: Claims): { readonly thumbprint: Binding } | GuardReason {
+  if (cnf === undefined) return { thumbprint: undefined }
+  const members = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : []
+  const [[name, thumbprint] = []] = members
+  if (members.length !== 1 || name !== 'jkt' || typeof thumbprint !== 'string' || thumbprint === '')
+    return 'the token is bound in a way that is not supported'
+  return { thumbprint }
+}
+
+/** One request with a verified token. */
+export interface BoundRequest {
+  readonly facts: GuardFacts
+  readonly isDpopScheme: boolean
+  readonly accessToken: string
+  readonly thumbprint: Binding
+}
+
+/** Checks the proof of a request; undefined if the request may use its token. A failed proof is charged to the address. */
+export type CheckBinding = (request: BoundRequest) => Promise<GuardDenial | undefined>
+
+interface Dependencies {
+  readonly dpop: CheckedDpop | undefined
+  readonly clock: Clock
+  readonly toleranceMs: number
+  readonly storeTimeoutMs: number
+  readonly challenges: Challenges
+  readonly failures: FailureLimit
+}
+
+/**
+ * Makes the check of token binding (RFC 9449 section 7). A bound token needs the scheme `DPoP` and a proof for this request that
+ * was not used before; an unbound token must not use that scheme. Faults: those of the nonce storage.
+ */
+export function createBindingCheck(dependencies: Dependencies): CheckBinding {
+  const { challenges, failures } = dependencies
+  return async request => {
+    const outcome = await proofFault(dependencies, request)
+    if (outcome === undefined || typeof outcome === 'object') return outcome
+    await failures.charge(request.facts.address)
+    return challenges.invalidProof(outcome)
+  }
+}
+
+async function proofFault(
+  dependencies: Dependencies,
+  { facts, isDpopScheme, accessToken, thumbprint }: BoundRequest,
+): Promise<GuardReason | GuardDenial | undefined> {
+  const { dpop, clock, toleranceMs, failures } = dependencies
+  const { dpop: field, method, url, address } = facts
+  if (thumbprint === undefined)
+    return isDpopScheme ? 'the token is not bound, and its scheme is DPoP' : undefined
+  if (!dpop) return 'the token is bound, and the guard has no dpop option'
+  if (field === undefined) return 'the token is bound, and the request has no DPoP proof'
+  if (!isDpopScheme) return 'the token is bound, and its scheme is not DPoP'
+  if (method === undefined || url === undefined) return 'the guard was not given the method and the URL'
+  const target = dpop.origin === undefined ? url : withOrigin(url, dpop.origin)
+  const proof = await precheckProof({
+    ...{ proof: field, method, url: target, accessToken, thumbprint, toleranceMs },
+    ...{ now: clock.now(), maxAgeMs: dpop.maxAgeMs },
+  })
+  if (typeof proof === 'string') return proof
+  const signed = await failures.admit(address, () => isProofSigned(proof))
+  if (typeof signed === 'object') return signed
+  if (!signed) return 'invalid signature of the DPoP proof'
+  return claimProof(dependencies, dpop, proof, thumbprint)
+}
+
+/** Claims the proof last, so that only a valid proof takes room in the storage. */
+async function claimProof(
+  { clock, storeTimeoutMs }: Dependencies,
+  { nonces }: CheckedDpop,
+  { jti, expiresAt }: UnverifiedProof,
+  thumbprint: string,
+): Promise<GuardReason | undefined> {
+  const now = clock.now()
+  if (now >= expiresAt) return 'the DPoP proof is too old'
+  const key = `dpop:${keyDigest(JSON.stringify([thumbprint, jti]))}`
+  const isFirst: unknown = await withinTime('DPoP nonce storage', storeTimeoutMs, async () =>
+    nonces.claim(key, expiresAt, now),
+  )
+  if (typeof isFirst !== 'boolean') throw malformedReply('DPoP nonce storage', 'true or false')
+  return isFirst ? undefined : 'the DPoP proof was used before'
+}
+
+function withOrigin(url: string, origin: string): string {
+  return URL.canParse(url) ? origin + new URL(url).pathname : url
+}

@@ -1,0 +1,109 @@
+import { keyDigest, type EpochMs } from '@gatewright/kernel'
+import { calculateJwkThumbprint, compactVerify, importJWK, type JWK } from 'jose'
+import type { GuardReason } from '../codes.ts'
+import { decodeSegment, typeMatcher, type Claims } from '../token/claims.ts'
+import { isCanonicalCompact } from '../token/compact.ts'
+import { algorithmName, algorithmOf, weaknessOf } from '../token/key-rules.ts'
+
+/** What a proof must be about. */
+export interface ProofFacts {
+  /** The `DPoP` field as received. Several fields are joined by a comma. */
+  readonly proof: string
+  readonly method: string
+  /** The URL of the request as the client knows it; its query and fragment are ignored. */
+  readonly url: string
+  readonly accessToken: string
+  /** The thumbprint of the key that the access token is bound to. */
+  readonly thumbprint: string
+  readonly now: EpochMs
+  readonly maxAgeMs: number
+  /** How far `iat` may be in the future. */
+  readonly toleranceMs: number
+}
+
+/** A proof that is acceptable except for its signature, and whether it was used before. */
+export interface UnverifiedProof {
+  readonly text: string
+  readonly jwk: JWK
+  readonly algorithm: string
+  readonly jti: string
+  readonly expiresAt: EpochMs
+}
+
+/** The longest `DPoP` field, in characters. */
+const MAX_PROOF = 8192
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k'] as const
+const RSA_ALGORITHM = /^[RP]S(?:256|384|512)$/
+
+const isProofType = typeMatcher(['dpop+jwt'])
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+/** Makes all checks of RFC 9449 section 4.3 but the signature: the first that fails is the reason. */
+export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof | GuardReason> {
+  const { proof } = facts
+  if (proof.includes(',')) return 'more than one DPoP proof'
+  if (proof.length > MAX_PROOF || !isCanonicalCompact(proof))
+    return 'the DPoP proof is not a canonical compact JWS'
+  const [head, payload] = proof.split('.', 2) as [string, string]
+  const [header, claims] = [decodeSegment(head), decodeSegment(payload)]
+  if (!header || !claims) return 'the DPoP proof is not a canonical compact JWS'
+  const key = keyOf(header)
+  if (typeof key === 'string') return key
+  const fault = claimsFault(claims, facts)
+  if (fault !== undefined) return fault
+  if ((await calculateJwkThumbprint(key.jwk)) !== facts.thumbprint) return 'the DPoP proof is by another key'
+  const { jti, iat } = claims as { jti: string; iat: number }
+  return { text: proof, ...key, jti, expiresAt: Math.floor(iat * 1000) + facts.maxAgeMs }
+}
+
+/** Reads the public key of a proof and its algorithm. */
+function keyOf(header: Claims): Pick<UnverifiedProof, 'jwk' | 'algorithm'> | GuardReason {
+  if (!isProofType(header['typ'])) return 'wrong typ of the DPoP proof'
+  if ('crit' in header) return 'crit header of the DPoP proof'
+  const { alg, jwk: given } = header
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    return 'the DPoP proof has no public key'
+  const { kty, crv, x, y, n, e } = given as JWK
+  if (PRIVATE_MEMBERS.some(member => member in given)) return 'the DPoP proof has no public key'
+  const members = Object.entries({ kty, crv, x, y, n, e }).filter(([, value]) => value !== undefined)
+  if (!members.every(([, value]) => typeof value === 'string')) return 'the DPoP proof has no public key'
+  const jwk = Object.fromEntries(members) as JWK
+  const isRsa = kty === 'RSA' && typeof alg === 'string' && RSA_ALGORITHM.test(alg)
+  const algorithm = isRsa ? alg : algorithmOf(jwk, 'RS256')
+  if (kty === undefined || algorithm === undefined || algorithmName(alg) !== algorithm || weaknessOf(jwk))
+    return 'the algorithm of the DPoP proof is not accepted'
+  return { jwk, algorithm }
+}
+
+function claimsFault(claims: Claims, facts: ProofFacts): GuardReason | undefined {
+  const { jti, htm, htu, iat, ath } = claims
+  const { method, url, accessToken, now, maxAgeMs, toleranceMs } = facts
+  if (!isText(jti) || !isText(htm) || !isText(htu) || typeof iat !== 'number' || !isText(ath))
+    return 'the DPoP proof lacks jti, htm, htu, iat or ath'
+  if (htm !== method) return 'the DPoP proof is for another method'
+  const target = targetOf(htu)
+  if (target === undefined || target !== targetOf(url)) return 'the DPoP proof is for another URL'
+  if (iat * 1000 > now + toleranceMs) return 'the DPoP proof was issued in the future'
+  // Rounded as `expiresAt` is, so that a proof is never claimed until a time that has passed.
+  if (Math.floor(iat * 1000) + maxAgeMs <= now) return 'the DPoP proof is too old'
+  return ath === keyDigest(accessToken) ? undefined : 'the DPoP proof is for another token'
+}
+
+/** Normalizes a URL without its query and fragment (section 4.3, check 9); undefined if it is none. */
+function targetOf(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined
+  const { protocol, host, pathname } = new URL(text)
+  return `${protocol}//${host}${pathname}`
+}
+
+/** Whether the signature of a proof is by the key in its header. */
+export async function isProofSigned({ text, jwk, algorithm }: UnverifiedProof): Promise<boolean> {
+  try {
+    const key = await importJWK(jwk, algorithm)
+    await compactVerify(text, key, { algorithms: algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : [algorithm] })
+    return true
+  } catch {
+    // The client chose the key, so a key that cannot be used is its fault too.
+    return false
+  }
+}

@@ -1,0 +1,186 @@
+import { Fault, knownOptions } from '@gatewright/kernel'
+import type { JWK } from 'jose'
+import { fetchJson } from './fetch-json.ts'
+import { findKey } from './key-rules.ts'
+import { checkKeyUrl, isLoopback } from './key-url.ts'
+import { REMOTE_OPTIONS, type KeySource, type RemoteKeysOptions } from './keys.ts'
+
+/** For how long a failed fetch is the answer to further requests, in ms, so that an outage causes no flood of fetches. */
+const FAILURE_MS = 1000
+
+/**
+ * Makes a source of the keys of an issuer, found from its metadata: OpenID Connect Discovery, else RFC 8414. The metadata must
+ * name exactly this issuer. Metadata and key set are fetched when the first token comes, and used for `maxAgeMs`. From half
+ * of that time on, a request causes a fetch that it does not wait for. A key id that is not in the set causes a fetch, at most
+ * once per `cooldownMs`, and the request waits for it. An RSA key without `alg` is used with the only RSA algorithm that the
+ * metadata names, if it names one. Faults (`ERR_KEYS_UNAVAILABLE`, 503) name the URL and the cause.
+ * Throws a `TypeError` unless the issuer is an `https:` URL without query and fragment, or `http:` as in `remoteKeys`.
+ */
+export function discoverKeys(issuer: string, options: RemoteKeysOptions = {}): KeySource {
+  knownOptions('discoverKeys', options, REMOTE_OPTIONS)
+  return issuerKeys('discoverKeys', issuer, options, true)
+}
+
+/** Implements `discoverKeys`. With `namesAlgorithm`, the metadata decides the algorithm of RSA keys without `alg`. */
+export function issuerKeys(
+  where: string,
+  issuer: string,
+  { maxAgeMs = 600_000, cooldownMs = 30_000, timeoutMs = 5000, allowHttp = false }: RemoteKeysOptions,
+  namesAlgorithm: boolean,
+): KeySource {
+  const url = issuerUrl(where, issuer, allowHttp)
+  const cached = createCachedKeys(() => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }))
+  return async kid => {
+    const age = cached.ageMs()
+    if (age >= maxAgeMs) await cached.load()
+    else if (age >= maxAgeMs / 2) cached.refresh(cooldownMs)
+    const key = findKey(cached.keys(), kid)
+    if (key || cached.ageMs() < cooldownMs) return key
+    await cached.load()
+    return findKey(cached.keys(), kid)
+  }
+}
+
+function issuerUrl(where: string, issuer: string, allowHttp: boolean): URL {
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined
+  if (!url || url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
+    throw new TypeError(
+      `${where}: issuer must be an https: URL without query and fragment, whose metadata names its keys, got ${JSON.stringify(issuer)}: correct it, or set keys`,
+    )
+  }
+  checkKeyUrl(where, url, allowHttp)
+  return url
+}
+
+/** The keys that were loaded last. Times are of a monotonic clock. */
+interface CachedKeys {
+  keys(): readonly JWK[]
+  /** The age of the keys; infinite before they are loaded. It counts from the start of their fetch. */
+  ageMs(): number
+  /** Loads the keys; calls made meanwhile share one fetch, and a failure is shared for `FAILURE_MS`. */
+  load(): Promise<void>
+  /** Begins to load the keys without waiting, at most once per `cooldownMs`. A failure leaves the keys as they are. */
+  refresh(cooldownMs: number): void
+}
+
+function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>): CachedKeys {
+  let keys: readonly JWK[] = []
+  let loadedAt = Number.NEGATIVE_INFINITY
+  let triedAt = Number.NEGATIVE_INFINITY
+  let failure: unknown
+  let loading: Promise<void> | undefined
+  const begin = async (): Promise<void> => {
+    const startedAt = performance.now()
+    triedAt = startedAt
+    failure = undefined
+    try {
+      keys = await fetchKeys()
+      loadedAt = startedAt
+    } catch (error) {
+      failure = error
+      triedAt = performance.now()
+      throw error
+    } finally {
+      loading = undefined
+    }
+  }
+  const load = (): Promise<void> => (loading ??= begin())
+  return {
+    keys: () => keys,
+    ageMs: () => performance.now() - loadedAt,
+    load: () =>
+      failure !== undefined && performance.now() - triedAt < FAILURE_MS ? Promise.reject(failure) : load(),
+    refresh(cooldownMs) {
+      if (loading || performance.now() - triedAt < cooldownMs) return
+      // The keys are still in use; when they are too old, the error reaches the request that needs new ones.
+      load().catch(() => {})
+    },
+  }
+}
+
+interface LoadOptions {
+  readonly issuer: string
+  readonly url: URL
+  readonly timeoutMs: number
+  readonly allowHttp: boolean
+  readonly namesAlgorithm: boolean
+}
+
+async function loadKeys(options: LoadOptions): Promise<readonly JWK[]> {
+  const metadata = await findMetadata(options)
+  const keysUrl = keySetUrl(metadata, options)
+  const { keys } = await fetchJson(keysUrl, options.timeoutMs).catch((cause: unknown) =>
+    unavailable(`the key set of the issuer: ${(cause as Error).message}`, cause),
+  )
+  if (!Array.isArray(keys) || !keys.every(key => typeof key === 'object' && key !== null))
+    return unavailable(`the key set of the issuer: ${keysUrl.href}: the response is not a key set`)
+  const rsaAlgorithm = options.namesAlgorithm ? onlyRsaAlgorithm(metadata.document) : undefined
+  return (keys as JWK[]).map(key =>
+    Object.freeze(
+      key.kty === 'RSA' && key.alg === undefined && rsaAlgorithm !== undefined
+        ? { ...key, alg: rsaAlgorithm }
+        : { ...key },
+    ),
+  )
+}
+
+function unavailable(what: string, cause?: unknown): never {
+  throw new Fault('ERR_KEYS_UNAVAILABLE', what, { cause })
+}
+
+interface Metadata {
+  readonly from: URL
+  readonly document: Readonly<Record<string, unknown>>
+}
+
+/** The addresses of an issuer's metadata: OpenID Connect Discovery 1.0 section 4, RFC 8414 section 3.1. */
+function metadataUrls(issuer: URL): readonly [openid: URL, oauth: URL] {
+  const path = issuer.pathname.replace(/\/$/, '')
+  const at = (pathname: string): URL => Object.assign(new URL(issuer), { pathname })
+  return [
+    at(`${path}/.well-known/openid-configuration`),
+    at(`/.well-known/oauth-authorization-server${path}`),
+  ]
+}
+
+async function findMetadata({ issuer, url, timeoutMs }: LoadOptions): Promise<Metadata> {
+  const failures: string[] = []
+  for (const from of metadataUrls(url)) {
+    let document: Metadata['document']
+    try {
+      document = await fetchJson(from, timeoutMs)
+    } catch (error) {
+      failures.push((error as Error).message)
+      continue
+    }
+    const { issuer: named } = document
+    if (named === issuer) return { from, document }
+    unavailable(
+      `the metadata of the issuer: ${from.href} must name the issuer ${JSON.stringify(issuer)}, got ${JSON.stringify(named)}: set the option issuer to what the tokens say in iss`,
+    )
+  }
+  return unavailable(`the metadata of the issuer: ${failures.join('; ')}`)
+}
+
+/** Reads `jwks_uri`. It may be of another host, but not less protected than the issuer. */
+function keySetUrl({ from, document }: Metadata, { url, allowHttp }: LoadOptions): URL {
+  const { jwks_uri } = document
+  const named = typeof jwks_uri === 'string' && URL.canParse(jwks_uri) ? new URL(jwks_uri) : undefined
+  if (!named) return unavailable(`the metadata of the issuer: ${from.href} must name a jwks_uri`)
+  const isAllowed =
+    named.protocol === 'https:' ||
+    (named.protocol === 'http:' && url.protocol === 'http:' && (allowHttp || isLoopback(named)))
+  return isAllowed
+    ? named
+    : unavailable(`the metadata of the issuer: ${from.href} names ${named.href}, which is not https:`)
+}
+
+/** Returns the RSA algorithm of the metadata if it names exactly one. */
+function onlyRsaAlgorithm({
+  id_token_signing_alg_values_supported: named,
+}: Metadata['document']): string | undefined {
+  const algorithms = (Array.isArray(named) ? named : []).filter(
+    (alg): alg is string => typeof alg === 'string' && /^[RP]S(?:256|384|512)$/.test(alg),
+  )
+  return algorithms.length === 1 ? algorithms[0] : undefined
+}

@@ -1,0 +1,161 @@
+import type { Claims } from './claims.ts'
+
+/** How the access tokens of one provider look. Sources of the claims: test/scope-guard/token/presets.test.ts. */
+export interface TokenPreset {
+  /** The `typ` headers of its access tokens; undefined for a header without `typ`. */
+  readonly types: readonly (string | undefined)[]
+  /** The claim that names the audience in tokens without `aud`. */
+  readonly audienceClaim?: string
+  readonly id: readonly string[]
+  readonly client: readonly string[]
+  /** Reads the scopes; returns undefined if a claim is malformed. */
+  readonly scopes: (claims: Claims) => readonly string[] | undefined
+  /** Decides whether the claims are those of an access token. Default: they are. */
+  readonly accepts?: (claims: Claims) => boolean
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== ''
+
+/** Returns an object claim; an empty object if it is absent, undefined if it is not an object. */
+function objectOf(value: unknown): Claims | undefined {
+  if (value === undefined) return {}
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Claims) : undefined
+}
+
+/** Reads the names in one claim, a space-separated string or an array of strings; undefined for anything else. */
+function namesOf(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return []
+  const parts: unknown = typeof value === 'string' ? value.split(' ') : value
+  if (!Array.isArray(parts) || !parts.every(part => typeof part === 'string')) return undefined
+  return parts.filter(part => part !== '')
+}
+
+/** Joins lists of names without repeats; undefined if one of them is. */
+function joined(lists: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
+  return lists.includes(undefined) ? undefined : [...new Set(lists.flat() as string[])]
+}
+
+/** Makes the reader of scopes from claims, of which all that are present count. */
+export function scopesIn(names: readonly string[]): TokenPreset['scopes'] {
+  return claims => joined(names.map(name => namesOf(claims[name])))
+}
+
+const prefixed = (prefix: string, names: readonly string[] | undefined): readonly string[] | undefined =>
+  names?.map(name => `${prefix}:${name}`)
+
+/**
+ * Reads scopes and roles of Keycloak, named as its adapters name them: `realm:ROLE` and `CLIENT:ROLE`. Roles of clients with a
+ * colon in their id, or with the id `realm`, are left out: they could be mistaken for other roles.
+ */
+function keycloakScopes({ scope, realm_access, resource_access }: Claims): readonly string[] | undefined {
+  const clients = objectOf(resource_access)
+  if (!clients) return undefined
+  const roles = (access: unknown): readonly string[] | undefined => namesOf(objectOf(access)?.['roles'] ?? [])
+  const named = Object.entries(clients).filter(([client]) => client !== 'realm' && !client.includes(':'))
+  return joined([
+    namesOf(scope),
+    prefixed('realm', roles(realm_access)),
+    ...named.map(([client, access]) => prefixed(client, roles(access))),
+  ])
+}
+
+const list = (value: unknown): string[] => (isText(value) ? value.split(',').map(part => part.trim()) : [])
+
+/**
+ * Reads the permissions of the active organization of a Clerk session, as `org:FEATURE:PERMISSION`. Version 2 has them as one
+ * bit mask per feature of the organization (`o.fpm`) over the permissions in `o.per`; version 1 has `org_permissions`.
+ */
+function clerkScopes({ v, o, fea, org_permissions }: Claims): readonly string[] | undefined {
+  if (v !== 2) return namesOf(org_permissions)
+  const organization = objectOf(o)
+  if (!organization) return undefined
+  const permissions = list(organization['per'])
+  const features = list(fea).flatMap(feature => {
+    const [owners = '', name] = feature.split(':')
+    return owners.includes('o') && name ? [name] : []
+  })
+  return list(organization['fpm']).flatMap((mask, index) => {
+    const feature = features[index]
+    if (feature === undefined || !/^\d+$/.test(mask)) return []
+    const granted = permissions.filter((_, bit) => (BigInt(mask) >> BigInt(bit)) & 1n)
+    return granted.map(permission => `org:${feature}:${permission}`)
+  })
+}
+
+/** Reads the role of Supabase as a scope: `role:authenticated`, or `role:anonymous` for an anonymous sign-in. */
+function supabaseScopes({ role, is_anonymous }: Claims): readonly string[] | undefined {
+  if (!isText(role)) return undefined
+  return [is_anonymous === true ? 'role:anonymous' : `role:${role}`]
+}
+
+const CLIENT = ['client_id', 'azp', 'appid'] as const
+
+/** The name of a preset: the provider, or the RFC that its tokens follow. */
+export type PresetName = 'rfc9068' | 'auth0' | 'keycloak' | 'entra' | 'cognito' | 'clerk' | 'supabase'
+
+/** The presets of `sessionReader`, by name. */
+export const PRESETS: Readonly<Record<PresetName, TokenPreset>> = {
+  rfc9068: {
+    types: ['at+jwt'],
+    id: ['jti'],
+    client: ['client_id'],
+    scopes: scopesIn(['scope']),
+    // RFC 9068 section 2.2 requires these claims.
+    accepts: ({ sub, client_id, jti }) => isText(sub) && isText(client_id) && isText(jti),
+  },
+  auth0: {
+    types: ['JWT', 'at+jwt'],
+    id: ['jti'],
+    client: CLIENT,
+    scopes: scopesIn(['scope', 'permissions']),
+  },
+  keycloak: {
+    types: ['JWT', 'at+jwt'],
+    id: ['jti'],
+    client: CLIENT,
+    scopes: keycloakScopes,
+    // ID tokens and refresh tokens say `ID` and `Refresh`.
+    accepts: ({ typ }) => typ === 'Bearer' || typ === 'DPoP',
+  },
+  entra: {
+    types: ['JWT'],
+    id: ['uti', 'jti'],
+    client: CLIENT,
+    scopes: scopesIn(['scp', 'roles']),
+    // ID tokens may name the same audience, and name no client.
+    accepts: ({ azp, appid }) => isText(azp) || isText(appid),
+  },
+  cognito: {
+    types: [undefined, 'JWT'],
+    audienceClaim: 'client_id',
+    id: ['jti'],
+    client: CLIENT,
+    scopes: claims =>
+      joined([namesOf(claims['scope']), prefixed('group', namesOf(claims['cognito:groups']))]),
+    accepts: ({ token_use }) => token_use === 'access',
+  },
+  clerk: {
+    types: ['JWT'],
+    audienceClaim: 'azp',
+    id: ['sid'],
+    client: ['azp'],
+    scopes: clerkScopes,
+    // A pending session has not completed its tasks; Clerk's own libraries treat its user as signed out.
+    accepts: ({ sid, sts }) => isText(sid) && sts !== 'pending',
+  },
+  supabase: {
+    types: ['JWT'],
+    id: ['session_id'],
+    client: ['client_id'],
+    scopes: supabaseScopes,
+    accepts: ({ session_id }) => isText(session_id),
+  },
+}
+
+/** How tokens are read where no preset is named: every claim that providers commonly use counts. */
+export const COMMON: TokenPreset = {
+  types: ['at+jwt'],
+  id: ['jti', 'uti'],
+  client: CLIENT,
+  scopes: scopesIn(['scope', 'scp', 'permissions']),
+}

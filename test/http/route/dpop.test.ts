@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto'
+import { gate } from '@gatewright/http'
+import { fetchGate } from '@gatewright/http/fetch'
+import { scopeCatalogue } from '@gatewright/kernel'
+import { createAliases } from '@gatewright/legacy-alias-router'
+import { memoryStorage } from '@gatewright/signature-verifier/memory'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import t from 'tap'
+import { bench, claims, session, sign } from '../../scope-guard/issuer.ts'
+
+const scopes = scopeCatalogue(['cards.read', 'cards.write'])
+
+async function setUp() {
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const jwk = await exportJWK(publicKey)
+  const { guard, clock, key } = await bench({ dpop: { nonces: memoryStorage() } })
+  const token = await sign(key, {
+    ...claims(session(clock.now())),
+    cnf: { jkt: await calculateJwkThumbprint(jwk) },
+  })
+  const ath = createHash('sha256').update(token).digest('base64url')
+  let proofs = 0
+  const proof = (htm: string, htu: string): Promise<string> =>
+    new SignJWT({ jti: `p${++proofs}`, htm, htu, ath, iat: clock.now() / 1000 })
+      .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
+      .sign(privateKey)
+  const aliases = createAliases({ paths: [{ mode: 'serve', from: '/old-cards', to: '/cards' }] })
+  const reasons: (string | undefined)[] = []
+  const api = gate({
+    guard,
+    scopes,
+    aliases,
+    trustProxy: ['10.0.0.1'],
+    observe: ({ reason }) => void reasons.push(reason),
+  })
+  const bind = fetchGate(api, { body: 'stream', peer: () => '10.0.0.1' })
+  const cards = bind.handle(api.guarded({ operation: 'cards.list', allOf: ['cards.read'] }), () => ({
+    status: 200,
+  }))
+  const send = async (url: string, dpop: readonly string[], more: Record<string, string> = {}) => {
+    const headers = new Headers({ authorization: `DPoP ${token}`, ...more })
+    for (const each of dpop) headers.append('dpop', each)
+    const response = await cards(new Request(url, { headers }), undefined)
+    return [response.status, response.status === 200 ? '' : reasons.at(-1)]
+  }
+  return { send, proof }
+}
+
+t.test('the gate passes proof, method and URL of the request to the guard', async t => {
+  const { send, proof } = await setUp()
+  const url = 'https://api.test/cards'
+  t.same(await send(`${url}?page=2`, [await proof('GET', url)]), [200, ''])
+  t.same(await send(url, [await proof('POST', url)]), [401, 'the DPoP proof is for another method'])
+  t.same(await send(url, [await proof('GET', 'https://api.test/other')]), [
+    401,
+    'the DPoP proof is for another URL',
+  ])
+  t.same(await send(url, [await proof('GET', url), await proof('GET', url)]), [
+    401,
+    'more than one DPoP proof',
+  ])
+  t.same(await send(url, []), [401, 'the token is bound, and the request has no DPoP proof'])
+})
+
+t.test(
+  'the URL has the scheme that a trusted proxy names, and the path before old names are translated',
+  async t => {
+    const { send, proof } = await setUp()
+    const tls = { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' }
+    const at = 'http://api.test/old-cards'
+    t.same(await send(at, [await proof('GET', 'https://api.test/old-cards')], tls), [200, ''])
+    t.same(await send(at, [await proof('GET', 'http://api.test/old-cards')]), [200, ''])
+    t.same(await send(at, [await proof('GET', 'http://api.test/cards')]), [
+      401,
+      'the DPoP proof is for another URL',
+    ])
+  },
+)

@@ -1,0 +1,239 @@
+import { once } from 'node:events'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createGuard, discoverKeys, remoteKeys } from '@gatewright/scope-guard'
+import type { JWK } from 'jose'
+import t, { type Test } from 'tap'
+import { signingKey } from '../issuer.ts'
+
+const OPENID = '/.well-known/openid-configuration'
+const OAUTH = '/.well-known/oauth-authorization-server'
+const ec = await signingKey('ES256', 'ec')
+const json = (response: ServerResponse, value: unknown): void =>
+  void response.setHeader('content-type', 'application/json').end(JSON.stringify(value))
+
+/** An issuer on loopback, by default with OpenID metadata at its root. `routes` replace what a path answers. */
+async function issuer(t: Test, path = '') {
+  const requested: string[] = []
+  const keys: JWK[] = [ec.jwk]
+  const routes: Record<string, RequestListener> = {}
+  const server = createServer((request, response) => {
+    requested.push(request.url ?? '')
+    const route = routes[request.url ?? '']
+    if (route) return route(request, response)
+    response.writeHead(404).end()
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = origin + path
+  const metadata: Record<string, unknown> = { issuer: url, jwks_uri: `${origin}/keys` }
+  const serveMetadata: RequestListener = (_, response) => json(response, metadata)
+  routes['/keys'] = (_, response) => json(response, { keys })
+  return { url, origin, requested, keys, routes, metadata, serveMetadata }
+}
+
+t.test('finds the keys from OpenID metadata, else from metadata of RFC 8414, also under a path', async t => {
+  for (const [path, at] of [
+    ['', OPENID],
+    ['/', OPENID],
+    ['/realms/demo', `/realms/demo${OPENID}`],
+    ['/realms/demo/', `/realms/demo${OPENID}`],
+    ['', OAUTH],
+    ['/tenant', `${OAUTH}/tenant`],
+  ] as const) {
+    const { url, routes, serveMetadata, requested } = await issuer(t, path)
+    routes[at] = serveMetadata
+    const keys = discoverKeys(url)
+    t.equal(requested.length, 0, 'nothing is fetched before the first token')
+    t.match(await keys('ec'), { kid: 'ec', kty: 'EC' }, `${path} ${at}`)
+    await Promise.all(Array.from({ length: 20 }, async () => keys('ec')))
+    t.equal(await keys('unknown'), undefined)
+    t.same(requested.at(-2), at)
+    t.equal(requested.filter(each => each === '/keys').length, 1, 'one fetch serves all requests')
+  }
+})
+
+t.test('simultaneous first requests share one fetch', async t => {
+  const { url, routes, serveMetadata, requested } = await issuer(t)
+  routes[OPENID] = serveMetadata
+  const keys = discoverKeys(url)
+  const found = await Promise.all(Array.from({ length: 50 }, async () => keys('ec')))
+  t.ok(found.every(key => key?.kid === 'ec'))
+  t.same(requested, [OPENID, '/keys'])
+})
+
+t.test('a fault names the URL and the cause', async t => {
+  const refused = async (prepare: (at: Awaited<ReturnType<typeof issuer>>) => void, message: RegExp) => {
+    const at = await issuer(t)
+    at.routes[OPENID] = at.serveMetadata
+    prepare(at)
+    const keys = discoverKeys(at.url, { timeoutMs: 200 })
+    await t.rejects(async () => keys('ec'), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE', message })
+  }
+  const plain =
+    (body: string): RequestListener =>
+    (_, response) =>
+      void response.end(body)
+  await refused(
+    ({ routes }) => delete routes[OPENID],
+    /openid-configuration: HTTP 404; .*oauth-authorization-server: HTTP 404/,
+  )
+  await refused(
+    ({ routes }) => (routes[OPENID] = plain('<html>')),
+    /openid-configuration: the response is not JSON/,
+  )
+  await refused(
+    ({ routes }) => (routes[OPENID] = plain('[]')),
+    /openid-configuration: the response is not a JSON object/,
+  )
+  await refused(({ routes }) => (routes[OPENID] = () => {}), /openid-configuration: .*timeout/)
+  await refused(
+    ({ routes }) =>
+      (routes[OPENID] = (_, response) => void response.writeHead(302, { location: '/x' }).end()),
+    /openid-configuration: redirects are not followed \(HTTP 302\)/,
+  )
+  await refused(({ routes }) => (routes[OPENID] = plain(' '.repeat(1_100_000))), /larger than 1048576 bytes/)
+  await refused(
+    ({ metadata, url }) => (metadata['issuer'] = `${url}/`),
+    /openid-configuration must name the issuer "http:\/\/127.0.0.1:\d+", got "http:\/\/127.0.0.1:\d+\/": set the option issuer/,
+  )
+  await refused(({ metadata }) => delete metadata['issuer'], /must name the issuer .* got undefined/)
+  await refused(({ metadata }) => delete metadata['jwks_uri'], /must name a jwks_uri/)
+  await refused(
+    ({ metadata }) => (metadata['jwks_uri'] = 'http://keys.example/'),
+    /names http:\/\/keys.example\/, which is not https/,
+  )
+  await refused(({ metadata }) => (metadata['jwks_uri'] = 'file:///etc/keys'), /which is not https/)
+  await refused(({ routes }) => delete routes['/keys'], /\/keys: HTTP 404/)
+  await refused(
+    ({ routes }) => (routes['/keys'] = plain('{"keys":5}')),
+    /\/keys: the response is not a key set/,
+  )
+  await refused(
+    ({ routes }) => (routes['/keys'] = plain('{"keys":[5]}')),
+    /\/keys: the response is not a key set/,
+  )
+})
+
+t.test('an address where nothing listens is a fault that says so, also for remoteKeys', async t => {
+  const { url } = await issuer(t)
+  const dead = url.replace('127.0.0.1', '127.0.0.2')
+  const message = /127\.0\.0\.2:\d+.*ECONNREFUSED/
+  await t.rejects(async () => discoverKeys(dead)('ec'), { code: 'ERR_KEYS_UNAVAILABLE', message })
+  const remote = remoteKeys(new URL('/keys?secret=1', dead))
+  await t.rejects(async () => remote('ec'), {
+    code: 'ERR_KEYS_UNAVAILABLE',
+    message: /127\.0\.0\.2:\d+\/keys is unavailable.*ECONNREFUSED/,
+  })
+})
+
+t.test(
+  'a failure is the answer to further requests for a second, and then the issuer is asked again',
+  async t => {
+    const { url, routes, serveMetadata, requested } = await issuer(t)
+    const keys = discoverKeys(url)
+    for (let i = 0; i < 20; i++) await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
+    t.same(requested, [OPENID, OAUTH])
+    routes[OPENID] = serveMetadata
+    await sleep(1050)
+    t.match(await keys('ec'), { kid: 'ec' })
+  },
+)
+
+t.test('from half of its age on, the set is fetched while requests go on with it', async t => {
+  const { url, routes, serveMetadata, requested, keys: published } = await issuer(t)
+  routes[OPENID] = serveMetadata
+  const keys = discoverKeys(url, { maxAgeMs: 2000, cooldownMs: 100 })
+  await keys('ec')
+  let release: (() => void) | undefined
+  routes[OPENID] = (request, response) => {
+    release = () => serveMetadata(request, response)
+  }
+  await sleep(1050)
+  published[0] = { ...ec.jwk, kid: 'next' }
+  const startedAt = performance.now()
+  t.match(await keys('ec'), { kid: 'ec' }, 'the request does not wait')
+  t.ok(performance.now() - startedAt < 100)
+  await sleep(50)
+  release?.()
+  await sleep(100)
+  t.equal(requested.length, 4)
+  t.match(await keys('next'), { kid: 'next' })
+})
+
+t.test('a failed refresh leaves the keys in use until their age, and no longer', async t => {
+  const { url, routes, serveMetadata, requested } = await issuer(t)
+  routes[OPENID] = serveMetadata
+  const keys = discoverKeys(url, { maxAgeMs: 600, cooldownMs: 200 })
+  await keys('ec')
+  delete routes[OPENID]
+  await sleep(350)
+  for (let i = 0; i < 10; i++) t.match(await keys('ec'), { kid: 'ec' })
+  await sleep(300)
+  t.equal(requested.length, 4, 'one refresh in the cool-down')
+  await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
+})
+
+t.test('fetches again for an unknown key, once per cool-down', async t => {
+  const { url, routes, serveMetadata, keys: published, requested } = await issuer(t)
+  routes[OPENID] = serveMetadata
+  const keys = discoverKeys(url, { cooldownMs: 300 })
+  await keys('ec')
+  published.push({ ...ec.jwk, kid: 'next' })
+  for (let i = 0; i < 20; i++) t.equal(await keys('next'), undefined)
+  t.equal(requested.length, 2)
+  await sleep(350)
+  t.match(await keys('next'), { kid: 'next' })
+  t.equal(requested.length, 4)
+})
+
+t.test(
+  'uses RSA keys without alg with the only RSA algorithm of the metadata, unless the team names one',
+  async t => {
+    const { url, routes, serveMetadata, keys: published, metadata } = await issuer(t)
+    routes[OPENID] = serveMetadata
+    const rsa = await signingKey('PS256', 'rsa', false)
+    published.push(rsa.jwk)
+    metadata['id_token_signing_alg_values_supported'] = ['PS256', 'ES256', 'none', 7]
+    t.match(await discoverKeys(url)('rsa'), { alg: 'PS256' })
+    metadata['id_token_signing_alg_values_supported'] = ['PS256', 'RS256']
+    t.equal((await discoverKeys(url)('rsa'))?.alg, undefined)
+    t.equal((await discoverKeys(url)('ec'))?.alg, 'ES256')
+  },
+)
+
+t.test('refuses an issuer that is no https URL, except on loopback or where it is allowed', async t => {
+  const audience = 'a'
+  for (const bad of [
+    'i',
+    'http://login.example',
+    'ftp://login.example',
+    'https://x.example/?a=1',
+    'https://x.example/#a',
+    'https://u:p@x.example',
+  ]) {
+    t.throws(
+      () => createGuard({ issuer: bad, audience }),
+      { name: 'TypeError', message: /^createGuard: / },
+      bad,
+    )
+    t.throws(() => discoverKeys(bad), { name: 'TypeError', message: /^discoverKeys: / }, bad)
+    t.doesNotThrow(() => createGuard({ issuer: bad, audience, keys: async () => undefined }))
+  }
+  t.throws(
+    () => createGuard({ issuer: 'i', audience }),
+    /issuer must be an https: URL .* got "i": correct it, or set keys/,
+  )
+  t.throws(() => discoverKeys('http://login.example'), /not encrypted/)
+  t.doesNotThrow(() => discoverKeys('http://login.example', { allowHttp: true }))
+  t.doesNotThrow(() => discoverKeys('http://[::1]:3000'))
+  t.throws(
+    () => createGuard({ issuer: 'https://x.example', audience, keys: null as never }),
+    /keys must be a function/,
+  )
+})

@@ -1,0 +1,131 @@
+import { pathToFileURL } from 'node:url'
+import { SENTENCES } from './causes.ts'
+
+type Sentences = Readonly<Record<string, string>>
+
+/** What to do about each reason of scope-guard's 401. A reason without an entry fails, and so does an entry of no reason. */
+const WAYS_ON: Sentences = {
+  'no credential':
+    'Send `Authorization: Bearer TOKEN`. Check that a proxy does not remove the header, and that the scheme is not missing.',
+  'token too long': 'Request fewer scopes or claims, or raise `maxTokenBytes` (at most 16384).',
+  'not a canonical compact JWS':
+    'Send the access token as issued: three base64url parts with dots. An opaque token, an encrypted token (five parts), quotes, padding and line breaks are refused. With Auth0, request the `audience` of your API: without it, the token is not a JWS.',
+  'unreadable header': 'Send the token as issued; the text was cut or changed.',
+  'no kid': 'Let the issuer publish its keys with a `kid` and name it in the header.',
+  'crit header': 'Let the issuer omit `crit`: no extension is supported.',
+  'jwk header':
+    'Let the issuer omit it. A DPoP proof has a `jwk`: it belongs in the `DPoP` header, not in `Authorization`.',
+  'jku header': 'Let the issuer omit it. The key set is found by the options of the guard only.',
+  'x5u header': 'Let the issuer omit it.',
+  'x5c header': 'Let the issuer omit it.',
+  'wrong typ':
+    'Send an access token, not an ID token. For Auth0, Keycloak, Entra, Cognito, Clerk or Supabase set `readSession: sessionReader({ preset })`; for another issuer with `typ: JWT` set `typ` too.',
+  'claims are not a JSON object': 'Send the token as issued; the text was cut or changed.',
+  'wrong issuer':
+    'Set `issuer` to exactly what the token says in `iss`, with or without the slash at the end. Entra has one issuer per tenant and version.',
+  'wrong audience':
+    'Request the token for this API (`audience` or `resource` of the token request), or set `audience` to what the token says in `aud`. Keycloak needs an audience mapper.',
+  'no exp': 'Let the issuer write `exp` as a number of seconds.',
+  'no iat': 'Let the issuer write `iat` as a number of seconds.',
+  'issued in the future': 'Set the clocks of both machines; `clockToleranceSeconds` allows at most 60.',
+  'nbf must be a number': 'Let the issuer write `nbf` as a number of seconds, or omit it.',
+  'not valid yet': 'Set the clocks of both machines; `clockToleranceSeconds` allows at most 60.',
+  'unknown key':
+    'Check that `issuer` or `keys` is of the same tenant and environment. A new key is found after the cool-down of 30 s. Symmetric keys (HS256) are never accepted: switch the issuer to RS256, ES256 or EdDSA.',
+  'the algorithm does not match the key':
+    'Let the issuer publish `alg` with its key. For RSA keys without `alg` set `rsaAlgorithm`.',
+  'invalid signature': 'Check that the token is complete, and that the issuer publishes the key that signs.',
+  'claims do not describe a session':
+    'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset refuses ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
+  'an id with a NUL or a lone surrogate': 'Let the issuer write ids that are valid text.',
+  'the token is bound in a way that is not supported': 'Let the issuer bind tokens by DPoP, or not at all.',
+  'the token is not bound, and its scheme is DPoP':
+    'Send it as `Bearer`, or send a proof when the token is requested, so that the issuer binds it.',
+  'the token is bound, and the guard has no dpop option':
+    'Set `dpop: { nonces }` in `createGuard`, with a nonce storage that all processes share.',
+  'the token is bound, and the request has no DPoP proof':
+    'Send a proof in the header `DPoP`. Check that a proxy does not remove it.',
+  'the token is bound, and its scheme is not DPoP':
+    'Send `Authorization: DPoP TOKEN` (RFC 9449 section 7.1).',
+  'the guard was not given the method and the URL':
+    'Pass `method` and `url` of the request to `guard.check`; the gate of `http` does.',
+  'more than one DPoP proof': 'Send one proof.',
+  'the DPoP proof is not a canonical compact JWS': 'Send the proof as a signed JWT.',
+  'wrong typ of the DPoP proof': 'Set `typ: dpop+jwt` in the header of the proof.',
+  'crit header of the DPoP proof': 'Omit `crit`.',
+  'the DPoP proof has no public key':
+    'Put the public key in `jwk`. A private key that was sent must be replaced.',
+  'the algorithm of the DPoP proof is not accepted':
+    'Sign with ES256 or EdDSA; `algs` of the challenge lists all.',
+  'the DPoP proof lacks jti, htm, htu, iat or ath':
+    'Write all of them. `ath` is the SHA-256 of the access token in base64url.',
+  'the DPoP proof is for another method': 'Make a proof for each request.',
+  'the DPoP proof is for another URL':
+    'Behind a proxy that changes `Host` or scheme, set `dpop.origin`, or `trustProxy` of the gate for the scheme.',
+  'the DPoP proof was issued in the future': 'Set the clocks of both machines.',
+  'the DPoP proof is too old': 'Make a proof for each request; set the clocks of both machines.',
+  'the DPoP proof is for another token': 'Make the proof with the token that is sent.',
+  'the DPoP proof is by another key': 'Sign with the key that the token was requested with.',
+  'invalid signature of the DPoP proof': 'Sign with the private key of the `jwk` in the header.',
+  'the DPoP proof was used before': 'Make a proof with a fresh `jti` for each request, also for a repeat.',
+  revoked: 'Sign in again: the session or its key was revoked.',
+}
+
+/** The reasons of scope-guard, in the order of the checks. */
+async function guardReasons(): Promise<readonly string[]> {
+  const built = (await import(pathToFileURL('packages/scope-guard/dist/codes.js').href)) as {
+    readonly reasons: readonly string[]
+  }
+  return built.reasons
+}
+
+/** The rows of the page. Throws for a reason without a way on, and for an entry of no reason. */
+export function reasonRows(reasons: readonly string[], ways: Sentences = WAYS_ON): string[] {
+  const missing = reasons.filter(reason => !Object.hasOwn(ways, reason) || ways[reason] === '')
+  if (missing.length > 0)
+    throw new Error(`say what to do in test/workspace/unauthorized.ts: ${missing.join(', ')}`)
+  const unsaid = Object.keys(ways).filter(reason => !reasons.includes(reason))
+  if (unsaid.length > 0) throw new Error(`scope-guard gives no such reason: ${unsaid.join(', ')}`)
+  return reasons.map(reason => `| \`${reason}\` | ${SENTENCES[reason]} | ${ways[reason]} |`)
+}
+
+/** Writes `docs/401.md`. */
+export async function unauthorizedPage(): Promise<string> {
+  return PAGE.replace('{rows}', reasonRows(await guardReasons()).join('\n'))
+}
+
+const PAGE = `# 401? Read this
+
+<!-- Written by \`npm run docs:update\` from the reasons of scope-guard and test/workspace/unauthorized.ts. -->
+
+The answer does not say why a token is refused, because that would help whoever guesses. Three ways to see the reason:
+
+1. With \`NODE_ENV=development\`, the gate prints each reason once to stderr.
+2. \`observe\` gets it in every decision event:
+
+   \`\`\`ts
+   gate({ guard, scopes, observe: ({ status, code, reason }) => console.log(status, code, reason) })
+   \`\`\`
+
+   Without a gate, it is the \`reason\` of what \`guard.check\` returns.
+3. \`gatewright explain-token\` prints header and claims of a token and the check that fails:
+
+   \`\`\`sh
+   npx -p @gatewright/reference-host gatewright explain-token \\
+     --issuer https://login.example.com --audience https://api.example < token.txt
+   \`\`\`
+
+   The token comes from the standard input or from \`--file\`, never as an argument, which other users of the machine could read. It does not
+   leave the machine: only the metadata and the key set of \`--issuer\` are fetched, or the key set of \`--keys\`. Its signature is not
+   printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
+
+Reasons about DPoP are of a 401 \`invalid_dpop_proof\`, the others of a 401 \`unauthorized\`. A token that has expired is answered 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
+new. A token without a needed scope is answered 403 \`insufficient_scope\`. A 503 instead of a 401 says that the keys are unavailable: the
+fault, in \`report\` and in the decision event, names the URL and the cause.
+
+The reasons in the order of the checks; the first that applies is given:
+
+| \`reason\` | Cause | What to do |
+|---|---|---|
+{rows}
+`
