@@ -23,7 +23,6 @@ import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
-import type { Providers } from './providers.ts'
 
 /** Issuer and audience of tokens: the public URL where one is configured. */
 function audience({ publicUrl, environment }: Config): string {

@@ -1,6 +1,5 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
-import { nameText } from '../schemas/names.ts'
 import type { MessageVerifier } from './messages.ts'
 import { refusedFault, type Refused } from './refused.ts'
 
