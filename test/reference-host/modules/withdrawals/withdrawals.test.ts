@@ -120,7 +120,7 @@ t.test('keeps money and caps while nobody knows, and asks before it sends again'
   t.equal(await balanceOf(ann), 3_000_000 - 2_000_007)
   await host.chore('count rows with attention')
   const metrics = await (await fetch(`${host.url}/metrics`)).text()
-  t.match(metrics, /gatewright_attention_rows\{kind="withdrawal"\} 2/)
+  t.match(metrics, /gatewright_rows_with_attention\{kind="withdrawal"\} 2/)
   await work(5000)
   t.match(await read(taken), { status: 'completed', attention: null })
   t.match(await read(lost), { status: 'ready', attention: null }, 'sent again')
