@@ -69,13 +69,14 @@ create table {prefix}transactions (
   memo text,
   created_at bigint not null,
   updated_at bigint not null,
+  check (card_id is null or type = 'spend'),
   unique (source_kind, source_id, part),
   primary key (account_id, position)
 );
 
 create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
 
-create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, type, position)
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
   where card_id is not null;
 
 create index {prefix}transactions_payments on {prefix}transactions (account_id, position)

@@ -64,6 +64,7 @@ create table {prefix}transactions (
   memo text,
   created_at integer not null,
   updated_at integer not null,
+  check (card_id is null or type = 'spend'),
   unique (source_kind, source_id, part)
 );
 
@@ -71,7 +72,7 @@ create index {prefix}transactions_account on {prefix}transactions (account_id, p
 
 create index {prefix}transactions_type on {prefix}transactions (account_id, type, position);
 
-create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, type, position)
+create index {prefix}transactions_card on {prefix}transactions (account_id, card_id, position)
   where card_id is not null;
 
 create index {prefix}transactions_payments on {prefix}transactions (account_id, position)

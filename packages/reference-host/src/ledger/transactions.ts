@@ -32,6 +32,7 @@ export interface TransactionEntry {
   readonly direction: 'debit' | 'credit'
   /** One line for the account. No personal data of others. */
   readonly description: string
+  /** Only for the type `spend`. */
   readonly cardId?: string | null
   readonly merchant?: Merchant | null
   /** The wallet of the other side of a payment, in lower case. */
@@ -81,10 +82,12 @@ const WRITE = `insert into gw_transactions (id, account_id, source_kind, source_
 export function transactionStore(dialect: SqlDialect): TransactionStore {
   const all = ownedRows(dialect, 'gw_transactions', toTransaction)
   return {
-    page: (db, accountId, page, { cardId, types } = {}) =>
-      cardId === undefined && types === undefined
-        ? all.page(db, accountId, page)
-        : filteredPage(db, accountId, page, { cardId, types: types ?? TRANSACTION_TYPES }),
+    async page(db, accountId, page, { cardId, types } = {}) {
+      if (cardId === undefined)
+        return types === undefined ? all.page(db, accountId, page) : pageOfTypes(db, accountId, page, types)
+      // The database allows a card for the type `spend` only.
+      return types?.includes('spend') === false ? [] : all.page(db, accountId, page, { card_id: cardId })
+    },
     async write(tx, entry, now) {
       const { accountId, source, type, status, amountCents, direction, description } = entry
       const { cardId = null, merchant = null, counterparty = null, memo = null } = entry
@@ -97,24 +100,20 @@ export function transactionStore(dialect: SqlDialect): TransactionStore {
   }
 }
 
-/**
- * One short read of an index for each type, so that a page costs the same wherever it is and however rare its types are.
- */
-async function filteredPage(
+/** One short read of an index for each type, so that a page costs the same wherever it is and however rare its types are. */
+async function pageOfTypes(
   db: SqlQueries,
   accountId: string,
   { after, limit }: { readonly after: number; readonly limit: number },
-  { cardId, types }: { readonly cardId: string | undefined; readonly types: readonly TransactionType[] },
+  types: readonly TransactionType[],
 ): Promise<Transaction[]> {
-  const ofCard = cardId === undefined ? '' : ' and card_id = $4'
   const parts = types.map(
     type => `select * from (select * from gw_transactions where account_id = $1 and position < $2
-      and type = '${type}'${ofCard} order by position desc limit $3) of_${type}`,
+      and type = '${type}' order by position desc limit $3) of_${type}`,
   )
   const text = `${parts.join(' union all ')} order by position desc limit $3`
   const before = after === 0 ? Number.MAX_SAFE_INTEGER : after
-  const values = [accountId, before, limit, ...(cardId === undefined ? [] : [cardId])]
-  return (await rows(db, text, values)).map(toTransaction)
+  return (await rows(db, text, [accountId, before, limit])).map(toTransaction)
 }
 
 /** Converts a row of the table of transactions. */

@@ -9,7 +9,7 @@ import { newMoneyUser } from '../../../harness/money.ts'
 const ROWS = 1_000_000
 /** Most buffers by which two pages of one list may differ. */
 const MOST_DIFFERENCE = 15
-const MOST_BUFFERS = 400
+const MOST_BUFFERS = 120
 
 /**
  * A million rows of one account. Most are by one card. Every 100th is a payment to one of 5000 others; all of type `collateral` are

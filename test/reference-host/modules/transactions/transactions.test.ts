@@ -146,9 +146,17 @@ t.test('pages hold up to 100 transactions for users, up to 200 for partners', as
 t.test('the transactions of others are not listed, also by the id of their card', async t => {
   const [ann, bob] = [await newAccount(), await newAccount()]
   await write(ann.accountId, { cardId: 'card_of_ann' })
-  for (const query of ['', '?cardId=card_of_ann', '?cardId=never', '?type=spend'])
+  for (const query of ['', '?cardId=card_of_ann', '?cardId=card_never', '?type=spend'])
     t.same((await bob.list(query)).body.data, { transactions: [], nextCursor: null }, query)
   t.equal(itemsOf(await ann.list('?cardId=card_of_ann')).length, 1)
+  for (const wrong of ['', 'never', 'card_', 'card_1 ', `card_${'a'.repeat(116)}`]) {
+    const answer = await bob.list(`?cardId=${encodeURIComponent(wrong)}`)
+    t.match(answer, { status: 400, body: { field: 'cardId' } }, wrong)
+  }
+  await t.rejects(
+    write(ann.accountId, { type: 'payment', cardId: 'card_of_ann' }),
+    'only card payments have a card',
+  )
 })
 
 t.test('shows play money, payments on a plan and operator credits of the account', async t => {
