@@ -23,9 +23,7 @@ import { agreementAcceptances, type AgreementAcceptances } from '../modules/agre
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
-import { findJob, FIND_JOB } from '../modules/deposits/job.ts'
 import { depositRecords, type DepositRecords } from '../modules/deposits/records.ts'
-import { submitJob, SUBMIT_JOB } from '../modules/kyc/job.ts'
 import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
@@ -34,16 +32,16 @@ import { payinStore, type PayinStore } from '../modules/subscriptions/payins/pay
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
 import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
-import { sendJob, SEND_JOB } from '../modules/withdrawals/job.ts'
 import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
 import { eventStore, type EventStore } from '../records/events.ts'
-import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
+import { jobQueue, type JobQueue } from '../records/jobs.ts'
 import { createSealer, type Sealer } from '../records/sealed.ts'
 import type { Backend } from '../storage/backend.ts'
 import type { Secrets } from '../storage/secrets.ts'
 import { requiredService, defineService, type ServiceKey } from './container.ts'
+import { jobHandlers } from './job-handlers.ts'
 import { hostProviders, type Providers } from './providers.ts'
 
 /** Issuer and audience of tokens: the public URL where one is configured. */
@@ -69,40 +67,6 @@ export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agre
 export const GATES: ServiceKey<Gates> = defineService('gates', get =>
   onboardingGates(get(CONFIG).gatedSurfaces, get(ACCEPTANCES)),
 )
-/** Calls to providers, by the kind of their job. */
-export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
-  'job handlers',
-  get => {
-    const { kyc: provider, deposits, withdrawals } = get(PROVIDERS)
-    const db = get(BACKEND).sql
-    const base = { db, clock: get(CLOCK), report: get(REPORT) }
-    const counted =
-      (type: string) =>
-      (outcome: string): void =>
-        get(METRICS).providerEvent(type, outcome)
-    const count = (outcome: string): void => get(METRICS).providerEvent('kyc.report', outcome)
-    return {
-      ...(provider
-        ? { [SUBMIT_JOB]: submitJob({ db, clock: get(CLOCK), kyc: get(KYC), provider, count }) }
-        : {}),
-      ...(deposits
-        ? {
-            [FIND_JOB]: findJob({
-              ...{ ...base, deposits: get(DEPOSITS), provider: deposits, count: counted('deposit.report') },
-            }),
-          }
-        : {}),
-      ...(withdrawals
-        ? {
-            [SEND_JOB]: sendJob({
-              ...{ ...base, withdrawals: get(WITHDRAWALS), provider: withdrawals },
-              count: counted('withdrawal.report'),
-            }),
-          }
-        : {}),
-    }
-  },
-)
 /** Providers that were given to this host. */
 export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))
 export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =>
@@ -121,7 +85,11 @@ export const REPORT: ServiceKey<(error: unknown) => void> = defineService('repor
 export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
   jobQueue({
     ...{ db: get(BACKEND).sql, dialect: get(BACKEND).dialect, clock: get(CLOCK) },
-    ...{ handlers: get(JOB_HANDLERS), report: get(REPORT) },
+    report: get(REPORT),
+    handlers: jobHandlers(get(PROVIDERS), {
+      ...{ db: get(BACKEND).sql, clock: get(CLOCK), report: get(REPORT), metrics: get(METRICS) },
+      ...{ kyc: get(KYC), deposits: get(DEPOSITS), withdrawals: get(WITHDRAWALS) },
+    }),
   }),
 )
 export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
