@@ -9,9 +9,7 @@ import { authorizationStore, type AuthorizationStore } from '../modules/cards/au
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
-import { findJob, FIND_JOB } from '../modules/deposits/job.ts'
 import { depositRecords, type DepositRecords } from '../modules/deposits/records.ts'
-import { submitJob, SUBMIT_JOB } from '../modules/kyc/job.ts'
 import { kycRecords, type KycRecords } from '../modules/kyc/records.ts'
 import { onboardingGates } from '../modules/onboarding/gates.ts'
 import { partnerStore, type PartnerStore } from '../modules/partners/store.ts'
@@ -20,10 +18,10 @@ import { payinStore, type PayinStore } from '../modules/subscriptions/payins/pay
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
 import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
-import { sendJob, SEND_JOB } from '../modules/withdrawals/job.ts'
 import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
-import { jobQueue, type JobHandler, type JobQueue } from '../records/jobs.ts'
+import { jobQueue, type JobQueue } from '../records/jobs.ts'
 import { defineService, type ServiceKey } from './container.ts'
+import { jobHandlers } from './job-handlers.ts'
 import { hostProviders, type Providers } from './providers.ts'
 import {
   BACKEND,
@@ -49,33 +47,7 @@ export const ACCEPTANCES: ServiceKey<AgreementAcceptances> = defineService('agre
 export const GATES: ServiceKey<Gates> = defineService('gates', get =>
   onboardingGates(get(CONFIG).gatedSurfaces, get(ACCEPTANCES)),
 )
-export const JOB_HANDLERS: ServiceKey<Readonly<Record<string, JobHandler>>> = defineService(
-  'job handlers',
-  get => {
-    const { kyc, deposits, withdrawals } = get(PROVIDERS)
-    const base = { db: get(BACKEND).sql, clock: get(CLOCK), report: get(REPORT) }
-    const counted =
-      (type: string) =>
-      (outcome: string): void =>
-        get(METRICS).providerEvent(type, outcome)
-    return {
-      ...(kyc && {
-        [SUBMIT_JOB]: submitJob({ ...base, kyc: get(KYC), provider: kyc, count: counted('kyc.report') }),
-      }),
-      ...(deposits && {
-        [FIND_JOB]: findJob({
-          ...{ ...base, deposits: get(DEPOSITS), provider: deposits, count: counted('deposit.report') },
-        }),
-      }),
-      ...(withdrawals && {
-        [SEND_JOB]: sendJob({
-          ...{ ...base, withdrawals: get(WITHDRAWALS), provider: withdrawals },
-          count: counted('withdrawal.report'),
-        }),
-      }),
-    }
-  },
-)
+/** Providers that were given to this host. */
 export const GIVEN_PROVIDERS: ServiceKey<Providers> = defineService('given providers', () => ({}))
 export const PROVIDERS: ServiceKey<Providers> = defineService('providers', get =>
   hostProviders(get(GIVEN_PROVIDERS), {
@@ -89,7 +61,11 @@ export const KYC: ServiceKey<KycRecords> = defineService('identity checks', get 
 export const JOBS: ServiceKey<JobQueue> = defineService('jobs', get =>
   jobQueue({
     ...{ db: get(BACKEND).sql, dialect: get(BACKEND).dialect, clock: get(CLOCK) },
-    ...{ handlers: get(JOB_HANDLERS), report: get(REPORT) },
+    report: get(REPORT),
+    handlers: jobHandlers(get(PROVIDERS), {
+      ...{ db: get(BACKEND).sql, clock: get(CLOCK), report: get(REPORT), metrics: get(METRICS) },
+      ...{ kyc: get(KYC), deposits: get(DEPOSITS), withdrawals: get(WITHDRAWALS) },
+    }),
   }),
 )
 export const USERS: ServiceKey<UserStore> = defineService('users', get => userStore(get(BACKEND).sql))
