@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import t from 'tap'
 import type { Answer } from '../../harness/host.ts'
 import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
+import { internals } from '../../harness/internals.ts'
 import { inlined } from '../../harness/openapi.ts'
 import type { Place, Schema } from '../../harness/texts.ts'
 import {
@@ -22,7 +23,7 @@ interface Described {
   /** A legacy spelling of another path. */
   readonly deprecated?: boolean
   readonly security: readonly Record<string, unknown>[]
-  readonly parameters: readonly { name: string; in: string }[]
+  readonly parameters: readonly { name: string; in: string; schema: { pattern?: string } }[]
   readonly requestBody?: {
     readonly content: { 'application/json': { schema: Schema; example?: Record<string, unknown> } }
   }
@@ -45,11 +46,7 @@ const resolve = (userId: string): Promise<Answer> =>
   host.send('/partner/v1/users/resolve', { body: { userId }, headers: partner })
 const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
 await resolve('ann')
-const partnerScopes = [
-  ...['cards.read', 'transactions.read'],
-  ...['users.read', 'users.write', 'encryption.read', 'encryption.write', 'kyc.read', 'kyc.write'],
-  ...['deposits.write', 'withdrawals.write'],
-]
+const partnerScopes = internals.partnerScopes.names
 const partnerToken = (await open({ userId: 'ann', scopes: partnerScopes })).body.data[
   'sessionToken'
 ] as string
@@ -172,9 +169,14 @@ t.test(
 t.test('answers 400 to an invalid query parameter and names it', async t => {
   let asked = 0
   for (const operation of current) {
-    for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
+    for (const { name, schema } of operation.parameters.filter(each => each.in === 'query')) {
+      // A search takes any text of its pattern, such as `constructor`.
+      const isSearched = (text: string): boolean =>
+        name === 'q' && schema.pattern !== undefined && new RegExp(schema.pattern).test(text)
       const answers = await Promise.all(
-        HOSTILE_ESCAPES.map(escaped => sent(operation, undefined, `${operation.path}?${name}=${escaped}`)),
+        HOSTILE_ESCAPES.filter(escaped => !isSearched(escaped)).map(escaped =>
+          sent(operation, undefined, `${operation.path}?${name}=${escaped}`),
+        ),
       )
       const wrong = answers.filter(({ status, body }) => status !== 400 || body['field'] !== name)
       t.same(wrong, [], `${operation.path} ${name}`)

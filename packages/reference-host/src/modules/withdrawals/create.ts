@@ -6,6 +6,7 @@ import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
+import { tooLittleMoney } from '../too-little-money.ts'
 import { ownAddress } from './destination.ts'
 import { SEND_JOB } from './job.ts'
 import { Body, isEqual, priced, readTerms, type Prepared } from './terms.ts'
@@ -100,10 +101,7 @@ async function make(
   const made = await withdrawals.create(tx, { ...terms, id, accountId, provider, hold: hold.value }, now)
   if (made === 'insufficient') {
     const availableCents = await ledger.balance(tx, ledgerAccounts.user(accountId))
-    return deny('invalid_request', 'amountCents is more than the balance holds', {
-      field: 'amountCents',
-      details: { reason: 'insufficient_balance', availableCents },
-    })
+    return tooLittleMoney(availableCents)
   }
   await jobs.add(tx, SEND_JOB, id, now)
   return allow(made)
