@@ -25,7 +25,7 @@ const stranger = await bootstrapUser(host.send, {}, clock.now())
 /** The operations that request a pay-in, pay one, or move money in another way. */
 const ASKING = ['subscriptions.payin', 'subscriptions.checkout'] as const
 const PAYING = 'subscriptions.confirmBalance'
-const SENDING = ['payments.create', 'bills.pay'] as const
+const SENDING = ['payments.create', 'bills.pay', 'withdrawals.create', 'cards.authorize'] as const
 const PRICES = { basic: 500, pro: 2500 } as const
 
 const cents = fc.constantFrom(0, 499, 500, 1000, 2500, 5000, 7500)
@@ -54,7 +54,8 @@ const step = fc.oneof(
     kind: fc.constant('send'),
     who,
     operation: fc.constantFrom(...SENDING),
-    amount: fc.constantFrom(1, 499, 500, 2500),
+    // A withdrawal has at least 100 cents.
+    amount: fc.constantFrom(100, 499, 500, 2500),
   }),
   fc.record({ kind: fc.constant('wait'), hours: fc.integer({ min: 1, max: 23 }) }),
 )
@@ -92,6 +93,37 @@ interface Open {
 async function payNewBill({ write }: Caller, amountCents: number): Promise<Answer> {
   const { body } = await write('/bills', { payee: 'City Power', amountCents, dueAt: '2026-02-01' })
   return write(`/bills/${(body.data['bill'] as { id: string }).id}/pay`, {})
+}
+
+/** The card of each caller. */
+const cards = new WeakMap<Caller, string>()
+async function payByCard(caller: Caller, amountCents: number): Promise<Answer> {
+  const known = cards.get(caller)
+  const cardId = known ?? ((await caller.write('/cards', {})).body.data['card'] as { id: string }).id
+  cards.set(caller, cardId)
+  return caller.write('/sandbox/authorizations', { cardId, amountCents })
+}
+
+const OUTWARD: Record<(typeof SENDING)[number], (caller: Caller, amountCents: number) => Promise<Answer>> = {
+  'payments.create': ({ write }, amountCents) =>
+    write('/payments', { to: { walletAddress: stranger.address }, amountCents }),
+  'bills.pay': payNewBill,
+  'withdrawals.create': ({ write }, amountCents) => {
+    const destination = { currency: 'usdc', network: 'base', address: `0x${'ab'.repeat(20)}` }
+    return write('/withdrawals', { amountCents, destination })
+  },
+  'cards.authorize': payByCard,
+}
+
+/** Whether money left. Throws unless a policy is why it did not. */
+function isPaid({ status, body }: Answer): boolean {
+  const authorization = body.data?.['authorization'] as { status: string; declineReason: string } | undefined
+  if (authorization?.status === 'declined') {
+    assert.equal(authorization.declineReason, 'policy_blocked')
+    return false
+  }
+  if (status !== 200) assert.equal(body['error'], 'policy_blocked', JSON.stringify(body))
+  return status === 200
 }
 
 /** One account in the model. */
@@ -142,14 +174,11 @@ class Account {
     }
   }
 
-  /** Pays a stranger or a bill, at once. */
+  /** Moves money out in one request, or by a card that the caller has made. */
   async send(caller: Caller, operation: (typeof SENDING)[number], amountCents: number): Promise<void> {
-    const answer =
-      operation === 'payments.create'
-        ? await caller.write('/payments', { to: { walletAddress: stranger.address }, amountCents })
-        : await payNewBill(caller, amountCents)
+    const answer = await OUTWARD[operation](caller, amountCents)
     const charge = this.#caps.reserve(caller.chain, [operation], amountCents, clock.now())
-    assert.equal(answer.status, charge ? 200 : 403, JSON.stringify(answer.body))
+    assert.equal(isPaid(answer), charge !== undefined, JSON.stringify(answer.body))
     if (charge)
       this.payments.push({
         chain: caller.chain,
@@ -179,9 +208,20 @@ t.test('the steps below include every financial write of the host', async t => {
     .filter(({ parameters = [] }) => JSON.stringify(parameters).toLowerCase().includes('idempotency-key'))
   const ids = writes.filter(({ deprecated }) => !deprecated).map(({ operationId }) => operationId)
   // Money comes in, stays the account's own, or does not move.
-  const inward = ['deposits.create', 'subscriptions.confirm', 'deposits.transfer']
-  const still = ['contracts.create', 'bills.create', 'subscriptions.cancel']
-  const known = [...ASKING, PAYING, ...SENDING, ...inward, ...still].map(id => id.replace('.', '_'))
+  const inward = ['deposits.create', 'deposits.simulate', 'subscriptions.confirm', 'deposits.transfer']
+  const still = [
+    ...['contracts.create', 'bills.create', 'subscriptions.cancel', 'folders.create'],
+    ...['cards.create', 'cards.change', 'cards.cancel', 'cards.propose', 'cards.execute'],
+  ]
+  // What was held for a card is spent or given back: see the tests of authorizations.
+  const ending = ['Clearing', 'Reversal', 'Refund'].map(each => `cards.simulate${each}`)
+  const user = [...ASKING, PAYING, ...SENDING, ...inward, ...still, ...ending].map(id =>
+    id === 'cards.authorize' ? 'cards.simulateAuthorization' : id,
+  )
+  // The same operations, for the session of a partner's user.
+  const partner = ['deposits.create', 'deposits.simulate', 'withdrawals.create', 'cards.create', ...ending]
+  const twins = [...partner, 'cards.simulateAuthorization'].map(id => `partner.${id}`)
+  const known = [...user, ...twins].map(id => id.replaceAll('.', '_'))
   t.same(ids.toSorted(), known.toSorted(), 'a new one needs a step, or moves money in only')
 })
 
