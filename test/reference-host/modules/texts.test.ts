@@ -163,9 +163,15 @@ t.test('answers 400 to an invalid query parameter and names it', async t => {
   for (const operation of current) {
     for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
       const answers = await Promise.all(
-        HOSTILE_ESCAPES.map(escaped => sent(operation, undefined, `${operation.path}?${name}=${escaped}`)),
+        HOSTILE_ESCAPES.map(async escaped => {
+          const { status, body } = await sent(operation, undefined, `${operation.path}?${name}=${escaped}`)
+          return { escaped, status, field: body['field'] }
+        }),
       )
-      const wrong = answers.filter(({ status, body }) => status !== 400 || body['field'] !== name)
+      const wrong = answers
+        // A search takes any short word.
+        .filter(({ escaped, status }) => !(name === 'q' && /^\w{1,40}$/.test(escaped) && status === 200))
+        .filter(({ status, field }) => status !== 400 || field !== name)
       t.same(wrong, [], `${operation.path} ${name}`)
       asked += answers.length
     }
