@@ -4,6 +4,7 @@ import { startTestHost } from '../harness/host.ts'
 import { internals } from '../harness/internals.ts'
 import { newMoneyUser } from '../harness/money.ts'
 
+type TokenUse = ReturnType<typeof internals.mergeTokens>[number]
 const { listTokens, mergeTokens } = internals
 const USDC = `0x${'A1'.repeat(20)}`
 const usdc = {
@@ -15,7 +16,7 @@ const receiver = {
   receiver: `0x${'b2'.repeat(20)}`,
 }
 
-t.test('lists the receivers of pay-ins as tokens', async t => {
+t.test('lists the receivers of pay-ins and the assets of the providers', async t => {
   const host = await startTestHost({
     RPC_URLS: '8453=http://127.0.0.1:9,4242=http://127.0.0.1:9',
     PAYIN_RECEIVERS: JSON.stringify([receiver, { ...receiver, chainId: 4242, asset: 'TEST' }]),
@@ -23,9 +24,19 @@ t.test('lists the receivers of pay-ins as tokens', async t => {
   t.teardown(() => host.close().catch(() => {}))
   const user = await newMoneyUser(host.send)
   const found = { ...usdc, address: USDC.toLowerCase() }
-  t.same((await user.read('/tokens')).body.data, {
-    tokens: [found, { ...found, symbol: 'TEST', name: 'TEST', chainId: 4242, network: 'eip155:4242' }],
-  })
+  const { tokens } = (await user.read('/tokens')).body.data as { tokens: TokenUse[] }
+  t.same(
+    tokens.filter(({ uses }) => uses.includes('payin')),
+    [found, { ...found, symbol: 'TEST', name: 'TEST', chainId: 4242, network: 'eip155:4242' }],
+  )
+  const others = tokens.filter(({ uses }) => !uses.includes('payin'))
+  t.same(
+    others.map(({ symbol, network, uses }) => [symbol, network, ...uses].join(' ')),
+    ['USDC base', 'BTC bitcoin', 'USDC ethereum', 'USDT ethereum', 'XRP ripple'].map(
+      name => `${name} deposit withdrawal`,
+    ),
+    'what the providers of deposits and withdrawals take and send',
+  )
 })
 
 t.test('merges uses by network, contract and symbol, and sorts', async t => {

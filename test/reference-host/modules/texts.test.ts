@@ -23,7 +23,7 @@ interface Described {
   /** A legacy spelling of another path. */
   readonly deprecated?: boolean
   readonly security: readonly Record<string, unknown>[]
-  readonly parameters: readonly { name: string; in: string; schema: { pattern?: string } }[]
+  readonly parameters: readonly { name: string; in: string }[]
   readonly requestBody?: {
     readonly content: { 'application/json': { schema: Schema; example?: Record<string, unknown> } }
   }
@@ -169,16 +169,17 @@ t.test(
 t.test('answers 400 to an invalid query parameter and names it', async t => {
   let asked = 0
   for (const operation of current) {
-    for (const { name, schema } of operation.parameters.filter(each => each.in === 'query')) {
-      // A search takes any text of its pattern, such as `constructor`.
-      const isSearched = (text: string): boolean =>
-        name === 'q' && schema.pattern !== undefined && new RegExp(schema.pattern).test(text)
+    for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
       const answers = await Promise.all(
-        HOSTILE_ESCAPES.filter(escaped => !isSearched(escaped)).map(escaped =>
-          sent(operation, undefined, `${operation.path}?${name}=${escaped}`),
-        ),
+        HOSTILE_ESCAPES.map(async escaped => {
+          const { status, body } = await sent(operation, undefined, `${operation.path}?${name}=${escaped}`)
+          return { escaped, status, field: body['field'] }
+        }),
       )
-      const wrong = answers.filter(({ status, body }) => status !== 400 || body['field'] !== name)
+      const wrong = answers
+        // A search takes any short word.
+        .filter(({ escaped, status }) => !(name === 'q' && /^\w{1,40}$/.test(escaped) && status === 200))
+        .filter(({ status, field }) => status !== 400 || field !== name)
       t.same(wrong, [], `${operation.path} ${name}`)
       asked += answers.length
     }
