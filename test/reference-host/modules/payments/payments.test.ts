@@ -73,15 +73,8 @@ t.test('refuses a receiver that is nobody, oneself, or misspelled', async t => {
     t.match(await pay(ann, nobody, 1), { status: 404, body: { error: 'not_found', field: 'to' } })
   const refused = { status: 400, body: { error: 'invalid_request', field: 'to' } }
   t.match(await pay(ann, ann.address, 1), refused)
-  const right = getAddress(bob.address)
-  const swapped = right.replace(/[a-zA-F](?=[^x]*$)/, letter =>
-    letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase(),
-  )
-  if (
-    swapped.slice(2) !== swapped.slice(2).toLowerCase() &&
-    swapped.slice(2) !== swapped.slice(2).toUpperCase()
-  )
-    t.match(await pay(ann, swapped, 1), refused)
+  const mixed = '0x52908400098527886E0F7030069857D2E4169eE7'
+  t.match(await pay(ann, mixed, 1), { ...refused, body: { message: /checksum/ } }, 'a wrong checksum')
   for (const [field, wrong] of [
     ['to', { amountCents: 1 }],
     ['to.walletAddress', { to: {}, amountCents: 1 }],
