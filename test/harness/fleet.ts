@@ -11,17 +11,22 @@ export interface Fleet {
   send: TestHost['send']
   /** What happened so far. */
   readonly counts: { kills: number; lost: number; unavailable: number; inProgress: number }
-  /** Kills hosts at random moments and starts them again, until the returned function is called. */
-  killing(random: Random): () => Promise<void>
+  /** Kills hosts at random moments, at least `pauseMs` apart, and starts them again, until the returned function is called. */
+  killing(random: Random, pauseMs?: number): () => Promise<void>
   /** Stops the hosts, and says what they printed. */
   stop(): Promise<string>
 }
 
 const MOST_TRIES = 300
 
-/** Starts `size` hosts at once, an even number. */
-export async function startFleet(size: number, env: Record<string, string>, random: Random): Promise<Fleet> {
-  const start = (): Promise<HostProcess> => spawnHost('unused', env)
+/** Starts `size` hosts at once, an even number or one. `script` replaces the one of `npm start`. */
+export async function startFleet(
+  size: number,
+  env: Record<string, string>,
+  random: Random,
+  script?: readonly string[],
+): Promise<Fleet> {
+  const start = (): Promise<HostProcess> => spawnHost('unused', env, script)
   const hosts = await Promise.all(Array.from({ length: size }, start))
   const counts = { kills: 0, lost: 0, unavailable: 0, inProgress: 0 }
   let output = ''
@@ -55,16 +60,16 @@ export async function startFleet(size: number, env: Record<string, string>, rand
       }
       throw new Error(`${path}: no answer from any host`)
     },
-    killing(chance) {
+    killing(chance, pauseMs = 100) {
       const stop = new AbortController()
       // Two at work, each on its half of the hosts: so two may be gone at once, and some are always there.
       const kill = async (half: number): Promise<void> => {
         while (!stop.signal.aborted) {
-          await delay(100 + chance.under(500))
-          if (!stop.signal.aborted) await killOne(2 * chance.under(size / 2) + half)
+          await delay(pauseMs + chance.under(500))
+          if (!stop.signal.aborted) await killOne(size === 1 ? 0 : 2 * chance.under(size / 2) + half)
         }
       }
-      const killers = Promise.all([kill(0), kill(1)])
+      const killers = Promise.all(size === 1 ? [kill(0)] : [kill(0), kill(1)])
       return async () => {
         stop.abort()
         await killers

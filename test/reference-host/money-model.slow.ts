@@ -1,0 +1,252 @@
+// Hosts on one database are killed at random while clients move money in every way there is, and are compared with a model of what
+// the clients did and were told. `MONEY_MODEL_SEED` runs another seed, or one again that has failed.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
+import { createLedger } from '@gatewright/reference-host'
+import t from 'tap'
+import { openDatabaseOf } from '../harness/database-rows.ts'
+import { startFleet } from '../harness/fleet.ts'
+import { hostStoresEnv } from '../harness/host-stores.ts'
+import type { Answer } from '../harness/host.ts'
+import { internals } from '../harness/internals.ts'
+import { WEBHOOK_SECRET } from '../harness/kyc.ts'
+import { randomOf, type Random } from '../harness/random.ts'
+import { actOnce, lookAt } from './money-model/acts.ts'
+import { takeBack } from './money-model/card-acts.ts'
+import { newClient, read, sentIds, write, type Client } from './money-model/client.ts'
+import { counted, current, held, houseMoney, openHolds, putAside } from './money-model/model.ts'
+
+const SEED = Number(process.env['MONEY_MODEL_SEED'] ?? 20_261_122)
+const OPERATIONS = Number(process.env['MONEY_MODEL_OPERATIONS'] ?? 2000)
+const CLIENTS = 12
+/** The last clients send three requests at a time, so that the model does not know what is decided. */
+const ALONE = 9
+const LANES = 3
+const DAY_MS = 86_400_000
+const SETTLED_WITHIN_MS = 60_000
+const CAPS = [
+  [20_000, 10_000],
+  [3_000_000, 1_500_000],
+  [90_000_000, 90_000_000],
+] as const
+const HOST = ['build/test/reference-host/money-model/host.child.js']
+
+t.setTimeout(900_000)
+
+/** A daily cap must not reset during the test. */
+async function farFromMidnight(): Promise<void> {
+  const left = DAY_MS - (Date.now() % DAY_MS)
+  if (left < 300_000) await delay(left + 1000)
+}
+
+for (const store of ['postgres', 'sqlite'] as const) {
+  t.test(`money is where the clients have put it, whichever hosts die, on ${store}`, async t => {
+    await farFromMidnight()
+    t.comment(`measured ${store} with seed ${SEED}`)
+    const folder = mkdtempSync(join(tmpdir(), 'gatewright-money-model-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const stores = await hostStoresEnv(store === 'postgres' ? 'postgres' : 'embedded')
+    const journal = join(folder, 'journal')
+    writeFileSync(journal, '')
+    const place = { ...stores.env, DATA_DIR: folder }
+    const size = store === 'postgres' ? 4 : 1
+    const secrets = `journal=${WEBHOOK_SECRET},sandbox=${WEBHOOK_SECRET}`
+    const env = { ...place, PROVIDER_WEBHOOK_SECRETS: secrets, JOURNAL: journal, RATE_LIMITS: 'off' }
+    const fleet = await startFleet(size, { ...env, LOG_LEVEL: 'error' }, randomOf(SEED), HOST)
+    const { db, close } = openDatabaseOf(place)
+    t.teardown(async () => {
+      await close()
+      await stores.drop()
+    })
+    const clients: Client[] = []
+    for (let at = 0; at < CLIENTS; at += 1) {
+      const about = { name: `client ${at}`, send: fleet.send, others: clients, journal }
+      clients.push(await newClient({ ...about, alone: at < ALONE }, CAPS[at % 3] as (typeof CAPS)[0]))
+    }
+
+    const started = performance.now()
+    const stopKilling = fleet.killing(randomOf(SEED + 1), size === 1 ? 2500 : 400)
+    const outages = new AbortController()
+    const outage = provideBadly(`${journal}.down`, randomOf(SEED + 2), outages.signal)
+    const done: Record<string, number> = {}
+    let begun = 0
+    const lane = async (client: Client, random: Random): Promise<void> => {
+      while (begun < OPERATIONS) {
+        begun += 1
+        const act = await actOnce(client, random)
+        done[act] = (done[act] ?? 0) + 1
+      }
+    }
+    const lanes = clients.flatMap((client, at) =>
+      Array.from({ length: at < ALONE ? 1 : LANES }, () => client),
+    )
+    await Promise.all(lanes.map((client, at) => lane(client, randomOf(SEED + 10 + at))))
+    const seconds = (performance.now() - started) / 1000
+    await stopKilling()
+    outages.abort()
+    const outageCount = await outage
+
+    for (const client of clients) await takeBack(client, randomOf(SEED))
+    await settle(db, clients)
+    const random = randomOf(SEED + 3)
+    t.same((await Promise.all(clients.map(client => differences(client, random)))).flat(), [])
+    t.same(await wrongInDatabase(db, store, clients), [])
+    const sent = sentIds(journal)
+    t.same(
+      sent.filter((id, at) => sent.indexOf(id) !== at),
+      [],
+      'no id took effect twice',
+    )
+    const withdrawals = clients.flatMap(({ model }) => model.withdrawals)
+    const mustBeSent = withdrawals.filter(({ refused }) => !refused).map(({ id }) => id)
+    t.same(sent.toSorted(), mustBeSent.toSorted(), 'each withdrawal was sent, and nothing else')
+    const output = await fleet.stop()
+    const unexpected = output.split('\n').filter(line => line.startsWith('unexpected failure'))
+    t.same(unexpected, [], 'the hosts met nothing but outages')
+
+    const { kills, lost, unavailable, inProgress } = fleet.counts
+    t.ok(kills >= 3 && lost > 0 && sent.length > 20 && outageCount > 0, 'hosts and providers were gone')
+    const magic = withdrawals.filter(({ amountCents }) => amountCents > 1_000_000).length
+    const late = clients.reduce((total, client) => total + client.late.length, 0)
+    t.comment(`measured ${store}: ${begun} operations in ${seconds.toFixed(1)} s: ${JSON.stringify(done)}`)
+    t.comment(
+      `measured ${store}: ${withdrawals.length} withdrawals, ${magic} of a magic amount; ${outageCount} outages; ${late} late decisions`,
+    )
+    t.comment(
+      `measured ${store}: ${kills} kills, ${lost} connections lost, ${unavailable} times 503, ${inProgress} in progress`,
+    )
+  })
+}
+
+/** Takes the providers down now and then. Returns how often. */
+async function provideBadly(file: string, random: Random, signal: AbortSignal): Promise<number> {
+  let count = 0
+  while (!signal.aborted) {
+    await delay(500 + random.under(1500))
+    if (signal.aborted) break
+    writeFileSync(file, '')
+    count += 1
+    await delay(200 + random.under(300))
+    rmSync(file)
+  }
+  return count
+}
+
+/**
+ * Waits until no withdrawal is pending. A job that did not change for some time is not at work: its host is dead or it waits, and it
+ * becomes due as by `jobs retry`.
+ */
+async function settle(db: SqlClient, clients: readonly Client[]): Promise<void> {
+  const deadline = performance.now() + SETTLED_WITHIN_MS
+  const pending = "select count(*) as n from gw_withdrawals where status = 'pending'"
+  const jobs = "select subject_id, attempts from gw_jobs where kind = 'withdrawal.send' and due_at > $1"
+  const retry = `update gw_jobs set due_at = $1 where kind = 'withdrawal.send' and subject_id = $2 and attempts = $3`
+  let before = new Set<string>()
+  while (toInteger((await rows(db, pending))[0]?.['n']) > 0 && performance.now() < deadline) {
+    const waiting = await rows(db, jobs, [Date.now()])
+    for (const { subject_id: id, attempts } of waiting)
+      if (before.has(`${String(id)} ${String(attempts)}`))
+        await rows(db, retry, [Date.now(), String(id), toInteger(attempts)])
+    before = new Set(waiting.map(each => `${String(each['subject_id'])} ${String(each['attempts'])}`))
+    await delay(1500)
+  }
+  for (const client of clients)
+    for (const known of client.model.withdrawals)
+      if (known.refused && known.status === 'open') await lookAt(client, known)
+}
+
+/** What a client reads at the end that its model does not say. */
+async function differences(client: Client, random: Random): Promise<string[]> {
+  const { model, name } = client
+  const wrong = [...model.wrong]
+  const expect = (what: string, is: unknown, must: unknown): void => {
+    const [found, right] = [JSON.stringify(is), JSON.stringify(must)]
+    if (found !== right) wrong.push(`${name}: ${what}: is ${found}, must be ${right}`)
+  }
+  const every = async (path: string, list: string): Promise<Record<string, unknown>[]> => {
+    const items: Record<string, unknown>[] = []
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Answer = await read(client, `${path}?limit=100${cursor ? `&cursor=${cursor}` : ''}`)
+      items.push(...(page.body.data[list] as Record<string, unknown>[]))
+      cursor = page.body.data['nextCursor'] as string | null
+    }
+    return items
+  }
+  const [balance] = (await read(client, '/balances')).body.data['balances'] as Record<string, unknown>[]
+  expect('the money', balance, {
+    ...{ currency: 'USD', availableCents: model.available, pendingCents: held(model) },
+    contractsCents: putAside(model),
+  })
+  const contracts = await every('/contracts', 'contracts')
+  const aside = contracts.map(({ id, balanceCents }) => [id, balanceCents])
+  expect('contracts', Object.fromEntries(aside.toReversed()), Object.fromEntries(model.contracts))
+  const cards = await every('/cards', 'cards')
+  expect('cards', cards.map(({ id }) => id).toSorted(), model.cards.map(({ id }) => id).toSorted())
+  const found = (
+    await Promise.all(model.cards.map(({ id }) => every(`/cards/${id}/authorizations`, 'authorizations')))
+  ).flat()
+  const lines = found
+    .filter(each => each['status'] !== 'declined' && !isLate(client, each))
+    .map(each => [
+      each['id'],
+      each['status'],
+      each['amountCents'],
+      each['clearedCents'],
+      each['refundedCents'],
+    ])
+  const known = model.authorizations.map(each => [
+    ...[each.id, each.status, each.amountCents, each.clearedCents, each.refundedCents],
+  ])
+  expect('authorizations', lines.map(String).toSorted(), known.map(String).toSorted())
+  const withdrawals = (await every('/withdrawals', 'withdrawals')).map(({ id, status, amountCents }) =>
+    String([id, status === 'ready' ? 'open' : status, amountCents]),
+  )
+  const expected = model.withdrawals.map(({ id, status, amountCents }) => String([id, status, amountCents]))
+  expect('withdrawals', withdrawals.toSorted(), expected.toSorted())
+  const bills = (await every('/bills', 'bills')).map(({ id, status }) => String([id, status]))
+  const noted = model.bills.map(({ id, paid }) => String([id, paid ? 'paid' : 'open']))
+  expect('bills', bills.toSorted(), noted.toSorted())
+  const to = { walletAddress: (client.others.find(other => other !== client) as Client).address }
+  const probe = await write(client, random, '/payments', { to, amountCents: 100_000_000 })
+  const { spendCap, spent } = current(model)
+  expect('left under the cap', probe.body['remaining'], spendCap - spent)
+  return wrong
+}
+
+/** Whether an authorization was decided too late, and taken back. */
+const isLate = (client: Client, { status, id }: Record<string, unknown>): boolean =>
+  client.late.length > 0 &&
+  status === 'reversed' &&
+  !client.model.authorizations.some(known => known.id === id)
+
+/** What the books say that they must not. */
+async function wrongInDatabase(
+  db: SqlClient,
+  dialect: 'postgres' | 'sqlite',
+  clients: readonly Client[],
+): Promise<readonly string[]> {
+  const ledger = createLedger(db, dialect)
+  const { sumCents, wrongAccounts } = await ledger.check()
+  const found = [
+    ...(sumCents === 0 ? [] : [`the ledger adds up to ${sumCents}`]),
+    ...wrongAccounts,
+    ...(await internals.accountsThatDiffer(db)).map(internals.describeDifference),
+  ]
+  const models = clients.map(({ model }) => model)
+  const sum = async (text: string): Promise<number> => toInteger((await rows(db, text))[0]?.['n'])
+  const must = (what: string, is: number, right: number): void => {
+    if (is !== right) found.push(`${what}: is ${is}, must be ${right}`)
+  }
+  const total = (of: (model: (typeof models)[0]) => number): number =>
+    models.reduce((before, model) => before + of(model), 0)
+  const used = 'select coalesce(sum(used), 0) as n from gw_spend_counters'
+  must('counted under caps', await sum(used), total(counted))
+  must('holds under caps', await sum('select count(*) as n from gw_spend_holds'), total(openHolds))
+  const { fees, bills } = houseMoney(models)
+  must('fees', await ledger.balance(db, 'house:fees'), fees)
+  must('bills', await ledger.balance(db, 'house:bills'), bills)
+  return found
+}

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { bearer, type Answer } from '../../harness/host.ts'
+import type { Random } from '../../harness/random.ts'
+import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
+import { decided, event, openSession, read, wasSent, write, wrong, type Client } from './client.ts'
+import { cardActs } from './card-acts.ts'
+import { count, current, endWithdrawal, held, leastRoom, policyOf, putAside } from './model.ts'
+
+/** Returns `idle` when there is nothing to act on. */
+export type Act = (client: Client, random: Random) => Promise<'idle' | void>
+
+const MAGIC = [1_000_001, 1_000_003, 1_000_004]
+const MOST_CONTRACTS = 4
+const FAR = '2030-01-01'
+const ok = (answer: Answer) => ({ answer, passed: answer.status === 200 })
+
+/** Pays with the key's caps: spends what fits into the balance and the cap. */
+async function spend(client: Client, amountCents: number, what: string, ask: () => Promise<Answer>) {
+  const fits = (room: { balance: number; spend: number }): boolean =>
+    amountCents <= room.balance && amountCents <= room.spend
+  const generation = current(client.model).number
+  const result = await decided(client, `${what} of ${amountCents}`, fits, async () => ok(await ask()))
+  if (result.passed) {
+    client.model.available -= amountCents
+    count(client.model, generation, amountCents)
+  }
+  return result
+}
+
+const moneyActs: Readonly<Record<string, Act>> = {
+  async fund(client, random) {
+    const amountCents = random.next() < 0.25 ? 2_500_000 : 1 + random.under(20_000)
+    const answer = await write(client, random, '/deposits', { amountCents }, { root: true })
+    if (answer.status === 200) client.model.available += amountCents
+    else wrong(client, 'play money', answer)
+  },
+  async deposit(client, random) {
+    const asset = { currency: 'usdc', network: 'base' }
+    const opened = await write(client, random, '/deposits', asset, { root: true })
+    if (opened.status !== 200) return wrong(client, 'a deposit', opened)
+    const { id } = memberOf(opened, 'deposit')
+    const creditedCents = 1 + random.under(5000)
+    const report = { id, status: 'completed', payments: [{ id: randomUUID(), creditedCents }] }
+    const amount = (creditedCents / 100).toFixed(2)
+    const path = `/sandbox/deposits/${id}/pay`
+    const paid =
+      random.next() < 0.5
+        ? await write(client, random, path, { amount }, { root: true })
+        : await event(client, random, 'deposit.report', report, 'journal')
+    if (paid.status === 200) client.model.available += creditedCents
+    else wrong(client, 'a payment to a deposit', paid)
+  },
+  async move(client, random) {
+    const { model } = client
+    const ids = [null, ...model.contracts.keys()]
+    if (ids.length <= MOST_CONTRACTS && random.next() < 0.3) {
+      const made = await write(client, random, '/contracts', {}, { root: true })
+      if (made.status === 200) model.contracts.set(memberOf(made, 'contract').id, 0)
+      else if (made.body['rule'] !== 'max_contracts') wrong(client, 'a contract', made)
+      return
+    }
+    const [from, to] = [random.of(ids) as string | null, random.of(ids) as string | null]
+    if (from === to) return 'idle'
+    const amountCents = 1 + random.under(2000)
+    const has = (balance: number): boolean =>
+      (from === null ? balance : (model.contracts.get(from) as number)) >= amountCents
+    const body = { amountCents, fromContractId: from, toContractId: to }
+    const { passed } = await decided(
+      client,
+      `a move of ${amountCents}`,
+      room => has(room.balance),
+      async () => ok(await write(client, random, '/deposits/transfer', body, { root: true })),
+    )
+    if (!passed) return
+    for (const [id, cents] of [
+      [from, -amountCents],
+      [to, amountCents],
+    ] as const) {
+      if (id === null) model.available += cents
+      else model.contracts.set(id, (model.contracts.get(id) as number) + cents)
+    }
+  },
+  async pay(client, random) {
+    const receiver = random.of(client.others.filter(other => other !== client)) as Client
+    const amountCents = 1 + random.under(2500)
+    const body = { to: { walletAddress: receiver.address }, amountCents }
+    receiver.model.incoming += amountCents
+    const { passed } = await spend(client, amountCents, 'a payment', () =>
+      write(client, random, '/payments', body),
+    )
+    receiver.model.incoming -= amountCents
+    if (passed) receiver.model.available += amountCents
+  },
+  async bill(client, random) {
+    const { model } = client
+    const known = random.of(model.bills.filter(({ paid }) => !paid))
+    if (!known || random.next() < 0.4) {
+      const amountCents = 1 + random.under(2500)
+      const note = { payee: 'City Power', amountCents, dueAt: FAR }
+      const noted = await write(client, random, '/bills', note)
+      if (noted.status !== 200) return wrong(client, 'a bill', noted)
+      model.bills.push({ id: memberOf(noted, 'bill').id, amountCents, paid: false })
+      return
+    }
+    // Nothing else pays it meanwhile.
+    known.paid = true
+    const { passed } = await spend(client, known.amountCents, 'a bill', () =>
+      write(client, random, `/bills/${known.id}/pay`, {}),
+    )
+    known.paid = passed
+  },
+  async withdraw(client, random) {
+    const { model } = client
+    if (model.withdrawals.filter(({ status }) => status === 'open').length >= 15) return 'idle'
+    const room = leastRoom(model)
+    const isRich = Math.min(room.balance, room.spend, room.withdrawal) > 1_000_004
+    const magic = random.next() < (isRich ? 0.6 : 0.05) ? random.of(MAGIC) : undefined
+    const amountCents = magic ?? 100 + random.under(3000)
+    const generation = current(model).number
+    const { answer, passed } = await decided(
+      client,
+      `a withdrawal of ${amountCents}`,
+      room => Math.min(room.balance, room.spend, room.withdrawal) >= amountCents,
+      async () => ok(await write(client, random, '/withdrawals', withdrawalBody(amountCents))),
+    )
+    if (!passed) return
+    model.available -= amountCents
+    count(model, generation, amountCents, true)
+    const { id } = memberOf(answer, 'withdrawal')
+    model.withdrawals.push({ id, amountCents, generation, refused: magic === MAGIC[0], status: 'open' })
+  },
+  /** The provider says how a withdrawal ended. */
+  async report(client, random) {
+    const open = client.model.withdrawals.filter(({ status, refused }) => status === 'open' && !refused)
+    const known = random.of(open)
+    if (!known || !wasSent(client, known.id)) return 'idle'
+    const status = random.next() < 0.7 ? 'completed' : 'failed'
+    // Nothing else ends it meanwhile.
+    known.status = 'completed'
+    const data = { id: known.id, status, reason: null, txHash: null, paidCents: null, relay: null }
+    await event(client, random, 'withdrawal.report', data, 'journal')
+    endWithdrawal(client.model, known, status)
+  },
+  /** Looks whether the provider has refused by now. */
+  async look(client, random) {
+    const known = random.of(client.model.withdrawals.filter(each => each.refused && each.status === 'open'))
+    if (!known) return 'idle'
+    await lookAt(client, known)
+  },
+  async caps(client, random) {
+    if (!client.alone) return 'idle'
+    const { model, send, keyId, rootToken } = client
+    const spendCap = random.of([5000, 50_000, 3_000_000, 90_000_000]) as number
+    const withdrawalCap = random.of([4000, 2_500_000, 90_000_000]) as number
+    const body = { policy: policyOf(spendCap, withdrawalCap) }
+    const path = `/user/v1/keys/${keyId}`
+    const answer = await send(path, { method: 'PATCH', body, headers: bearer(rootToken) })
+    if (answer.status !== 200) return wrong(client, 'a change of caps', answer)
+    model.generations.push({ spendCap, withdrawalCap, spent: 0, withdrawn: 0 })
+    await openSession(client)
+  },
+  async again(client, random) {
+    const asked = random.of(client.answers.filter(({ root }) => root))
+    if (!asked) return 'idle'
+    const headers = { ...bearer(client.rootToken), 'idempotency-key': asked.key }
+    const answer = await client.send(`/user/v1${asked.path}`, { body: asked.body, headers })
+    if (answer.status !== 200 || JSON.stringify(answer.body.data) !== asked.data)
+      wrong(client, `${asked.path} again, after ${asked.data}`, answer)
+  },
+  async balances(client) {
+    const { model, alone } = client
+    const least = model.available
+    const { body } = await read(client, '/balances')
+    if (!alone) return
+    const [found] = body.data['balances'] as Record<string, number>[]
+    const back = model.withdrawals.filter(each => each.refused && each.status === 'open')
+    const maybe = back.reduce((total, each) => total + each.amountCents, 0)
+    const { availableCents = 0, pendingCents = 0, contractsCents } = found as Record<string, number>
+    const wrongHeld = pendingCents > held(model) || pendingCents < held(model) - maybe
+    const most = model.available + model.incoming + maybe
+    if (wrongHeld || contractsCents !== putAside(model) || availableCents < least || availableCents > most)
+      model.wrong.push(
+        `${client.name}: ${JSON.stringify(found)}, must be ${least} to ${most}, ${held(model)} held, ${putAside(model)} aside`,
+      )
+  },
+}
+
+/** Reads a withdrawal that is refused, and notes when it has failed. */
+export async function lookAt(client: Client, known: Client['model']['withdrawals'][number]): Promise<void> {
+  const answer = await read(client, `/withdrawals/${known.id}`)
+  const status = memberOf(answer, 'withdrawal')['status']
+  if (status === 'failed' && known.status === 'open') endWithdrawal(client.model, known, 'failed')
+  else if (status !== 'pending' && status !== 'failed') wrong(client, 'a refused withdrawal', answer)
+}
+
+const acts: Readonly<Record<string, Act>> = { ...moneyActs, ...cardActs }
+const WEIGHTS: Readonly<Record<string, number>> = {
+  ...{ fund: 5, deposit: 3, move: 4, pay: 5, bill: 4, withdraw: 5, report: 4, look: 1, caps: 1, again: 3 },
+  ...{ balances: 3, card: 1, authorize: 6, network: 4, clear: 3, reverse: 2, refund: 2 },
+}
+const bag = Object.entries(WEIGHTS).flatMap(([act, weight]) => Array.from({ length: weight }, () => act))
+
+/** Performs one random action and returns its name. */
+export async function actOnce(client: Client, random: Random): Promise<string> {
+  for (;;) {
+    const act = random.of(bag) as string
+    if ((await acts[act]?.(client, random)) !== 'idle') return act
+  }
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { networkEvent } from '../../harness/card-payments.ts'
+import { bearer, bootstrapUser, type Answer, type TestHost } from '../../harness/host.ts'
+import type { Random } from '../../harness/random.ts'
+import { leastRoom, mostRoom, newModel, policyOf, type Model, type Room } from './model.ts'
+
+/** A client in the model: a wallet, and a key below its first one, whose caps bind what leaves. */
+export interface Client {
+  readonly name: string
+  readonly send: TestHost['send']
+  readonly model: Model
+  readonly address: string
+  /** Of the first key, which has no caps. */
+  readonly rootToken: string
+  readonly keyId: string
+  readonly key: string
+  /** Of the key below it. A change of the key ends its sessions. */
+  token: string
+  /** It sends one request at a time, so that the model knows each answer. */
+  alone: boolean
+  readonly answers: { path: string; body: object; key: string; root: boolean; data: string }[]
+  readonly others: Client[]
+  readonly journal: string
+  /** Network ids whose decision came too late: the network takes those payments back. */
+  readonly late: string[]
+}
+
+/** Bootstraps a client whose key has these caps. */
+export async function newClient(
+  about: Pick<Client, 'name' | 'send' | 'alone' | 'others' | 'journal'>,
+  caps: readonly [spend: number, withdrawal: number],
+): Promise<Client> {
+  const { send } = about
+  const root = await bootstrapUser(send, { sessionTtlSeconds: 86_400 })
+  const body = { policy: policyOf(...caps) }
+  const made = await send('/user/v1/keys', { body, headers: bearer(root.token) })
+  const { userKeyId: keyId, userApiKey: key } = made.body as unknown as Record<string, string>
+  const client = {
+    ...{ ...about, model: newModel(...caps), address: root.address, rootToken: root.token },
+    ...{ keyId: keyId as string, key: key as string, token: '', answers: [], late: [] },
+  }
+  await openSession(client)
+  return client
+}
+
+/** Opens a session of the key with the caps. */
+export async function openSession(client: Client): Promise<void> {
+  const asked = { body: { ttlSeconds: 3600 }, headers: { 'x-user-key': client.key } }
+  const opened = await client.send('/user/v1/sessions', asked)
+  if (opened.status !== 200) throw new Error(JSON.stringify(opened.body))
+  client.token = opened.body['sessionToken'] as string
+}
+
+/** Reads as the owner of the wallet. */
+export const read = ({ send, rootToken }: Client, path: string): Promise<Answer> =>
+  send(`/user/v1${path}`, { headers: bearer(rootToken) })
+
+/** A write of the key with the caps or of the first key, sometimes sent to two hosts at once: under one key both give the same answer. */
+export async function write(
+  client: Client,
+  random: Random,
+  path: string,
+  body: object,
+  { root = false }: { readonly root?: boolean } = {},
+): Promise<Answer> {
+  const { model, answers, send } = client
+  const key = randomUUID()
+  const copies = random.next() < 0.15 ? 2 : 1
+  const headers = { ...bearer(root ? client.rootToken : client.token), 'idempotency-key': key }
+  const one = (): Promise<Answer> => send(`/user/v1${path}`, { body, headers })
+  const all = await Promise.all(Array.from({ length: copies }, one))
+  const passed = all.filter(({ status }) => status === 200)
+  const told = new Set(passed.map(answer => JSON.stringify(answer.body.data)))
+  if (told.size > 1) model.wrong.push(`one key was told ${[...told].join(' and ')}`)
+  const [first = all[0] as Answer] = passed
+  if (first.status === 200) answers.push({ path, body, key, root, data: JSON.stringify(first.body.data) })
+  return first
+}
+
+/** Sends an event of a provider, sometimes twice. */
+export async function event(
+  client: Client,
+  random: Random,
+  type: string,
+  data: object,
+  name: 'sandbox' | 'journal',
+): Promise<Answer> {
+  const id = randomUUID()
+  const one = (): Promise<Answer> => networkEvent(client.send, { type, data }, { id, name })
+  const [first] = await Promise.all(random.next() < 0.2 ? [one(), one()] : [one()])
+  if ((first as Answer).status !== 200) wrong(client, `event ${type}`, first as Answer)
+  return first as Answer
+}
+
+export function wrong({ model, name }: Client, what: string, { status, body }: Answer): void {
+  model.wrong.push(`${name}: ${what}: ${status} ${JSON.stringify(body)}`)
+}
+
+/**
+ * Holds a decision against what the model allows: `fits` tells whether the amount fits into a room. What has come back meanwhile,
+ * or has not, is unknown; between the two rooms either decision is right.
+ */
+export async function decided(
+  client: Client,
+  what: string,
+  fits: (room: Room) => boolean,
+  ask: () => Promise<{ readonly answer: Answer; readonly passed: boolean }>,
+): Promise<{ readonly answer: Answer; readonly passed: boolean }> {
+  const { model } = client
+  const least = leastRoom(model)
+  const { answer, passed } = await ask()
+  const most = mostRoom(model)
+  if (client.alone && passed !== fits(passed ? most : least)) {
+    wrong(client, `${what}, with ${JSON.stringify({ least, most })}`, answer)
+  }
+  return { answer, passed }
+}
+
+/** Whether the provider of withdrawals took an id. */
+export function wasSent({ journal }: Client, id: string): boolean {
+  return sentIds(journal).includes(id)
+}
+
+/** The ids that took effect at the provider, each as often as it did. */
+export function sentIds(journal: string): readonly string[] {
+  const lines = readFileSync(journal, 'utf8').split('\n')
+  return lines.filter(line => line.startsWith('send ')).map(line => line.slice('send '.length))
+}

@@ -1,0 +1,100 @@
+// A host process with providers of deposits and withdrawals that keep a journal in a file, which outlives the process. They take
+// every call: an id that is sent twice takes effect twice. While the file `<journal>.down` exists, they are down.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { Fault } from '@gatewright/kernel'
+import {
+  readConfig,
+  startHost,
+  type Asset,
+  type DepositProvider,
+  type WithdrawalProvider,
+  type WithdrawalReport,
+} from '@gatewright/reference-host'
+
+const JOBS_EVERY_MS = 250
+const journal = process.env['JOURNAL'] as string
+
+const has = (line: string): boolean =>
+  existsSync(journal) && readFileSync(journal, 'utf8').split('\n').includes(line)
+const note = (line: string): void => appendFileSync(journal, `${line}\n`)
+function unavailable(why: string): never {
+  throw new Fault('ERR_PROVIDER_UNAVAILABLE', why)
+}
+function reach(): void {
+  if (existsSync(`${journal}.down`)) unavailable('the provider is down')
+}
+
+const network = {
+  ...{ id: 'base', label: 'Base', chainId: 8453, tokenContract: null },
+  ...{ decimals: 6, supportsExtraId: false },
+}
+const asset: Asset = { ticker: 'usdc', name: 'USD Coin', icon: null, networks: [network] }
+const catalogue = {
+  async assets() {
+    reach()
+    return [asset]
+  },
+  async quote({ amount = '1' }: { readonly amount?: string }) {
+    reach()
+    return {
+      ...{ minAmount: '0.01', maxAmount: null, minAmountCents: 100, maxAmountCents: 5_000_000 },
+      ...{ toAmount: amount, feeCents: 50, rateId: null, validUntil: null },
+    }
+  },
+}
+const deposits: DepositProvider = {
+  ...{ ...catalogue, name: 'journal' },
+  async open(id) {
+    reach()
+    return {
+      ...{ reference: id, depositAddress: `address-of-${id}`, extraId: null, chainId: null },
+      ...{ minAmount: '0.01', maxAmount: null },
+    }
+  },
+  async find() {
+    reach()
+    return { status: 'awaitingDeposit', payments: [] }
+  },
+}
+
+const none = { reason: null, txHash: null, paidCents: null, relay: null }
+const ready: WithdrawalReport = { ...none, status: 'ready' }
+/** The magic amounts of the built-in provider. What else it took stays `ready` until the test reports its end. */
+const withdrawals: WithdrawalProvider = {
+  ...{ ...catalogue, name: 'journal' },
+  async send(id, { amountCents }) {
+    reach()
+    if (amountCents === 1_000_001) return { refused: 'This amount is refused.' }
+    if (amountCents === 1_000_004 && !has(`lost ${id}`)) {
+      note(`lost ${id}`)
+      unavailable('the request is lost')
+    }
+    note(`send ${id}`)
+    if (amountCents === 1_000_003) unavailable('the answer is lost')
+    return ready
+  },
+  async find(id) {
+    reach()
+    return has(`send ${id}`) ? ready : undefined
+  },
+}
+
+const config = readConfig(process.env)
+if (!config.ok) throw new Error(config.problems.join('; '))
+const isExpected = (error: unknown): boolean =>
+  error instanceof Fault && ['ERR_PROVIDER_UNAVAILABLE', 'ERR_STORE_UNAVAILABLE'].includes(error.code)
+const report = (error: unknown): void => {
+  if (!isExpected(error)) console.error('unexpected failure:', error)
+}
+const host = await startHost(config.value, {
+  ...{ report, providers: { deposits, withdrawals } },
+  observe: ({ failure }) => failure !== undefined && report(failure),
+})
+// More often than a host does, so that much happens in the short time of the test.
+const jobs = host.chores.find(({ name }) => name === 'run jobs')
+const timer = setInterval(() => void jobs?.run(new AbortController().signal).catch(report), JOBS_EVERY_MS)
+process.on('SIGTERM', () => {
+  clearInterval(timer)
+  void host.close().then(() => process.exit())
+})
+console.log(`The host listens on ${host.url}\nReady.`)

@@ -1,0 +1,151 @@
+/** What is known of an authorization. */
+export interface KnownAuthorization {
+  readonly id: string
+  /** The network's own id, if a network asked for it. */
+  readonly networkId: string | undefined
+  readonly card: KnownCard
+  readonly amountCents: number
+  readonly generation: number
+  status: 'authorized' | 'cleared' | 'reversed'
+  clearedCents: number
+  refundedCents: number
+}
+
+/** What is known of a card. `countedCents` counts under its limit. */
+export interface KnownCard {
+  readonly id: string
+  readonly limitCents: number | undefined
+  countedCents: number
+}
+
+/** What is known of a withdrawal. */
+export interface KnownWithdrawal {
+  readonly id: string
+  readonly amountCents: number
+  readonly generation: number
+  /** The provider refuses it, so it fails at some time. */
+  readonly refused: boolean
+  status: 'open' | 'completed' | 'failed'
+}
+
+/** What left under one policy of the key, or is held. A new policy counts from zero. */
+interface Generation {
+  readonly spendCap: number
+  readonly withdrawalCap: number
+  spent: number
+  withdrawn: number
+}
+
+/** The expected state of an account, from what its client did and was told. */
+export interface Model {
+  available: number
+  /** Payments to this account that were sent and not answered yet. */
+  incoming: number
+  readonly contracts: Map<string, number>
+  readonly cards: KnownCard[]
+  readonly authorizations: KnownAuthorization[]
+  readonly withdrawals: KnownWithdrawal[]
+  readonly bills: { readonly id: string; readonly amountCents: number; paid: boolean }[]
+  readonly generations: Generation[]
+  readonly wrong: string[]
+}
+
+export const FEE_CENTS = 50
+
+/** The caps of a key as the policy that the host takes. */
+export function policyOf(spendCap: number, withdrawalCap: number): object {
+  return { dailySpendCapCents: spendCap, dailyWithdrawalCapCents: withdrawalCap }
+}
+
+/** The model of a new account whose key has these caps. */
+export function newModel(spendCap: number, withdrawalCap: number): Model {
+  return {
+    ...{ available: 0, incoming: 0, contracts: new Map(), cards: [], authorizations: [], withdrawals: [] },
+    ...{ bills: [], wrong: [] },
+    ...{ generations: [{ spendCap, withdrawalCap, spent: 0, withdrawn: 0 }] },
+  }
+}
+
+/** The policy of the key now, and its number. */
+export function current({ generations }: Model): Generation & { readonly number: number } {
+  const number = generations.length - 1
+  return { ...(generations[number] as Generation), number }
+}
+
+/** Counts what leaves under the caps of a generation; a negative amount comes back. */
+export function count(model: Model, generation: number, cents: number, isWithdrawal = false): void {
+  const caps = model.generations[generation] as Generation
+  caps.spent += cents
+  if (isWithdrawal) caps.withdrawn += cents
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
+const undecided = ({ withdrawals }: Model): KnownWithdrawal[] =>
+  withdrawals.filter(({ refused, status }) => refused && status === 'open')
+
+/** What can be had for certain, or at the most: refused withdrawals and payments under way may have come or not. */
+export interface Room {
+  readonly balance: number
+  readonly spend: number
+  readonly withdrawal: number
+}
+export function leastRoom(model: Model): Room {
+  const { spendCap, withdrawalCap, spent, withdrawn } = current(model)
+  return { balance: model.available, spend: spendCap - spent, withdrawal: withdrawalCap - withdrawn }
+}
+export function mostRoom(model: Model): Room {
+  const least = leastRoom(model)
+  const back = undecided(model)
+  const { number } = current(model)
+  const capsBack = sum(back.filter(each => each.generation === number).map(each => each.amountCents))
+  return {
+    balance: least.balance + model.incoming + sum(back.map(each => each.amountCents)),
+    ...{ spend: least.spend + capsBack, withdrawal: least.withdrawal + capsBack },
+  }
+}
+
+/** What is promised to merchants and to withdrawals. */
+export function held({ authorizations, withdrawals }: Model): number {
+  const open = withdrawals.filter(({ status }) => status === 'open')
+  const cards = authorizations.filter(({ status }) => status === 'authorized')
+  return sum([...open, ...cards].map(({ amountCents }) => amountCents))
+}
+
+/** How many holds under caps are open. */
+export function openHolds({ authorizations, withdrawals }: Model): number {
+  return (
+    withdrawals.filter(({ status }) => status === 'open').length +
+    authorizations.filter(({ status }) => status === 'authorized').length
+  )
+}
+
+/** What all counters of the key's policies must hold: a withdrawal counts under both caps. */
+export function counted({ generations }: Model): number {
+  return sum(generations.map(({ spent, withdrawn }) => spent + withdrawn))
+}
+
+/** Ends a withdrawal. */
+export function endWithdrawal(
+  model: Model,
+  withdrawal: KnownWithdrawal,
+  status: 'completed' | 'failed',
+): void {
+  withdrawal.status = status
+  if (status === 'completed') return
+  model.available += withdrawal.amountCents
+  count(model, withdrawal.generation, -withdrawal.amountCents, true)
+}
+
+/** What withdrawals and bills must have earned the house. */
+export function houseMoney(models: readonly Model[]): { readonly fees: number; readonly bills: number } {
+  const completed = models.flatMap(({ withdrawals }) =>
+    withdrawals.filter(({ status }) => status === 'completed'),
+  )
+  const paid = models.flatMap(({ bills }) => bills.filter(bill => bill.paid))
+  return { fees: completed.length * FEE_CENTS, bills: sum(paid.map(({ amountCents }) => amountCents)) }
+}
+
+/** The sum of what is put aside. */
+export function putAside({ contracts }: Model): number {
+  return sum([...contracts.values()])
+}
