@@ -13,6 +13,8 @@ export interface Schema {
 /** Where a body can hold a text, and which texts a name there may be. */
 export interface Place {
   readonly at: readonly (string | number)[]
+  /** What the schema says of the text, as JSON. Absent: nothing. */
+  readonly rule?: string
   readonly takes?: (text: string) => boolean
 }
 
@@ -24,8 +26,17 @@ export function textPlaces(schema: Schema, at: Place['at'] = []): Place[] {
   const members = Object.entries(properties ?? {})
   if (members.length > 0) return members.flatMap(([name, each]) => textPlaces(each, [...at, name]))
   if (type === 'object') return [{ at: [...at, 'any'] }]
-  if (format === 'name') return [{ at, takes: text => isName(text, minLength, maxLength) }]
-  return type === undefined || type === 'string' ? [{ at }] : []
+  const {
+    description: _description,
+    minLength: _least,
+    maxLength: _most,
+    ...checks
+  } = schema as Schema & {
+    readonly description?: string
+  }
+  const rule = JSON.stringify(checks)
+  if (format === 'name') return [{ at, rule, takes: text => isName(text, minLength, maxLength) }]
+  return type === undefined || type === 'string' ? [{ at, rule }] : []
 }
 
 /** A copy of a body with a text at a place; what has to be around it is made. */

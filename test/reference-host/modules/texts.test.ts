@@ -117,20 +117,26 @@ async function problem(
 }
 
 t.test('no text in a body causes a 5xx, and accepted texts are returned unchanged', async t => {
-  // What the host itself refuses is the same on every store.
-  const texts = Object.entries(HOSTILE_TEXTS).filter(
-    ([what]) => process.env['TEST_HOST_STORES'] === undefined || STORE_TEXTS.includes(what),
-  )
+  const all = Object.entries(HOSTILE_TEXTS)
+  const forStores = all.filter(([what]) => STORE_TEXTS.includes(what))
+  // What the host itself refuses is the same on every store, and for every member with the same rule.
+  const onOtherStore = process.env['TEST_HOST_STORES'] !== undefined
+  const seen = new Set<string>()
+  const textsFor = ({ rule }: Place): typeof all => {
+    if (onOtherStore || (rule !== undefined && seen.has(rule))) return forStores
+    if (rule !== undefined) seen.add(rule)
+    return all
+  }
   const withBody = current.filter(({ requestBody }) => requestBody !== undefined)
   t.ok(withBody.length >= 11, 'the table was read')
   let [asked, names] = [0, 0]
   for (const operation of withBody) {
     const { schema } = operation.requestBody?.content['application/json'] as { schema: Schema }
-    const places: Place[] = [...textPlaces(schema), { at: ['unknownMember'] }]
+    const places: Place[] = [...textPlaces(schema), { at: ['unknownMember'], rule: 'none' }]
     names += places.filter(({ takes }) => takes).length
     for (const place of places) {
       const found = await Promise.all(
-        texts.map(async ([what, text]) => {
+        textsFor(place).map(async ([what, text]) => {
           const wrong = await problem(operation, place, text)
           return wrong === undefined ? [] : [`${place.at.join('.')}: ${what} ${wrong}`]
         }),
@@ -151,9 +157,10 @@ t.test(
     t.ok(withId.length >= 5, 'the table was read')
     const keys = await host.send('/user/v1/keys', { headers: bearer(user.token) })
     const { id: keyId } = (keys.body['keys'] as { id: string }[])[0] as { id: string }
-    for (const operation of withId) {
+    for (const [n, operation] of withId.entries()) {
       const good = { ...(await goodBody(operation)), revoke: true }
-      const paths = ['', keyId, payinId].flatMap(id =>
+      // Ids are checked in one place, so one operation tries everything behind an existing id.
+      const paths = (n === 0 ? ['', keyId, payinId] : ['']).flatMap(id =>
         HOSTILE_ESCAPES.map(each => operation.path.replaceAll(/\{\w+\}/g, () => id + each)),
       )
       const statuses = await Promise.all(
@@ -189,10 +196,11 @@ t.test('answers 400 to an invalid query parameter and names it', async t => {
 })
 
 t.test('answers 400 to JSON that is too deep or not UTF-8, and ignores a member named __proto__', async t => {
-  for (const operation of current.filter(({ requestBody }) => requestBody !== undefined)) {
+  for (const [n, operation] of current.filter(({ requestBody }) => requestBody !== undefined).entries()) {
     const path = operation.path.replaceAll(/\{\w+\}/g, 'unknown')
     const good = await goodBody(operation)
-    const members = ['unknownMember', 'metadata', 'policy', 'userId', 'scopes']
+    // Bodies are parsed before anything looks at their members, so one operation shows that the name does not matter.
+    const members = n === 0 ? ['unknownMember', 'metadata', 'policy', 'userId', 'scopes'] : ['unknownMember']
     for (const [member, levels] of members.flatMap(member =>
       [33, 5000, 60_000].map(levels => [member, levels] as const),
     )) {
