@@ -89,8 +89,8 @@ export async function event(
   const id = randomUUID()
   const one = (): Promise<Answer> => networkEvent(client.send, { type, data }, { id, name })
   const [first] = await Promise.all(random.next() < 0.2 ? [one(), one()] : [one()])
-  if ((first as Answer).status !== 200) wrong(client, `event ${type}`, first as Answer)
-  return first as Answer
+  if (first.status !== 200) wrong(client, `event ${type}`, first)
+  return first
 }
 
 export function wrong({ model, name }: Client, what: string, { status, body }: Answer): void {
