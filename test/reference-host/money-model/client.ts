@@ -26,6 +26,9 @@ export interface Client {
   readonly late: string[]
 }
 
+/** Does one thing; returns `idle` when there is nothing to act on. */
+export type Act = (client: Client, random: Random) => Promise<'idle' | void>
+
 /** Bootstraps a client whose key has these caps. */
 export async function newClient(
   about: Pick<Client, 'name' | 'send' | 'alone' | 'others' | 'journal'>,
