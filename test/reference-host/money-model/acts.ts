@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { bearer, type Answer } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
 import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
-import { decided, event, openSession, read, wasSent, write, wrong, type Client } from './client.ts'
+import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
 import { cardActs } from './card-acts.ts'
 import { count, current, endWithdrawal, held, leastRoom, policyOf, putAside } from './model.ts'
-
-/** Returns `idle` when there is nothing to act on. */
-export type Act = (client: Client, random: Random) => Promise<'idle' | void>
 
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
 const MOST_CONTRACTS = 4

@@ -2,8 +2,7 @@ import { networkRequest } from '../../harness/card-payments.ts'
 import type { Answer } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
 import { memberOf } from '../../harness/transfers.ts'
-import type { Act } from './acts.ts'
-import { decided, event, write, wrong, type Client } from './client.ts'
+import { decided, event, write, wrong, type Act, type Client } from './client.ts'
 import { count, current, type KnownAuthorization, type KnownCard } from './model.ts'
 
 const MOST_CARDS = 6

@@ -26,6 +26,9 @@ export interface Client {
   readonly late: string[]
 }
 
+/** Does one thing; returns `idle` when there is nothing to act on. */
+export type Act = (client: Client, random: Random) => Promise<'idle' | void>
+
 /** Bootstraps a client whose key has these caps. */
 export async function newClient(
   about: Pick<Client, 'name' | 'send' | 'alone' | 'others' | 'journal'>,
@@ -89,8 +92,8 @@ export async function event(
   const id = randomUUID()
   const one = (): Promise<Answer> => networkEvent(client.send, { type, data }, { id, name })
   const [first] = await Promise.all(random.next() < 0.2 ? [one(), one()] : [one()])
-  if ((first as Answer).status !== 200) wrong(client, `event ${type}`, first as Answer)
-  return first as Answer
+  if (first.status !== 200) wrong(client, `event ${type}`, first)
+  return first
 }
 
 export function wrong({ model, name }: Client, what: string, { status, body }: Answer): void {
