@@ -1,7 +1,8 @@
 /** Credentials as answers carry them: API keys and session tokens. */
 const CREDENTIALS = [/gw_\w+_(?:user|partner)_\w{16}_\w{36}/g, /eyJ[\w-]+\.[\w-]+\.[\w-]+/g]
 /** Members of bodies that hold what a person told, or a secret. Shorter values could be in a text by chance. */
-const PRIVATE_MEMBERS = /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey)":"([^"\\]{6,})"/g
+const PRIVATE_MEMBERS =
+  /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey|token|accessToken|requestToken|challengeToken)":"([^"\\]{6,})"/g
 
 /** Remembers every credential and private text that went through a host, and everything that it said where none may be. */
 export class Leaks {

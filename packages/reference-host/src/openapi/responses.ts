@@ -21,6 +21,14 @@ const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>
 
 /** Describes every answer of an operation, by status. Statuses of denials follow from its declaration. */
 export function responsesOf(operation: NamedOperation, components: Components): Json {
+  const denials = denialStatuses(operation).map(status => [
+    status,
+    denialResponse(operation, status, components),
+  ])
+  if (operation.redirects) {
+    const redirect = { description: 'Go on there', headers: headersOf(components, 'RequestId', 'Location') }
+    return { 302: redirect, ...Object.fromEntries(denials) }
+  }
   const success = components.shared('responses', operation.name, () =>
     successResponse(operation, 'Success', components),
   )
@@ -31,11 +39,7 @@ export function responsesOf(operation: NamedOperation, components: Components): 
           description: 'The client has this document (`If-None-Match`)',
           headers: headersOf(components, 'RequestId'),
         }
-      : successResponse(operation, DENIALS[status]?.[1] ?? '', components),
-  ])
-  const denials = denialStatuses(operation).map(status => [
-    status,
-    denialResponse(operation, status, components),
+      : successResponse(operation, DENIALS[status]?.[1] ?? 'Pending', components),
   ])
   return { 200: success, ...Object.fromEntries([...others, ...denials]) }
 }
@@ -54,7 +58,9 @@ function denialStatuses(operation: Operation): readonly number[] {
   // The gates deny with 409 on the partner surface, and with 403 on the user surface.
   add('write' in operation && operation.gated === true && surface === 'partner', 409)
   add(credential !== 'none', 401, 403, 429)
-  add(limit === 'document', 429)
+  add(limit === 'document' || limit === 'token-check' || limit === 'bootstrap', 429)
+  // Only the host's own documents are served without HTTPS.
+  add(!operation.document, 403)
   // Bootstrap checks a wallet's signature instead of a credential.
   add(surface !== 'public' && credential === 'none', 401, 403, 429)
   const documented = new Set(operation.documentStatuses)
