@@ -13,10 +13,10 @@ import {
   cliRequestId,
   EXAMPLE_TOKEN,
   exampleSession,
+  shownSession,
   SignedIn,
   typedCode,
 } from './fields.ts'
-import { shownSession } from './fields.ts'
 
 const POLL_INTERVAL_MS = 1500
 

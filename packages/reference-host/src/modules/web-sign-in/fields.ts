@@ -1,6 +1,5 @@
 import * as Type from 'typebox/type'
-import type { HostDenial } from '../../http/codes.ts'
-import { deny } from '../../http/codes.ts'
+import { deny, type HostDenial } from '../../http/codes.ts'
 import type { WebSession } from '../../http/web-session.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
@@ -61,11 +60,12 @@ export const TokenState = Type.Object(
 )
 
 /** A sign-in as answers show it. */
-export function shownSession(
-  { accountId: _, ...session }: WebSession,
-  status: 'valid' | 'expired' = 'valid',
-) {
-  return { ...session, expiresAt: new Date(session.expiresAt).toISOString(), status }
+export function shownSession(session: WebSession, status: 'valid' | 'expired' = 'valid') {
+  const { sessionId, address, userId, connector, chainId, walletLabel, expiresAt } = session
+  return {
+    ...{ sessionId, address, userId, connector, chainId, walletLabel, status },
+    expiresAt: new Date(expiresAt).toISOString(),
+  }
 }
 
 /** A sign-in in examples. */

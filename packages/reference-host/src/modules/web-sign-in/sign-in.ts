@@ -1,7 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
+import { toChecksumAddress } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
-import { getAddress, isAddress } from 'viem'
 import { deny } from '../../http/codes.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { component, instant, text } from '../../schemas/fields.ts'
@@ -64,6 +64,14 @@ const SessionBody = Type.Object(
 )
 const common = { surface: 'public', method: 'POST', credential: 'none', topLevel: true } as const
 
+/** The address with its checksum; undefined unless the text is an address, with that checksum where it has mixed case. */
+function readAddress(text: string): string | undefined {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined
+  const [digits, address] = [text.slice(2), toChecksumAddress(text)]
+  const caseless = [digits.toLowerCase(), digits.toUpperCase()].includes(digits)
+  return caseless || text === address ? address : undefined
+}
+
 /** One body for every cause, the same as that of the signature verifier. */
 const notProven = deny('invalid_signature', 'The wallet proof is not valid.')
 
@@ -91,7 +99,8 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
       },
     },
     async handle({ body }) {
-      if (!isAddress(body.address))
+      const address = readAddress(body.address)
+      if (address === undefined)
         return deny('invalid_request', 'address must be 0x and 40 hex digits, with a right checksum', {
           field: 'address',
         })
@@ -102,7 +111,7 @@ function challenge({ challenges, clock, db }: ModuleServices): Operation {
       if (requestId !== undefined && !request) return challengeNotFound
       const made = challenges.make(
         {
-          ...{ address: getAddress(body.address), connector, walletLabel, chainId },
+          ...{ address, connector, walletLabel, chainId },
           ...(request ? { cli: { requestId: request.requestId, code: request.code } } : {}),
         },
         now,
