@@ -55,6 +55,7 @@ export class Conformance {
     const given = operation.responses[status]
     if (!given) throw new Error(`${method} ${route} answered ${status}, which it does not document`)
     const documented = '$ref' in given ? (resolved(description, given.$ref) as Documented) : given
+    if (!documented.content && mediaType === '') return
     const schema = documented.content?.[mediaType]?.schema
     if (!schema) throw new Error(`${method} ${route} describes no ${mediaType} for ${status}`)
     const asked = formOf(schema, answer)

@@ -31,6 +31,7 @@ export async function request(url: string, path: string, options: RequestOptions
   const { body } = options
   const response = await fetch(url + path, {
     method: options.method ?? (body === undefined ? 'GET' : 'POST'),
+    redirect: 'manual',
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })

@@ -3,6 +3,8 @@ const CREDENTIALS = [/gw_\w+_(?:user|partner)_\w{16}_\w{36}/g, /eyJ[\w-]+\.[\w-]
 /** Members of bodies that hold what a person told, or a secret. Shorter values could be in a text by chance. */
 const PRIVATE_MEMBERS =
   /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey)":"((?=[^"]*[@\d ])[^"\\]{6,})"/g
+/** Sealed texts that clients carry: a key id, a dot and base64url. */
+const SEALED_MEMBERS = /"(?:token|accessToken|requestToken|challengeToken)":"([\w-]+\.[\w-]{38,}|[\w-]{43})"/g
 
 /** Remembers every credential and private text that went through a host, and everything that it said where none may be. */
 export class Leaks {
@@ -13,7 +15,8 @@ export class Leaks {
   exchanged(text: string): void {
     for (const pattern of CREDENTIALS)
       for (const [secret] of text.matchAll(pattern)) this.#secrets.add(secret)
-    for (const [, secret] of text.matchAll(PRIVATE_MEMBERS)) this.#secrets.add(secret as string)
+    for (const pattern of [PRIVATE_MEMBERS, SEALED_MEMBERS])
+      for (const [, secret] of text.matchAll(pattern)) this.#secrets.add(secret as string)
   }
 
   /** An error, a decision, a log or metrics: no secret may be in it. */

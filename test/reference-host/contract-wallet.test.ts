@@ -4,6 +4,7 @@ import { serializeErc6492Signature } from 'viem/utils'
 import { contractsOf } from '../harness/contracts.ts'
 import { delegate } from '../harness/delegate.ts'
 import { startEvm, transact } from '../harness/evm.ts'
+import { signedLogin, signIn } from '../harness/web-sign-in.ts'
 import { bearer, newWallet, startTestHost, statementOf, templateA, type Answer } from '../harness/host.ts'
 
 const chain = await startEvm()
@@ -72,7 +73,18 @@ t.test(
       headers: bearer(first.body['sessionToken'] as string),
     })
     t.match(body['identity'], { principal: 'contract', chainId: chain.chainId })
+
+    // The wallet signs in on the web as the same user, where the challenge names its chain.
+    const wallet = { address: contractAddress, signMessage: owner.signMessage }
+    const signedIn = await signIn(host.send, wallet, { chainId: chain.chainId })
+    const session = { userId: first.body['userId'], chainId: chain.chainId }
+    t.match(signedIn, { status: 200, body: { session } })
+    t.match(await signIn(host.send, wallet), { status: 401, body: { error: 'invalid_signature' } })
+    const other = { ...wallet, signMessage: newWallet().signMessage }
+    t.match(await signIn(host.send, other, { chainId: chain.chainId }), { status: 401 })
+    const late = await signedLogin(host.send, wallet, { chainId: chain.chainId })
     await chain.stop()
     t.match(await bootstrap(), { status: 503, body: { error: 'service_unavailable' } })
+    t.match(await host.send('/auth/login', { body: late }), { status: 503 })
   },
 )

@@ -75,6 +75,7 @@ async function setUp(t: Test, dialect: SqlDialect, surfaces: readonly Surface[])
       issuer: {} as never,
       spendStorage: never as never,
       providerMessages: never,
+      webTokens: {} as never,
       aliases: createAliases(aliasTable),
     },
     limits: entryLimits({ rateLimits: 'off' } as never, {}),

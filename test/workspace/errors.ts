@@ -4,6 +4,7 @@ import { packageNames } from './tree.ts'
 
 /** What a client should make of each code. A code without an entry fails the test. */
 const ADVICE: Readonly<Record<string, string>> = {
+  challenge_not_found: 'The sign-in of a command line is over, or the code is wrong. Start it again.',
   gone: 'The old name has been switched off. Use the new one.',
   https_required: 'Send the request over HTTPS.',
   idempotency_key_invalid: 'Send 8 to 255 visible ASCII characters, bare or as one quoted string.',

@@ -1,4 +1,4 @@
-export { isChecksumAddress } from './signatures/address.ts'
+export { isChecksumAddress, toChecksumAddress } from './signatures/address.ts'
 export { codes, reasons } from './codes.ts'
 export { parseEip4361, renderEip4361 } from './templates/eip4361.ts'
 export {

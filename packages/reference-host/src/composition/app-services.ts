@@ -1,4 +1,5 @@
 import type { Observe } from '@gatewright/http'
+import { originOf } from '../config/origin.ts'
 import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
@@ -61,6 +62,9 @@ export function appServices(
     deposits: container.get(token.DEPOSITS),
     withdrawals: container.get(token.WITHDRAWALS),
     sealer: container.get(token.SEALER),
+    challenges: container.get(token.CHALLENGES),
+    webTokens: container.get(token.WEB_TOKENS),
+    origin: originOf(container.get(token.CONFIG)),
     cipher: container.get(token.CIPHER),
     events: container.get(token.EVENTS),
     jobs: container.get(token.JOBS),

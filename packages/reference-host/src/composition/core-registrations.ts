@@ -14,6 +14,7 @@ import {
 } from '@gatewright/signature-verifier'
 import type { ChainReader } from '../chain/reader.ts'
 import type { Config } from '../config/config.ts'
+import { originOf } from '../config/origin.ts'
 import { isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
@@ -56,12 +57,11 @@ export const CHAINS: ServiceKey<Readonly<Record<number, RpcClient>>> = defineSer
 /** Chains on which pay-ins are paid, by chain id. */
 export const READERS: ServiceKey<ReadonlyMap<number, ChainReader>> = defineService('readers', () => new Map())
 export const VERIFIER: ServiceKey<Verifier> = defineService('verifier', get => {
-  const { publicUrl, host, port } = get(CONFIG)
   const chains = Object.entries(get(CHAINS)).map(([id, rpc]) => [id, { rpc }] as const)
   const { recover, keccak256 } = get(RECOVERY)
   return createVerifier({
     // The domain that EIP-4361 and v2 statements must name. A sandbox uses the address it listens on.
-    domain: publicUrl === undefined ? `${host}:${port}` : new URL(publicUrl).host,
+    domain: new URL(originOf(get(CONFIG))).host,
     ...{ recover, keccak256 },
     ...(chains.length > 0 ? { contractWallets: { chains: Object.fromEntries(chains) } } : {}),
     service: get(CONFIG).serviceName,

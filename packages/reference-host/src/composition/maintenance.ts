@@ -6,6 +6,7 @@ import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
+import { collectRequests } from '../modules/web-sign-in/cli-requests.ts'
 import type { Metrics } from '../observability/metrics.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
@@ -53,6 +54,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     () => spend(sql).collect(LIMIT, clock.now()),
     () => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, LIMIT),
     () => collectMessages(sql, LIMIT, clock.now()),
+    () => collectRequests(sql, LIMIT, clock.now()),
     () => issuer.maintain(),
   ]
   return [

@@ -38,6 +38,9 @@ import { listTokens } from '../modules/tokens/list.ts'
 import { transactionOperations } from '../modules/transactions/list.ts'
 import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
+import { cliOperations } from '../modules/web-sign-in/cli.ts'
+import { signInRedirects } from '../modules/web-sign-in/redirects.ts'
+import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
 import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
 
@@ -51,6 +54,9 @@ export function operations(
 ): readonly Operation[] {
   const table: readonly Operation[] = [
     bootstrap(services),
+    ...signInOperations(services),
+    ...cliOperations(services),
+    ...signInRedirects(),
     ...keyOperations(services),
     createUserSession(services),
     ...sessionOperations(services),

@@ -1,6 +1,7 @@
 import { hkdfSync } from 'node:crypto'
 import type { Clock } from '@gatewright/kernel'
 import type { Config } from '../config/config.ts'
+import { originOf } from '../config/origin.ts'
 import type { CardIssuer } from '../providers/card-issuer.ts'
 import type { DepositProvider } from '../providers/deposits.ts'
 import type { KycProvider } from '../providers/kyc.ts'
@@ -42,7 +43,7 @@ export function hostProviders(given: Providers, services: ProviderServices): Pro
       )
   }
   const builtIn = config.environment === 'sandbox'
-  const origin = config.publicUrl ?? `http://${config.host}:${config.port}`
+  const origin = originOf(config)
   const kyc =
     given.kyc ??
     (builtIn ? sandboxKyc({ db: backend.sql, clock, completionUrl: `${origin}/identity/kyc` }) : undefined)

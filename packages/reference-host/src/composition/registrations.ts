@@ -1,5 +1,7 @@
 // What the operations of this product work with.
+import { originOf } from '../config/origin.ts'
 import type { Gates } from '../http/gates.ts'
+import type { WebTokens } from '../http/web-session.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
 import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
@@ -18,6 +20,8 @@ import { payinStore, type PayinStore } from '../modules/subscriptions/payins/pay
 import { payinSettlement, type PayinSettlement } from '../modules/subscriptions/payins/settlement.ts'
 import { subscriptionStore, type SubscriptionStore } from '../modules/subscriptions/subscription-store.ts'
 import { userStore, type UserStore } from '../modules/users/store.ts'
+import { challenges, type Challenges } from '../modules/web-sign-in/challenge.ts'
+import { webTokens } from '../modules/web-sign-in/web-token.ts'
 import { withdrawalRecords, type WithdrawalRecords } from '../modules/withdrawals/records.ts'
 import { jobQueue, type JobQueue } from '../records/jobs.ts'
 import { defineService, type ServiceKey } from './container.ts'
@@ -38,6 +42,16 @@ import {
 
 export * from './core-registrations.ts'
 
+export const CHALLENGES: ServiceKey<Challenges> = defineService('challenges', get =>
+  challenges({
+    ...{ sealer: get(SEALER), serviceName: get(CONFIG).serviceName, origin: originOf(get(CONFIG)) },
+  }),
+)
+export const WEB_TOKENS: ServiceKey<WebTokens> = defineService('web tokens', get =>
+  webTokens({
+    ...{ sealer: get(SEALER), nonces: get(BACKEND).nonces, clock: get(CLOCK), origin: originOf(get(CONFIG)) },
+  }),
+)
 export const CIPHER: ServiceKey<AccountCipher> = defineService('cipher', get =>
   accountCipher(accountKeys(get(BACKEND).sql, get(SEALER), get(CLOCK))),
 )

@@ -8,6 +8,8 @@ export const DEFAULT_LIMITS = {
   failedCredentialsPerAddressPerMinute: 60,
   mintsPerKeyPerMinute: 60,
   documentsPerAddressPerMinute: 600,
+  tokenChecksPerAddressPerMinute: 60,
+  pollsPerAddressPerMinute: 120,
 } as const
 
 /** The limits in force. Only a sandbox may use `off`. */

@@ -4,11 +4,13 @@ import { denier, type DenialOf } from '@gatewright/kernel'
 export const codes = {
   invalid_request: 400,
   unauthorized: 401,
+  invalid_signature: 401,
   insufficient_scope: 403,
   policy_blocked: 403,
   key_not_validated: 403,
   https_required: 403,
   not_found: 404,
+  challenge_not_found: 404,
   method_not_allowed: 405,
   invalid_state: 409,
 } as const

@@ -5,6 +5,7 @@ import type { ApiKey, Issuer } from '@gatewright/session-issuer'
 import { deny } from './codes.ts'
 import { keySession, type KeySession } from './key-session.ts'
 import type { EntryLimits } from './limits.ts'
+import { bearerWebToken, type WebCaller, type WebTokens } from './web-session.ts'
 
 /** What authentication needs. */
 export interface CredentialServices {
@@ -19,6 +20,7 @@ export interface CredentialServices {
   readonly directUserKey: boolean
   /** Whether requests without HTTPS are refused. The host's own documents are exempt. */
   readonly requireHttps: boolean
+  readonly webTokens: WebTokens
   /** Whether this host accepts a partner key. */
   readonly validated: (keyId: string) => Promise<boolean>
 }
@@ -30,6 +32,7 @@ export type HostCredentials = {
   /** A session only, for operations that accept a user key as a separate credential. */
   readonly 'session-alone': Credential<Access>
   readonly 'user-key': Credential<ApiKey>
+  readonly 'web-token': Credential<WebCaller>
   readonly 'partner-key': Credential<ApiKey>
 }
 
@@ -62,8 +65,22 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
       ...sessionParts,
       check: onlyOverHttps((facts, rule) => guard.check(guardFacts(facts), rule)),
     },
+    'web-token': webTokenCredential(services.webTokens, onlyOverHttps),
     'user-key': { ...user, check: onlyOverHttps(user.check) },
     'partner-key': { ...partner, check: onlyOverHttps(onlyValidated(partner.check, services)) },
+  }
+}
+
+/** A web token as the bearer token. Only operations that name it take one. */
+function webTokenCredential(
+  webTokens: WebTokens,
+  onlyOverHttps: (check: Credential<WebCaller>['check']) => Credential<WebCaller>['check'],
+): Credential<WebCaller> {
+  const tokenOf = ({ header }: RequestFacts): string | undefined => bearerWebToken(header('authorization'))
+  return {
+    present: facts => tokenOf(facts) !== undefined,
+    check: onlyOverHttps(async facts => webTokens.authenticate(tokenOf(facts) ?? '')),
+    idsOf: ({ webSession: { accountId, sessionId } }) => ({ accountId, keyId: undefined, sessionId }),
   }
 }
 

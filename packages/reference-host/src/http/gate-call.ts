@@ -16,6 +16,6 @@ export function callOf({ facts, params, input }: GateCall, caller: unknown): Cal
 export function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAnswer {
   if (!verdict.ok) return verdict
   const { value } = verdict
-  if (!('document' in value)) return { status: 200, body: value }
+  if (!('document' in value)) return { status: value.status ?? 200, body: value }
   return { status: value.status ?? 200, headers: value.headers, body: value.document }
 }

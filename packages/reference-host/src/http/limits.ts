@@ -14,6 +14,10 @@ import type { Config } from '../config/config.ts'
 export interface EntryLimits {
   /** By client address, before the wallet's signature is checked. */
   bootstrap(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** Checks of web tokens, by client address. */
+  tokenCheck(address: string): Promise<Verdict<readonly HeaderField[]>>
+  /** Polls of command lines, by client address. */
+  poll(address: string): Promise<Verdict<readonly HeaderField[]>>
   /** By document and client address. */
   document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after authentication. */
@@ -71,7 +75,16 @@ export function keyUseLimits({ rateLimits }: Config, backend: LimitedBackend): r
 export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): EntryLimits {
   if (rateLimits === 'off') {
     const failedKeys = createFailureLimit('failedKeysPerAddressPerMinute', 'off')
-    return { bootstrap: unlimited, document: unlimited, mint: unlimited, failedKeys }
+    return {
+      ...{
+        bootstrap: unlimited,
+        tokenCheck: unlimited,
+        poll: unlimited,
+        document: unlimited,
+        mint: unlimited,
+      },
+      failedKeys,
+    }
   }
   const limit = (name: keyof typeof rateLimits, at: LimitedBackend = backend): EntryLimits['mint'] => {
     const points = rateLimits[name]
@@ -81,6 +94,8 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
   }
   return {
     bootstrap: limit('bootstrapPerAddressPerMinute'),
+    tokenCheck: limit('tokenChecksPerAddressPerMinute'),
+    poll: limit('pollsPerAddressPerMinute'),
     // Counted in the process: a document is cheaper than a store access, and readiness must work while the
     // store is down.
     document: limit('documentsPerAddressPerMinute', {}),

@@ -67,6 +67,7 @@ const GATE_CREDENTIALS: Readonly<
   'user-key': ['user-key'],
   'partner-key': ['partner-key'],
   'user-key-or-session': ['user-key', 'session-alone'],
+  'session-or-web-token': ['web-token', 'session'],
 }
 
 function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
@@ -100,14 +101,15 @@ async function admit(
   { facts, params, caller }: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>,
   { limits, requireHttps }: MountServices,
 ): Promise<Verdict<readonly HeaderField[], DenialWithHeaders>> {
-  const { id, limit, surface } = operation
-  if (requireHttps && !facts.secure && (surface !== 'public' || operation.credential === 'provider'))
+  const { id, limit, document } = operation
+  if (requireHttps && !facts.secure && (!document || operation.credential === 'provider'))
     return httpsRequired
   let limited: Verdict<readonly HeaderField[]> = allow([])
   if (limit === 'bootstrap') limited = await limits.bootstrap(addressBucket(facts.address))
+  else if (limit === 'token-check') limited = await limits.tokenCheck(addressBucket(facts.address))
   else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
   // By lineage, so that a rotated key does not get a fresh bucket.
-  else if (limit === 'mint' && caller && !('provider' in caller))
+  else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
   if (!limited.ok) return limited
   const fault = targetDenial(operation, params, facts.query)

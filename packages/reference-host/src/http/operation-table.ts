@@ -37,7 +37,7 @@ function declarationProblem({
   if (!/^[a-z]+\.[a-zA-Z]+$/.test(id)) return 'must be named tag.verb'
   if (credential === undefined) return 'names no credential'
   if (paths.length === 0) return 'has no path'
-  const checkSession = credential === 'session' || credential === 'user-key-or-session'
+  const checkSession = ['session', 'user-key-or-session', 'session-or-web-token'].includes(credential)
   if (checkSession && scopes === undefined) return 'names no scopes: give an empty list if it needs none'
   if (credential === 'none' && limit === undefined) return 'is public and names no limit'
   if ('write' in rest && rest.spends && (rest.idempotency ?? 'required') !== 'required')

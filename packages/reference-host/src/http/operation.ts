@@ -6,6 +6,7 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import type { Static, TObject } from 'typebox/type'
 import { isKeySession } from './key-session.ts'
 import type { ProviderMessage } from './provider-messages.ts'
+import type { WebCaller } from './web-session.ts'
 
 /** The caller's type by the credential that an operation requires. Only that credential is read. */
 export interface CallerByCredential {
@@ -15,6 +16,8 @@ export interface CallerByCredential {
   /** The user key when `X-User-Key` was sent, else the session with the operation's scopes. */
   readonly 'user-key-or-session': ApiKey | Access
   readonly session: Access
+  /** A web token, told apart by its text, else the session with the operation's scopes. */
+  readonly 'session-or-web-token': Access | WebCaller
   /** A provider that signed the request. */
   readonly provider: ProviderMessage
 }
@@ -35,6 +38,8 @@ export interface Success {
   readonly data: Readonly<Record<string, unknown>>
   readonly summary: string
   readonly next?: string
+  /** Default 200. */
+  readonly status?: 202
 }
 
 /** An answer that is a document without the envelope, such as a JWKS. */
@@ -89,9 +94,9 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly credential: C
   /**
    * Rate limit of an operation without a session: by client address, or by API key for `mint`. A public
-   * operation must name its limit, or `none`.
+   * operation must name its limit, or `none`. The handler counts a `poll` itself, since it does not deny one.
    */
-  readonly limit?: 'bootstrap' | 'document' | 'mint' | 'none'
+  readonly limit?: 'bootstrap' | 'token-check' | 'poll' | 'document' | 'mint' | 'none'
   /** Scopes that a session must have, all of them. Sessions only. */
   readonly scopes?: readonly string[]
   /** Scopes of which a session must have one, beside `scopes`. */
@@ -105,16 +110,18 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly answer: D
   readonly example: Example<S, D>
   /**
-   * Statuses that the handler itself can answer with: 404 and 409. All others follow from the declaration.
+   * Statuses that the handler itself can answer with. All others follow from the declaration.
    */
-  readonly refuses?: readonly (404 | 409)[]
+  readonly refuses?: readonly (401 | 404 | 409)[]
   /** Whether the members of `data` are repeated at the top level, where existing clients read them. */
   readonly topLevel?: boolean
+  /** Whether the answer is a redirect: a document with `Location` and no body. */
+  readonly redirects?: boolean
   /** Whether the answer is a document without the envelope. */
   readonly document?: boolean
   /** Media type of the document. Default: `application/json`. */
   readonly mediaType?: string
-  /** Further statuses with which the same document is answered. */
+  /** Further statuses with which the same answer is given. */
   readonly documentStatuses?: readonly number[]
 }
 

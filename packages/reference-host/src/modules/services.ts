@@ -7,6 +7,8 @@ import type { Verifier } from '@gatewright/signature-verifier'
 import type { PayinReceiver } from '../chain/receivers.ts'
 import type { TransactionLookups } from '../chain/transaction-lookups.ts'
 import type { Gates } from '../http/gates.ts'
+import type { EntryLimits } from '../http/limits.ts'
+import type { WebTokens } from '../http/web-session.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Money } from '../ledger/money.ts'
 import type { TransactionStore } from '../ledger/transactions.ts'
@@ -33,6 +35,7 @@ import type { PayinSettlement } from './subscriptions/payins/settlement.ts'
 import type { SubscriptionStore } from './subscriptions/subscription-store.ts'
 import type { TokenUse } from './tokens/token.ts'
 import type { UserStore } from './users/store.ts'
+import type { Challenges } from './web-sign-in/challenge.ts'
 import type { WithdrawalRecords } from './withdrawals/records.ts'
 
 /** All services that operations can use. Each operation destructures the ones it needs. */
@@ -62,6 +65,11 @@ export interface ModuleServices {
   readonly deposits: DepositRecords
   readonly withdrawals: WithdrawalRecords
   readonly sealer: Sealer
+  readonly challenges: Challenges
+  readonly webTokens: WebTokens
+  /** The host's own origin, such as `https://pay.example`. */
+  readonly origin: string
+  readonly limits: Pick<EntryLimits, 'poll'>
   readonly cipher: AccountCipher
   readonly events: EventStore
   readonly jobs: JobQueue

@@ -23,6 +23,10 @@ export function securitySchemes({
   return {
     UserSessionBearer: bearer(`A session of the user surface.${orKey}`),
     PartnerSessionBearer: bearer('A session of the partner surface.'),
+    WebToken: {
+      ...{ type: 'http', scheme: 'bearer' },
+      description: 'A web token from `/auth/login` or `/auth/cli/poll`. It makes one key.',
+    },
     UserKey: key('X-User-Key', 'A user API key.'),
     PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),
     ProviderSignature: key(
@@ -41,6 +45,7 @@ const HEADERS = {
     'Retry-After',
     { description: 'Seconds to wait before the next try', schema: { type: 'integer', minimum: 1 } },
   ],
+  Location: ['Location', { description: 'Where to go on', schema: text }],
   Challenge: [
     'WWW-Authenticate',
     { description: 'The challenge of the `Bearer` scheme (RFC 6750)', schema: text },

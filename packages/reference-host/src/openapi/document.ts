@@ -140,5 +140,6 @@ function schemesOf({ credential, surface }: Operation, { directUserKey }: Descri
   if (credential === 'user-key-or-session') return ['UserKey', 'UserSessionBearer']
   if (credential === 'partner-key') return ['PartnerKey']
   if (surface === 'partner') return ['PartnerSessionBearer']
-  return directUserKey ? ['UserSessionBearer', 'UserKey'] : ['UserSessionBearer']
+  const web = credential === 'session-or-web-token' ? ['WebToken'] : []
+  return directUserKey ? ['UserSessionBearer', 'UserKey', ...web] : ['UserSessionBearer', ...web]
 }

@@ -21,6 +21,14 @@ const DENIALS: Readonly<Record<number, readonly [name: string, meaning: string]>
 
 /** Describes every answer of an operation, by status. Statuses of denials follow from its declaration. */
 export function responsesOf(operation: NamedOperation, components: Components): Json {
+  const denials = denialStatuses(operation).map(status => [
+    status,
+    denialResponse(operation, status, components),
+  ])
+  if (operation.redirects) {
+    const redirect = { description: 'Go on there', headers: headersOf(components, 'RequestId', 'Location') }
+    return { 302: redirect, ...Object.fromEntries(denials) }
+  }
   const success = components.shared('responses', operation.name, () =>
     successResponse(operation, 'Success', components),
   )
@@ -31,30 +39,28 @@ export function responsesOf(operation: NamedOperation, components: Components): 
           description: 'The client has this document (`If-None-Match`)',
           headers: headersOf(components, 'RequestId'),
         }
-      : successResponse(operation, DENIALS[status]?.[1] ?? '', components),
-  ])
-  const denials = denialStatuses(operation).map(status => [
-    status,
-    denialResponse(operation, status, components),
+      : successResponse(operation, DENIALS[status]?.[1] ?? 'Pending', components),
   ])
   return { 200: success, ...Object.fromEntries([...others, ...denials]) }
 }
 
 /** The statuses with which an operation can deny or fail. */
 function denialStatuses(operation: Operation): readonly number[] {
-  const { surface, method, credential, limit, paths } = operation
+  const { surface, method, credential, limit, paths, query } = operation
   const found = new Set<number>([500, ...(operation.document ? [] : [503]), ...(operation.refuses ?? [])])
   const add = (when: boolean, ...statuses: number[]): void => {
     if (when) for (const status of statuses) found.add(status)
   }
   // The body of every method but GET is read and must be valid, even when the operation does not use it.
   add(method !== 'GET', 400, 413, 415)
-  add(surface !== 'public', 400)
+  add(surface !== 'public' || query !== undefined, 400)
   add(paths[0].includes('{'), 404)
   // The gates deny with 409 on the partner surface, and with 403 on the user surface.
   add('write' in operation && operation.gated === true && surface === 'partner', 409)
   add(credential !== 'none', 401, 403, 429)
-  add(limit === 'document', 429)
+  add(limit === 'document' || limit === 'token-check' || limit === 'bootstrap', 429)
+  // Only the host's own documents are served without HTTPS.
+  add(!operation.document, 403)
   // Bootstrap checks a wallet's signature instead of a credential.
   add(surface !== 'public' && credential === 'none', 401, 403, 429)
   const documented = new Set(operation.documentStatuses)
@@ -79,18 +85,23 @@ function denialResponse({ surface }: Operation, status: number, components: Comp
 }
 
 function successResponse(operation: Operation, description: string, components: Components): Json {
-  const { mediaType = 'application/json', document } = operation
+  const { mediaType = 'application/json' } = operation
   const idempotent = 'write' in operation ? (['IdempotencyExpires', 'IdempotencyReplayed'] as const) : []
   const headers = headersOf(components, 'RequestId', ...idempotent)
   const content = /[/+]json$/.test(mediaType)
     ? {
-        schema: document
-          ? components.schema(operation.answer)
-          : orOpenResponse(envelope(operation, components), components),
+        schema: schemaOf(operation, components),
         example: exampleOf(operation),
       }
     : { schema: { type: 'string' } }
   return { description, headers, content: { [mediaType]: content } }
+}
+
+/** A document as it is; else the envelope, and on a surface also the Open Responses form. */
+function schemaOf(operation: Operation, components: Components): Json {
+  if (operation.document) return components.schema(operation.answer)
+  const plain = envelope(operation, components)
+  return operation.surface === 'public' ? plain : orOpenResponse(plain, components)
 }
 
 /** Every operation of a surface answers in both forms, as the request asks. */

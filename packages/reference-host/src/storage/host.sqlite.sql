@@ -497,3 +497,20 @@ alter table {prefix}subscriptions add column canceled_at integer;
 
 -- Payments name their receiver by its wallet.
 create index {prefix}users_wallet on {prefix}users (wallet_address) where principal is not null;
+
+-- Requests of command lines to be signed in. A request that expired is deleted.
+create table {prefix}cli_requests (
+  request_id text primary key,
+  token_digest text not null unique,
+  code text not null,
+  wrong_codes integer not null default 0,
+  status text not null check (status in ('started', 'approved', 'taken', 'denied')),
+  client_name text,
+  client_address text not null,
+  session text,
+  started_at integer not null,
+  expires_at integer not null,
+  check ((session is not null) = (status in ('approved', 'taken')))
+);
+
+create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);

@@ -7,14 +7,18 @@ export function isAddress(text: string): boolean {
   return ADDRESS.test(text)
 }
 
+/** Writes an address with its EIP-55 checksum. It does not check the form of the text. */
+export function toChecksumAddress(address: string): string {
+  const digits = address.slice(2).toLowerCase()
+  const hash = keccak256(digits)
+  // A letter is upper-case where the digit of the hash at its position is 8 or more.
+  const cased = [...digits].map((digit, index) =>
+    (hash[index] as string) >= '8' ? digit.toUpperCase() : digit,
+  )
+  return `0x${cased.join('')}`
+}
+
 /** Whether a text is an address with a valid EIP-55 checksum in the case of its letters. Digits carry no checksum. */
 export function isChecksumAddress(text: string): boolean {
-  if (!isAddress(text)) return false
-  const digits = text.slice(2)
-  const hash = keccak256(digits.toLowerCase())
-  // A letter is upper-case where the digit of the hash at its position is 8 or more.
-  return [...digits].every((digit, index) => {
-    const letter = (hash[index] as string) >= '8' ? digit.toUpperCase() : digit.toLowerCase()
-    return digit === letter
-  })
+  return isAddress(text) && toChecksumAddress(text) === text
 }

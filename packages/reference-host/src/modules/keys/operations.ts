@@ -51,11 +51,12 @@ export function keyOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createKey({ issuer, aliases }: ModuleServices): Operation {
+function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
   return operation({
     ...common,
     id: 'keys.create',
-    title: 'Create an API key below the calling one',
+    title: 'Create an API key below the calling one, or with a web token one of the wallet',
+    credential: 'session-or-web-token',
     method: 'POST',
     paths: keyPaths(''),
     scopes: ['keys.write'],
@@ -66,15 +67,26 @@ function createKey({ issuer, aliases }: ModuleServices): Operation {
       answer: examples.newKey,
     },
     async handle({ caller: authenticated, body, facts }) {
-      const caller = callerOf(authenticated)
-      const scopes = parseRequestedScopes('user', body.scopes ?? caller.scopes, 'scopes', { aliases, facts })
+      const ownScopes = 'webSession' in authenticated ? undefined : callerOf(authenticated).scopes
+      const scopes = parseRequestedScopes('user', body.scopes ?? ownScopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
       const policy = checkPolicy(body.policy, 'policy')
       if (!policy.ok) return policy
+      const rights = { surface: 'user', scopes: scopes.value.scopes, ...policy.value } as const
+      const { ignored } = scopes.value
+      if ('webSession' in authenticated) {
+        const { webSession } = authenticated
+        // Checked first and used up before the key is made: a crash in between costs a sign-in, never a second key.
+        const first = await webTokens.claim(webSession)
+        if (!first.ok) return first
+        const { accountId, userId, address: walletAddress } = webSession
+        const root = { ...rights, rootBy: 'wallet', accountId, userId, walletAddress } as const
+        return newKeyAnswer(await issuer.createKey(root), ignored)
+      }
+      const caller = callerOf(authenticated)
       const { accountId, userId, walletAddress } = caller
-      const owner = { surface: 'user', accountId, userId, walletAddress } as const
-      const request = { ...owner, parent: caller, scopes: scopes.value.scopes, ...policy.value }
-      return newKeyAnswer(await issuer.createKey(request), scopes.value.ignored)
+      const request = { ...rights, accountId, userId, walletAddress, parent: caller }
+      return newKeyAnswer(await issuer.createKey(request), ignored)
     },
   })
 }

@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import { renderEip4361, REQUEST_RESOURCE, type WalletProof } from '@gatewright/signature-verifier'
+import type { Sealer } from '../../records/sealed.ts'
+
+/** What a wallet is asked to sign. It travels with the client as a sealed text. */
+export interface Challenge {
+  /** With its checksum. */
+  readonly address: string
+  readonly nonce: string
+  readonly issuedAt: EpochMs
+  readonly expiresAt: EpochMs
+  readonly connector: string | null
+  readonly chainId: number | null
+  readonly walletLabel: string | null
+  /** The request of a command line that this sign-in approves. */
+  readonly cli?: { readonly requestId: string; readonly code: string }
+}
+
+/** The host as challenges name it. */
+interface ChallengeHost {
+  readonly sealer: Sealer
+  readonly serviceName: string
+  /** Such as `https://pay.example`. */
+  readonly origin: string
+}
+
+/** Makes challenges, and the proof that answers one. */
+export interface Challenges {
+  make(
+    wallet: Pick<Challenge, 'address' | 'connector' | 'chainId' | 'walletLabel' | 'cli'>,
+    now: EpochMs,
+  ): Challenge
+  message(challenge: Challenge): string
+  seal(challenge: Challenge): string
+  /** Opens a sealed challenge; undefined unless this host made it for its own domain. */
+  open(text: string): Challenge | undefined
+  proof(challenge: Challenge, signature: string): WalletProof
+}
+
+const PURPOSE = 'challenge'
+const LIFETIME_MS = 300_000
+
+/**
+ * The request that the signed text binds. Bootstrap takes EIP-4361 messages too, and refuses a text that binds another request, so
+ * a signature for a sign-in makes no key there.
+ */
+export const LOGIN_DIGEST: string = createHash('sha256').update('POST /auth/login').digest('hex')
+
+const iso = (at: EpochMs): string => new Date(at).toISOString()
+
+/** Makes the challenges of a host (EIP-4361). */
+export function challenges({ sealer, serviceName, origin }: ChallengeHost): Challenges {
+  const domain = new URL(origin).host
+  // The grammar of EIP-4361 allows no other characters in a statement.
+  const service = serviceName.replaceAll(/[^\w.~/?#[\]@!$&'()*+,;= -]/g, '?')
+  const statement = `Sign in to ${service}. This gives no right to move money.`
+  const message = ({ address, nonce, issuedAt, expiresAt, chainId, cli }: Challenge): string =>
+    renderEip4361({
+      ...{ domain, address, statement, uri: origin, chainId: String(chainId ?? 1), nonce },
+      ...{ issuedAt: iso(issuedAt), expirationTime: iso(expiresAt), requestId: cli?.code },
+      resources: [REQUEST_RESOURCE + LOGIN_DIGEST],
+    })
+  return {
+    make: (wallet, now) => ({
+      ...wallet,
+      ...{ nonce: randomBytes(16).toString('hex'), issuedAt: now, expiresAt: now + LIFETIME_MS },
+    }),
+    message,
+    seal: challenge => sealer.seal(PURPOSE, origin, JSON.stringify(challenge)),
+    open(text) {
+      const opened = sealer.openFromClient(PURPOSE, origin, text)
+      return opened === undefined ? undefined : (JSON.parse(opened) as Challenge)
+    },
+    proof: (challenge, signature) => ({
+      ...{ template: 'eip4361', message: message(challenge), signature },
+      ...{ address: challenge.address, nonce: challenge.nonce },
+      ...{ issuedAt: iso(challenge.issuedAt), expiresAt: iso(challenge.expiresAt) },
+    }),
+  }
+}

@@ -1,0 +1,141 @@
+import { createHash, randomBytes, randomInt } from 'node:crypto'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import type { WebSession } from '../../http/web-session.ts'
+
+/** A sign-in that a command line asks for and a person approves in a browser. */
+export interface CliRequest {
+  readonly requestId: string
+  /** 8 characters, without the dash. */
+  readonly code: string
+  readonly clientName: string | null
+  readonly clientAddress: string
+  readonly startedAt: EpochMs
+  readonly expiresAt: EpochMs
+}
+
+/** A request that was just started, with the secret that its command line polls with. */
+interface StartedRequest extends CliRequest {
+  readonly requestToken: string
+}
+
+/** How a poll finds a request. An expired one is unknown. */
+export type Polled =
+  | { readonly state: 'pending'; readonly expiresAt: EpochMs }
+  | { readonly state: 'completed'; readonly session: WebSession }
+  | { readonly state: 'taken' | 'denied' | 'unknown' }
+
+const LIFETIME_MS = 600_000
+/** Without vowels and digits that look like letters. */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ23456789'
+const CODE_LENGTH = 8
+const MAX_WRONG_CODES = 5
+
+const INSERT = `insert into gw_cli_requests
+  (request_id, token_digest, code, status, client_name, client_address, started_at, expires_at)
+  values ($1, $2, $3, 'started', $4, $5, $6, $7)`
+const NAMED = '(request_id = $1 or token_digest = $2)'
+const OPEN = `${NAMED} and status = 'started' and expires_at > $3`
+// One statement each: of any number at once, every wrong code counts and every change of state has one winner.
+const ENTER_CODE = `update gw_cli_requests set
+    wrong_codes = wrong_codes + case when code = $4 then 0 else 1 end,
+    status = case when code <> $4 and wrong_codes + 1 >= ${MAX_WRONG_CODES} then 'denied'
+      when code = $4 and $5 = 'deny' then 'denied' else status end
+  where ${OPEN} returning *`
+const APPROVE = `update gw_cli_requests set status = 'approved', session = $2
+  where request_id = $1 and status = 'started' and expires_at > $3 returning request_id`
+const TAKE = `update gw_cli_requests set status = 'taken'
+  where token_digest = $1 and status = 'approved' and expires_at > $2 returning session`
+
+const digestOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+function toRequest(row: SqlRow): CliRequest {
+  return {
+    requestId: toText(row['request_id']),
+    code: toText(row['code']),
+    clientName: row['client_name'] === null ? null : toText(row['client_name']),
+    clientAddress: toText(row['client_address']),
+    startedAt: toInteger(row['started_at']),
+    expiresAt: toInteger(row['expires_at']),
+  }
+}
+
+/** Starts a request. Only the digest of its token is stored. */
+export async function startRequest(
+  db: SqlQueries,
+  { clientName, clientAddress }: Pick<CliRequest, 'clientName' | 'clientAddress'>,
+  now: EpochMs,
+): Promise<StartedRequest> {
+  const expiresAt = now + LIFETIME_MS
+  const started = {
+    requestId: randomBytes(16).toString('hex'),
+    // The end is in the token too, so that a poll that comes too quick is answered without the database.
+    requestToken: `${randomBytes(32).toString('base64url')}.${expiresAt}`,
+    code: Array.from({ length: CODE_LENGTH }, () => LETTERS[randomInt(LETTERS.length)]).join(''),
+    ...{ clientName, clientAddress, startedAt: now, expiresAt },
+  }
+  const { requestId, requestToken, code } = started
+  const values = [requestId, digestOf(requestToken), code, clientName, clientAddress, now, expiresAt]
+  await rows(db, INSERT, values)
+  return started
+}
+
+/** The end of the request of a token, as the token says; undefined for a text that is none. */
+export function endOf(requestToken: string): EpochMs | undefined {
+  const [, end] = /^[\w-]{43}\.(\d{13})$/.exec(requestToken) ?? []
+  return end === undefined ? undefined : Number(end)
+}
+
+/** Finds an open request by its id or its token. */
+export async function findOpen(db: SqlQueries, id: string, now: EpochMs): Promise<CliRequest | undefined> {
+  const [row] = await rows(db, `select * from gw_cli_requests where ${OPEN}`, [id, digestOf(id), now])
+  return row && toRequest(row)
+}
+
+/**
+ * Enters the code of an open request, to go on or to deny it. Undefined for a wrong code, which counts: the fifth one ends the
+ * request.
+ */
+export async function enterCode(
+  db: SqlQueries,
+  id: string,
+  typed: string,
+  now: EpochMs,
+  then: 'go on' | 'deny' = 'go on',
+): Promise<CliRequest | undefined> {
+  const code = typed.toUpperCase().replaceAll(/[^A-Z0-9]/g, '')
+  const [row] = await rows(db, ENTER_CODE, [id, digestOf(id), now, code, then])
+  return row && row['code'] === code ? toRequest(row) : undefined
+}
+
+/** Approves an open request for who signed in. False if it is no longer open. */
+export async function approve(
+  db: SqlQueries,
+  requestId: string,
+  session: WebSession,
+  now: EpochMs,
+): Promise<boolean> {
+  return (await rows(db, APPROVE, [requestId, JSON.stringify(session), now])).length === 1
+}
+
+/** Looks whether a request was approved, and takes its session. Of any number of simultaneous calls one gets it. */
+export async function poll(db: SqlQueries, requestToken: string, now: EpochMs): Promise<Polled> {
+  const digest = digestOf(requestToken)
+  const [row] = await rows(db, 'select * from gw_cli_requests where token_digest = $1', [digest])
+  const expiresAt = toInteger(row?.['expires_at'] ?? 0)
+  if (!row || now >= expiresAt) return { state: 'unknown' }
+  const status = toText(row['status'])
+  if (status === 'started') return { state: 'pending', expiresAt }
+  if (status === 'denied') return { state: 'denied' }
+  const [taken] = status === 'approved' ? await rows(db, TAKE, [digest, now]) : []
+  return taken
+    ? { state: 'completed', session: JSON.parse(toText(taken['session'])) as WebSession }
+    : { state: 'taken' }
+}
+
+/** Deletes up to `limit` requests that have ended. */
+export async function collectRequests(db: SqlQueries, limit: number, now: EpochMs): Promise<void> {
+  const text = `delete from gw_cli_requests where request_id in
+    (select request_id from gw_cli_requests where expires_at <= $1 order by expires_at limit $2)`
+  await rows(db, text, [now, limit])
+}

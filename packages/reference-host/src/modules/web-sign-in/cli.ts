@@ -1,0 +1,183 @@
+import { allow, type EpochMs, type Verdict } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation, type Success } from '../../http/operation.ts'
+import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
+import { idText, nameText } from '../../schemas/names.ts'
+import { AT, LATER } from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+import { endOf, enterCode, findOpen, poll, startRequest, type Polled } from './cli-requests.ts'
+import {
+  challengeNotFound,
+  cliRequestId,
+  EXAMPLE_TOKEN,
+  exampleSession,
+  shownSession,
+  SignedIn,
+  typedCode,
+} from './fields.ts'
+
+const POLL_INTERVAL_MS = 1500
+
+const StartBody = Type.Object(
+  { clientName: Type.Optional(nameText(1, 60)) },
+  component('StartCliRequest', 'A command line that wants to be signed in'),
+)
+const Started = Type.Object(
+  {
+    requestToken: text('The secret to poll with'),
+    code: text('For the person to type on the page'),
+    url: text('The page to open. It holds neither token nor code'),
+    expiresAt: instant('When the request ends'),
+    pollIntervalMs: Type.Integer({ description: 'How long to wait between two polls' }),
+  },
+  component('CliRequestStarted', 'A request of a command line'),
+)
+const PollBody = Type.Object(
+  { requestToken: idText(120, 'From the start') },
+  component('PollCliRequest', 'Which request to look at'),
+)
+const PollAnswer = Type.Object(
+  {
+    status: Type.Enum(['pending', 'completed']),
+    expiresAt: Type.Optional(instant('When a pending request ends')),
+    ...Type.Partial(SignedIn).properties,
+  },
+  component('CliRequestPolled', 'Pending (202), or completed with the web token, once'),
+)
+const InspectBody = Type.Object(
+  { requestId: cliRequestId },
+  component('InspectCliRequest', 'Which request to show'),
+)
+const Inspected = Type.Object(
+  {
+    clientName: textOrNull('How the command line calls itself'),
+    clientAddress: text('The address that the request came from'),
+    startedAt: instant('When it was started'),
+    expiresAt: instant('When it ends'),
+    sameNetwork: Type.Boolean({
+      description: 'Whether the caller has the same address (IPv6: the same /64)',
+    }),
+  },
+  component('CliRequest', 'Who asks to be signed in'),
+)
+const DenyBody = Type.Object(
+  { requestId: cliRequestId, code: typedCode },
+  component('DenyCliRequest', 'Which request to deny'),
+)
+const Denied = Type.Object(
+  { status: Type.Enum(['denied']) },
+  component('CliRequestDenied', 'A request that was denied'),
+)
+const common = { surface: 'public', method: 'POST', credential: 'none', topLevel: true } as const
+const iso = (at: EpochMs): string => new Date(at).toISOString()
+
+/** `/auth/cli/*`: a command line is signed in by a person in a browser (as RFC 8628 does). */
+export function cliOperations(services: ModuleServices): Operation[] {
+  return [start(services), pollOnce(services), inspect(services), refuse(services)]
+}
+
+function start({ db, clock, origin }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    ...{ id: 'auth.startCli', title: 'Start to sign in a command line', paths: ['/auth/cli/start'] },
+    ...{ limit: 'bootstrap', body: StartBody, answer: Started },
+    example: {
+      body: { clientName: 'gatewright-cli' },
+      answer: {
+        ...{ requestToken: EXAMPLE_TOKEN, code: 'BCDF-2345', expiresAt: LATER },
+        ...{ url: 'https://pay.example/helper#request=5d1f5f0b9c0a4f0e', pollIntervalMs: POLL_INTERVAL_MS },
+      },
+    },
+    async handle({ body: { clientName = null }, facts }) {
+      const clientAddress = facts.address
+      const started = await startRequest(db, { clientName, clientAddress }, clock.now())
+      const { requestToken, requestId, code, expiresAt } = started
+      return allow({
+        data: {
+          ...{ requestToken, code: `${code.slice(0, 4)}-${code.slice(4)}`, expiresAt: iso(expiresAt) },
+          ...{ url: `${origin}/helper#request=${requestId}`, pollIntervalMs: POLL_INTERVAL_MS },
+        },
+        summary: 'Show the link and the code, then poll.',
+      })
+    },
+  })
+}
+
+function pollOnce({ db, clock, limits, webTokens }: ModuleServices): Operation {
+  const pending = (expiresAt: EpochMs): Verdict<Success> =>
+    allow({
+      ...{ data: { status: 'pending', expiresAt: iso(expiresAt) }, summary: 'Nobody has approved it yet.' },
+      status: 202,
+    })
+  const answer = (polled: Polled): Verdict<Success> => {
+    if (polled.state === 'pending') return pending(polled.expiresAt)
+    if (polled.state === 'unknown') return deny('challenge_not_found', 'no open request has this token')
+    if (polled.state !== 'completed') return deny('challenge_not_found', `the request was ${polled.state}`)
+    const { session } = polled
+    return allow({
+      data: { status: 'completed', token: webTokens.mint(session), session: shownSession(session) },
+      summary: 'The command line is signed in.',
+    })
+  }
+  return operation({
+    ...common,
+    ...{ id: 'auth.pollCli', title: 'Ask whether a command line is signed in', paths: ['/auth/cli/poll'] },
+    ...{ limit: 'poll', body: PollBody, answer: PollAnswer, refuses: [404], documentStatuses: [202] },
+    example: {
+      body: { requestToken: EXAMPLE_TOKEN },
+      answer: { status: 'completed', token: EXAMPLE_TOKEN, session: exampleSession },
+    },
+    async handle({ body: { requestToken }, facts }) {
+      const limited = await limits.poll(addressBucket(facts.address))
+      const now = clock.now()
+      const end = endOf(requestToken)
+      if (end === undefined || now >= end) return answer({ state: 'unknown' })
+      // A poll that comes too quick is not looked up, and not denied: clients take a 429 for the end of the request.
+      return limited.ok ? answer(await poll(db, requestToken, now)) : pending(end)
+    },
+  })
+}
+
+function inspect({ db, clock }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    ...{ id: 'auth.inspectCli', title: 'Show who asks to be signed in', paths: ['/auth/cli/inspect'] },
+    ...{ limit: 'bootstrap', body: InspectBody, answer: Inspected, refuses: [404] },
+    example: {
+      body: { requestId: '5d1f5f0b9c0a4f0e' },
+      answer: {
+        ...{ clientName: 'gatewright-cli', clientAddress: '192.0.2.1', sameNetwork: true },
+        ...{ startedAt: AT, expiresAt: LATER },
+      },
+    },
+    async handle({ body: { requestId }, facts }) {
+      const found = await findOpen(db, requestId, clock.now())
+      if (!found) return challengeNotFound
+      const { clientName, clientAddress, startedAt, expiresAt } = found
+      const sameNetwork = addressBucket(clientAddress) === addressBucket(facts.address)
+      return allow({
+        data: {
+          ...{ clientName, clientAddress, sameNetwork },
+          ...{ startedAt: iso(startedAt), expiresAt: iso(expiresAt) },
+        },
+        summary: sameNetwork ? 'The request is open.' : 'The request is open, and came from another network.',
+      })
+    },
+  })
+}
+
+function refuse({ db, clock }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    ...{ id: 'auth.denyCli', title: 'Deny a command line', paths: ['/auth/cli/deny'] },
+    ...{ limit: 'bootstrap', body: DenyBody, answer: Denied, refuses: [404] },
+    example: { body: { requestId: '5d1f5f0b9c0a4f0e', code: 'BCDF-2345' }, answer: { status: 'denied' } },
+    async handle({ body: { requestId, code } }) {
+      const denied = await enterCode(db, requestId, code, clock.now(), 'deny')
+      if (!denied) return challengeNotFound
+      return allow({ data: { status: 'denied' }, summary: 'The request is denied.' })
+    },
+  })
+}

@@ -1,0 +1,43 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component } from '../../schemas/fields.ts'
+import { idText } from '../../schemas/names.ts'
+
+const Query = Type.Object({
+  request: Type.Optional(idText(120, 'The id of a request, or its token where the client built the address')),
+})
+const Nothing = Type.Object({}, component('Redirect', 'No body'))
+const common = {
+  surface: 'public',
+  method: 'GET',
+  credential: 'none',
+  limit: 'document',
+  document: true,
+  redirects: true,
+  answer: Nothing,
+  example: { answer: {} },
+} as const
+
+const to = (fragment: string) =>
+  allow({ document: undefined, status: 302, headers: [['Location', `/helper${fragment}`] as const] })
+
+/** Addresses that existing clients open in a browser. A `code` in them is dropped: the person types it. */
+export function signInRedirects(): Operation[] {
+  return [
+    operation({
+      ...common,
+      ...{ id: 'auth.openCli', title: 'Open the page that approves a command line', paths: ['/auth/cli'] },
+      query: Query,
+      async handle({ facts: { query } }) {
+        const request = query.get('request') ?? ''
+        return to(/^[!-~]{1,120}$/.test(request) ? `#request=${encodeURIComponent(request)}` : '')
+      },
+    }),
+    operation({
+      ...common,
+      ...{ id: 'auth.openKyc', title: 'Open the page with the identity check', paths: ['/identity/kyc'] },
+      handle: async () => to('#kyc'),
+    }),
+  ]
+}

@@ -1,0 +1,191 @@
+import { allow } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
+import { toChecksumAddress } from '@gatewright/signature-verifier'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { operation, type Operation } from '../../http/operation.ts'
+import { component, instant, text } from '../../schemas/fields.ts'
+import { idText, nameText } from '../../schemas/names.ts'
+import { LATER, WALLET } from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+import { LOGIN_DIGEST } from './challenge.ts'
+import { enterCode, approve } from './cli-requests.ts'
+import {
+  challengeNotFound,
+  cliRequestId,
+  EXAMPLE_TOKEN,
+  exampleSession,
+  shownSession,
+  SignedIn,
+  TokenState,
+  typedCode,
+} from './fields.ts'
+import { newWebSession } from './web-token.ts'
+
+const orNull = <T extends Type.TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+const wallet = {
+  address: idText(42, 'The address of the wallet: 0x and 40 hex digits'),
+  connector: orNull(nameText(0, 40)),
+  walletLabel: orNull(nameText(0, 120)),
+  chainId: orNull(
+    Type.Union([
+      Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+      Type.String({ pattern: '^([1-9][0-9]{0,14}|0x[1-9a-f][0-9a-f]{0,11})$' }),
+    ]),
+  ),
+}
+const ChallengeBody = Type.Object(
+  { ...wallet, requestId: Type.Optional(cliRequestId), code: Type.Optional(typedCode) },
+  component('ChallengeRequest', 'A wallet that wants to sign in; `requestId` and `code` for a command line'),
+)
+const ChallengeAnswer = Type.Object(
+  {
+    nonce: text('The nonce of the text, usable once'),
+    message: text('The text to sign (EIP-4361), with `personal_sign`'),
+    siwe: Type.Boolean({ description: 'Always true: the text follows EIP-4361' }),
+    expiresAt: instant('When the text can no longer be used'),
+    challengeToken: text('Goes back with the signature, unchanged'),
+  },
+  component('Challenge', 'A text for the wallet to sign'),
+)
+// Only what must agree with the challenge is read. The rest of its fields travels in the challenge itself.
+const LoginBody = Type.Object(
+  {
+    address: wallet.address,
+    nonce: idText(128, 'As answered with the challenge'),
+    challengeToken: idText(8192, 'As answered with the challenge'),
+    signature: Type.String({ pattern: '^[!-~]*$', description: 'The signature of the text, in hex' }),
+  },
+  component('LoginRequest', 'A signed challenge'),
+)
+const SessionBody = Type.Object(
+  { accessToken: idText(8192, 'A web token') },
+  component('WebTokenRequest', 'A web token to look at'),
+)
+const common = { surface: 'public', method: 'POST', credential: 'none', topLevel: true } as const
+
+/** The address with its checksum; undefined unless the text is an address, with that checksum where it has mixed case. */
+function readAddress(text: string): string | undefined {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return undefined
+  const [digits, address] = [text.slice(2), toChecksumAddress(text)]
+  const caseless = [digits.toLowerCase(), digits.toUpperCase()].includes(digits)
+  return caseless || text === address ? address : undefined
+}
+
+/** One body for every cause, the same as that of the signature verifier. */
+const notProven = deny('invalid_signature', 'The wallet proof is not valid.')
+
+/** `/auth/challenge`, `/auth/login` and `/auth/session`: a wallet signs in on the web. */
+export function signInOperations(services: ModuleServices): Operation[] {
+  return [challenge(services), login(services), session(services)]
+}
+
+function challenge({ challenges, clock, db }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'auth.challenge',
+    title: 'Get the text that a wallet signs to sign in',
+    paths: ['/auth/challenge'],
+    limit: 'bootstrap',
+    body: ChallengeBody,
+    answer: ChallengeAnswer,
+    refuses: [404],
+    example: {
+      body: { address: WALLET, connector: 'injected', chainId: 1 },
+      answer: {
+        ...{ nonce: '8a52d1f6e3b7c9a05d1f5f0b9c0a4f0e', siwe: true, expiresAt: LATER },
+        message: 'pay.example wants you to sign in with your Ethereum account:\n...',
+        challengeToken: EXAMPLE_TOKEN,
+      },
+    },
+    async handle({ body }) {
+      const address = readAddress(body.address)
+      if (address === undefined)
+        return deny('invalid_request', 'address must be 0x and 40 hex digits, with a right checksum', {
+          field: 'address',
+        })
+      const { connector = null, walletLabel = null, requestId, code } = body
+      const chainId = body.chainId === undefined || body.chainId === null ? null : Number(body.chainId)
+      const now = clock.now()
+      const request = requestId === undefined ? undefined : await enterCode(db, requestId, code ?? '', now)
+      if (requestId !== undefined && !request) return challengeNotFound
+      const made = challenges.make(
+        {
+          ...{ address, connector, walletLabel, chainId },
+          ...(request ? { cli: { requestId: request.requestId, code: request.code } } : {}),
+        },
+        now,
+      )
+      return allow({
+        data: {
+          ...{ nonce: made.nonce, message: challenges.message(made), siwe: true },
+          ...{ expiresAt: new Date(made.expiresAt).toISOString(), challengeToken: challenges.seal(made) },
+        },
+        summary: 'Let the wallet sign the message.',
+        next: 'POST /auth/login with the signature',
+      })
+    },
+  })
+}
+
+function login({ challenges, verifier, users, webTokens, clock, db }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'auth.login',
+    title: 'Sign in with a signed challenge',
+    paths: ['/auth/login'],
+    limit: 'bootstrap',
+    body: LoginBody,
+    answer: SignedIn,
+    refuses: [401, 404],
+    example: {
+      body: { address: WALLET, nonce: '8a52d1f6e3b7c9a0', challengeToken: EXAMPLE_TOKEN, signature: '0x...' },
+      answer: { token: EXAMPLE_TOKEN, session: exampleSession },
+    },
+    async handle({ body, facts }) {
+      const asked = challenges.open(body.challengeToken)
+      if (!asked || asked.nonce !== body.nonce || asked.address.toLowerCase() !== body.address.toLowerCase())
+        return notProven
+      const verified = await verifier.verify(challenges.proof(asked, body.signature), {
+        addressBucket: addressBucket(facts.address),
+        requestDigest: LOGIN_DIGEST,
+      })
+      if (!verified.ok) return verified
+      const { wallet: principal, address } = verified.value
+      const { connector, chainId, walletLabel, cli } = asked
+      const now = clock.now()
+      const user = await users.findOrCreateByWallet(
+        { principal, walletAddress: address, label: walletLabel ?? undefined },
+        now,
+      )
+      const { id: userId, accountId } = user
+      const signedIn = newWebSession({ accountId, userId, address, connector, chainId, walletLabel }, now)
+      if (cli && !(await approve(db, cli.requestId, signedIn, now))) return challengeNotFound
+      return allow({
+        data: { ...(cli ? {} : { token: webTokens.mint(signedIn) }), session: shownSession(signedIn) },
+        summary: cli ? 'The command line is signed in: go back to it.' : 'The wallet is signed in.',
+        ...(cli ? {} : { next: 'POST /identity/user-api-keys makes one key' }),
+      })
+    },
+  })
+}
+
+function session({ webTokens, clock }: ModuleServices): Operation {
+  return operation({
+    ...common,
+    id: 'auth.session',
+    title: 'Ask what a web token is worth',
+    paths: ['/auth/session'],
+    limit: 'token-check',
+    body: SessionBody,
+    answer: TokenState,
+    example: { body: { accessToken: EXAMPLE_TOKEN }, answer: { session: exampleSession } },
+    async handle({ body: { accessToken } }) {
+      const found = webTokens.read(accessToken)
+      if (!found)
+        return allow({ data: { session: { status: 'invalid' } }, summary: 'This is not a web token.' })
+      const status = clock.now() < found.expiresAt ? 'valid' : 'expired'
+      return allow({ data: { session: shownSession(found, status) }, summary: `The web token is ${status}.` })
+    },
+  })
+}

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import { allow, GRACE_MS, type Clock, type EpochMs } from '@gatewright/kernel'
+import type { NonceStorage } from '@gatewright/signature-verifier'
+import { deny } from '../../http/codes.ts'
+import type { WebSession, WebTokens } from '../../http/web-session.ts'
+import type { Sealer } from '../../records/sealed.ts'
+
+const PURPOSE = 'web token'
+const LIFETIME_MS = 600_000
+
+/** One body for a token that is unknown, expired or used before. */
+const notValid = deny('unauthorized', 'the web token is not valid: sign in again')
+
+/** Makes and reads web tokens: sealed texts, so that no row is stored before one makes a key. `origin` is the host's own. */
+export function webTokens({
+  sealer,
+  nonces,
+  clock,
+  origin,
+}: {
+  readonly sealer: Sealer
+  readonly nonces: NonceStorage
+  readonly clock: Clock
+  readonly origin: string
+}): WebTokens {
+  const read = (token: string): WebSession | undefined => {
+    const text = sealer.openFromClient(PURPOSE, origin, token)
+    return text === undefined ? undefined : (JSON.parse(text) as WebSession)
+  }
+  return {
+    mint: session => sealer.seal(PURPOSE, origin, JSON.stringify(session)),
+    read,
+    authenticate(token) {
+      const webSession = read(token)
+      return webSession && clock.now() < webSession.expiresAt ? allow({ webSession }) : notValid
+    },
+    async claim({ sessionId, expiresAt }) {
+      const now = clock.now()
+      if (now >= expiresAt) return notValid
+      // Other nonces begin with the address of a wallet.
+      const first = await nonces.claim(`web token\n${sessionId}`, expiresAt + GRACE_MS, now)
+      return first ? allow(undefined) : notValid
+    },
+  }
+}
+
+/** Starts the session of a sign-in. */
+export function newWebSession(
+  signedIn: Omit<WebSession, 'sessionId' | 'expiresAt'>,
+  now: EpochMs,
+): WebSession {
+  return { sessionId: randomUUID().replaceAll('-', ''), ...signedIn, expiresAt: now + LIFETIME_MS }
+}
