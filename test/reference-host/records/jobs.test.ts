@@ -93,6 +93,29 @@ for (const dialect of DIALECTS) {
     t.same(await done(), ids.toSorted())
   })
 
+  test('a job that a worker runs is not given to another by a retry or by adding it again', async (t, world) => {
+    const { clock, add, done, worker } = world
+    await add('one')
+    let finish = (): void => {}
+    const held = new Promise<void>(resolve => {
+      finish = resolve
+    })
+    const first = worker(0, async id => {
+      await held
+      return record(id)
+    })
+    const running = first.runDue(1, signal)
+    while ((await first.list(1))[0]?.attempts !== 1) await turn()
+    const second = worker(1, async id => record(`again ${id}`))
+    t.equal(await second.retry(KIND, 'one'), true)
+    await add('one')
+    clock.advance(JOB_LEASE_MS - 1)
+    t.equal(await second.runDue(1, signal), 0)
+    finish()
+    await running
+    t.same(await done(), ['one'])
+  })
+
   test('counts waiting jobs by kind, with the oldest', async (t, { clock, add, worker }) => {
     const queue = worker(0, async id => record(id))
     t.same(await queue.waiting(), [])

@@ -38,7 +38,10 @@ export interface ListedJob extends Job {
 
 /** The jobs of one database. Every host of the database runs them. */
 export interface JobQueue {
-  /** Adds a job that is due immediately, in the transaction that needs the call. A job that exists already becomes due. */
+  /**
+   * Adds a job that is due immediately, in the transaction that needs the call. A job that exists already becomes due, one that a
+   * worker runs at the end of its lease.
+   */
   add(tx: SqlQueries, kind: string, subjectId: string, now: EpochMs): Promise<void>
   /** Runs one job now if it is due, and resolves when its outcome is committed. Errors are reported; it never rejects. */
   runNow(kind: string, subjectId: string): Promise<void>
@@ -46,7 +49,7 @@ export interface JobQueue {
   runDue(limit: number, signal: AbortSignal): Promise<number>
   /** Lists up to `limit` jobs, the earliest due first. */
   list(limit: number): Promise<ListedJob[]>
-  /** Makes a job due immediately. False: there is no such job. */
+  /** Makes a job due immediately, or at the end of its lease if a worker runs it. False: there is no such job. */
   retry(kind: string, subjectId: string): Promise<boolean>
   /** Counts the jobs of each kind, with the time of the oldest. */
   waiting(): Promise<readonly { readonly kind: string; readonly jobs: number; readonly oldestAt: EpochMs }[]>
@@ -72,9 +75,10 @@ const FIRST_PAUSES_MS = [5_000, 30_000, 60_000]
 const LAST_PAUSE_MS = 600_000
 
 const ADD = `insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)
-  on conflict (kind, subject_id) do update set due_at = excluded.due_at`
+  on conflict (kind, subject_id) do update set due_at =
+    case when gw_jobs.leased_until > excluded.due_at then gw_jobs.leased_until else excluded.due_at end`
 const END = 'delete from gw_jobs where kind = $1 and subject_id = $2 and attempts = $3 returning kind'
-const POSTPONE = `update gw_jobs set due_at = $4 where kind = $1 and subject_id = $2 and attempts = $3
+const POSTPONE = `update gw_jobs set due_at = $4, leased_until = 0 where kind = $1 and subject_id = $2 and attempts = $3
   returning kind`
 
 /** Makes the job queue of a database. */
@@ -94,7 +98,7 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
     // Materialized: evaluated once, so that no more than `limit` jobs are leased.
     const text = `with due as materialized (select kind, subject_id from gw_jobs
         where due_at <= $2 and ${where.replace('?', places.join(', '))} order by due_at limit $3${skipLocked})
-      update gw_jobs set attempts = attempts + 1, due_at = $1
+      update gw_jobs set attempts = attempts + 1, due_at = $1, leased_until = $1
       where (kind, subject_id) in (select kind, subject_id from due) returning *`
     return (await rows(db, text, [now + JOB_LEASE_MS, now, limit, ...values])).map(toJob)
   }
@@ -140,8 +144,10 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
       }))
     },
     async retry(kind, subjectId) {
-      const text = 'update gw_jobs set due_at = $3 where kind = $1 and subject_id = $2 returning kind'
-      return (await rows(db, text, [kind, subjectId, clock.now()])).length > 0
+      const now = clock.now()
+      const text = `update gw_jobs set due_at = case when leased_until > $3 then leased_until else $4 end
+        where kind = $1 and subject_id = $2 returning kind`
+      return (await rows(db, text, [kind, subjectId, now, now])).length > 0
     },
     async waiting() {
       const text = 'select kind, count(*) as jobs, min(created_at) as oldest from gw_jobs group by kind'

@@ -311,6 +311,7 @@ create table {prefix}jobs (
   subject_id text collate "C" not null,
   due_at bigint not null,
   attempts integer not null default 0,
+  leased_until bigint not null default 0,
   created_at bigint not null,
   primary key (kind, subject_id)
 );

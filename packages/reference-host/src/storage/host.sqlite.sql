@@ -313,6 +313,7 @@ create table {prefix}jobs (
   subject_id text not null,
   due_at integer not null,
   attempts integer not null default 0,
+  leased_until integer not null default 0,
   created_at integer not null,
   primary key (kind, subject_id)
 );
