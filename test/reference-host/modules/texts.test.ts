@@ -46,7 +46,7 @@ const resolve = (userId: string): Promise<Answer> =>
 const open = (body: object): Promise<Answer> => host.send('/partner/v1/sessions', { body, headers: partner })
 await resolve('ann')
 const partnerScopes = [
-  ...['cards.read', 'transactions.read'],
+  ...['cards.read', 'cards.write', 'transactions.read'],
   ...['users.read', 'users.write', 'encryption.read', 'encryption.write', 'kyc.read', 'kyc.write'],
   ...['deposits.write', 'withdrawals.write'],
 ]
