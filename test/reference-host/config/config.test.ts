@@ -73,6 +73,8 @@ t.test('reads every variable', async t => {
       failedCredentialsPerAddressPerMinute: 60,
       mintsPerKeyPerMinute: 60,
       documentsPerAddressPerMinute: 600,
+      tokenChecksPerAddressPerMinute: 60,
+      pollsPerAddressPerMinute: 120,
     },
     databaseUrl: undefined,
     trustProxy: [],
