@@ -2,7 +2,7 @@
 const CREDENTIALS = [/gw_\w+_(?:user|partner)_\w{16}_\w{36}/g, /eyJ[\w-]+\.[\w-]+\.[\w-]+/g]
 /** Members of bodies that hold what a person told, or a secret. Shorter values could be in a text by chance. */
 const PRIVATE_MEMBERS =
-  /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey)":"((?=[^"]*[@\d ])[^"\\]{6,})"/g
+  /"(?:displayName|email|nationalId|line1|phoneNumber|secretKey)":"((?=[^"]*[@\d ])[^"\\]{10,})"/g
 /** Sealed texts that clients carry: a key id, a dot and base64url. */
 const SEALED_MEMBERS = /"(?:token|accessToken|requestToken|challengeToken)":"([\w-]+\.[\w-]{38,}|[\w-]{43})"/g
 

@@ -202,6 +202,7 @@ interface HostAnswer {
 async function say(host: TestHost, request: Current): Promise<HostAnswer> {
   const { method, headers, body } = request
   const answer = await fetch(host.url + request.path, {
+    redirect: 'manual',
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

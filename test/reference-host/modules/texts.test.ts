@@ -175,7 +175,8 @@ t.test(
 
 t.test('answers 400 to an invalid query parameter and names it', async t => {
   let asked = 0
-  for (const operation of current) {
+  // A redirect of a browser drops what is no id.
+  for (const operation of current.filter(({ path }) => path !== '/auth/cli')) {
     for (const { name } of operation.parameters.filter(each => each.in === 'query')) {
       const answers = await Promise.all(
         HOSTILE_ESCAPES.map(async escaped => {
