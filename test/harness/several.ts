@@ -7,8 +7,12 @@ import t from 'tap'
 import { setOwnTest } from './own-test.ts'
 
 register('./several-hooks.js', import.meta.url)
-for (const file of process.argv.slice(2)) {
-  await t.test(file, async own => {
+const files = process.argv.slice(2)
+// Seconds that one file may take. By default tap allows the whole process no more than that.
+const timeout = Number(process.env['TAP_TIMEOUT'] ?? 600) * 1000
+t.setTimeout(timeout * files.length)
+for (const file of files) {
+  await t.test(file, { timeout }, async own => {
     setOwnTest(own)
     await import(pathToFileURL(resolve(file)).href)
   })
