@@ -1,3 +1,4 @@
+import { nextTurn } from '#platform'
 import { Fault } from './fault.ts'
 import { knownOptions, type OptionNames } from './options.ts'
 
@@ -9,7 +10,7 @@ export interface FairQueueOptions {
   readonly waiting: number
   /** Jobs of one class that may wait. Jobs without a class form one class, which only `waiting` limits. */
   readonly waitingPerClass: number
-  /** How many ms of jobs may start in one turn of the event loop. 0: one job per turn. */
+  /** How many ms of jobs may start in one turn of the event loop. 0: one job per turn. `Infinity`: no limit. */
   readonly turnMs: number
 }
 
@@ -76,12 +77,13 @@ export function runQueued<S, T>(
   return done.finally(() => finish(queue))
 }
 
-/** Whether this turn of the event loop has time left. The time starts with the first job of a turn. */
+/** Whether this turn of the event loop has time left. The time starts with the first job of a turn. Always, where turns cannot be told apart. */
 function hasTimeLeft(queue: FairQueue): boolean {
+  if (!nextTurn || queue.bounds.turnMs === Infinity) return true
   if (queue.inTurn) return performance.now() - queue.turnStarted < queue.bounds.turnMs
   queue.inTurn = true
   queue.turnStarted = performance.now()
-  setImmediate(() => {
+  nextTurn(() => {
     queue.inTurn = false
     startWaiting(queue)
   })

@@ -4,6 +4,7 @@ export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export { keyDigest } from './key-digest.ts'
 export { warnMemoryStorage } from './memory-warning.ts'
 export { integerOption, knownOptions } from './options.ts'
+export { counterOwner, keyPolicyId } from './policy-id.ts'
 export {
   DEFAULT_REDIS_PREFIX,
   endsSession,

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { sha256 } from '#platform'
 
 /**
  * Makes a storage key of fixed length from any text: SHA-256 of its UTF-8 in base64url (43 characters). Different texts
@@ -6,6 +6,11 @@ import { hash } from 'node:crypto'
  */
 export function keyDigest(text: string): string {
   // UTF-8 encodes all lone surrogates alike. Such a text is hashed as UTF-16, after a byte that is never valid in UTF-8.
-  if (text.isWellFormed()) return hash('sha256', text, 'base64url')
-  return hash('sha256', Buffer.from(`\u00ff${text}`, 'utf16le'), 'base64url')
+  return sha256(text.isWellFormed() ? text : utf16(`\u00ff${text}`))
+}
+
+function utf16(text: string): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(2 * text.length))
+  for (let index = 0; index < text.length; index++) bytes.setUint16(2 * index, text.charCodeAt(index), true)
+  return new Uint8Array(bytes.buffer)
 }

@@ -1,3 +1,5 @@
+import { emitWarning, environment } from '#platform'
+
 const warned = new Set<string>()
 
 /**
@@ -5,9 +7,8 @@ const warned = new Set<string>()
  * and is not shared between processes. The warning has the code `GATEWRIGHT_MEMORY_STORAGE`.
  */
 export function warnMemoryStorage(port: string): void {
-  if (process.env['NODE_ENV'] !== 'production' || warned.has(port)) return
+  if (environment() !== 'production' || warned.has(port)) return
   warned.add(port)
-  process.emitWarning(`${port} keeps its state in this process only: choose Redis, Postgres or SQLite`, {
-    code: 'GATEWRIGHT_MEMORY_STORAGE',
-  })
+  const message = `${port} keeps its state in this process only: choose Redis, Postgres or SQLite`
+  emitWarning(message, 'GATEWRIGHT_MEMORY_STORAGE')
 }

@@ -1,0 +1,59 @@
+// What the packages need of the runtime, with what all runtimes have. See `node.ts`.
+import { sha256 as digest } from '@noble/hashes/sha2'
+
+const encoder = new TextEncoder()
+/** What some runtimes have. */
+const runtime = globalThis as {
+  readonly navigator?: { readonly userAgent?: string }
+  readonly setImmediate?: (run: () => void) => void
+  readonly process?: { readonly env?: Readonly<Record<string, string>> }
+  readonly Deno?: unknown
+}
+
+/** Computes SHA-256, of the UTF-8 of a text, in base64url. Web Crypto's digest is asynchronous, and decisions here are not. */
+export function sha256(data: string | Uint8Array): string {
+  const bytes = digest(typeof data === 'string' ? encoder.encode(data) : data)
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}
+
+/** Makes an array of bytes. */
+export function allocateBytes(length: number): Uint8Array {
+  return new Uint8Array(length)
+}
+
+/** Writes the UTF-8 of a text to the start of an array of bytes, and returns how many bytes it took. */
+export function writeUtf8(bytes: Uint8Array, text: string): number {
+  return encoder.encodeInto(text, bytes).written
+}
+
+/** Returns the length of a text in UTF-8. */
+export function utf8Length(text: string): number {
+  return encoder.encode(text).length
+}
+
+/**
+ * Runs a function in the next turn of the event loop. Undefined on Workers, whose timers end with the request that set them, and
+ * where the runtime has no such function.
+ */
+export const nextTurn: ((run: () => void) => void) | undefined =
+  runtime.navigator?.userAgent === 'Cloudflare-Workers' ? undefined : runtime.setImmediate
+
+/** Returns the value of `NODE_ENV`, where the runtime has one without asking for a permission. */
+export function environment(): string | undefined {
+  return runtime.Deno === undefined ? runtime.process?.env?.['NODE_ENV'] : undefined
+}
+
+/** Warns the operator. */
+export function emitWarning(warning: string | Error, code?: string): void {
+  // oxlint-disable-next-line no-console -- What these runtimes have for the operator.
+  console.warn(code === undefined ? warning : `[${code}] ${String(warning)}`)
+}
+
+/** Writes a line for the operator. */
+export function printError(line: string): void {
+  // oxlint-disable-next-line no-console -- See `emitWarning`.
+  console.error(line)
+}
