@@ -5,12 +5,12 @@
 import { randomUUID } from 'node:crypto'
 import {
   createIdempotency,
-  createTransactionalIdempotency,
   type Idempotency,
   type IdempotencyStorage,
   type IdempotentRequest,
   type StoredResponse,
 } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { redisStorage } from '@gatewright/idempotency-store/redis'
 import { fromNodeRedis } from '@gatewright/kernel/redis'

@@ -1,8 +1,5 @@
-import {
-  createIdempotency,
-  createTransactionalIdempotency,
-  type IdempotencyStorage,
-} from '@gatewright/idempotency-store'
+import { createIdempotency, type IdempotencyStorage } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import t from 'tap'
 

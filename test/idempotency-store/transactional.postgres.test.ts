@@ -1,8 +1,5 @@
-import {
-  createIdempotency,
-  createTransactionalIdempotency,
-  type IdempotencyBaseOptions,
-} from '@gatewright/idempotency-store'
+import { createIdempotency, type IdempotencyBaseOptions } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrate, postgresStorage, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
 import {

@@ -1,9 +1,9 @@
 import {
   createIdempotency,
-  createTransactionalIdempotency,
   type IdempotencyBaseOptions,
   type RecoveryResult,
 } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'

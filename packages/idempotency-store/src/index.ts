@@ -2,7 +2,6 @@ export { codes } from './codes.ts'
 export { createIdempotency } from './idempotency.ts'
 export { recordHeaderNames, recordHeaders } from './response/record-headers.ts'
 export { classify } from './response/stored-response.ts'
-export { createTransactionalIdempotency } from './transactional.ts'
 export type { IdempotencyDenial } from './codes.ts'
 export type { Timer } from './execution/timer.ts'
 export type { Claim, Completion, Idempotency, IdempotencyOptions, RunOrReplay } from './idempotency.ts'
@@ -11,9 +10,3 @@ export type { FingerprintMode } from './request/fingerprint.ts'
 export type { IdempotentRequest } from './request/identify.ts'
 export type { StoredResponse, StoredSpend } from './response/stored-response.ts'
 export type { BeginResult, Ending, IdempotencyStorage, TransactionStorage } from './storage/port.ts'
-export type {
-  RunContext,
-  TransactionalIdempotency,
-  TransactionalOptions,
-  TransactionResult,
-} from './transactional.ts'

@@ -118,7 +118,7 @@ export function checkedSettings(options: IdempotencyBaseOptions): Settings {
     clock: options.clock ?? systemClock,
     keyLength: { min, max: integerOption('maxKeyLength', options.maxKeyLength ?? 255, min, 1024) },
     leaseMs: integerOption('leaseMs', options.leaseMs ?? 60_000, 1_000, DAY_MS),
-    retentionMs: integerOption('retentionMs', options.retentionMs ?? DAY_MS, 60_000, 365 * DAY_MS),
+    retentionMs: checkedRetention(options.retentionMs),
     waitMs: integerOption('waitMs', options.waitMs ?? 5_000, 0, 60_000),
     maxWaiters: integerOption('maxWaiters', options.maxWaiters ?? 200, 0, 100_000),
     storedHeaders: checkedHeaders(options.storedHeaders ?? DEFAULT_HEADERS),
@@ -128,4 +128,9 @@ export function checkedSettings(options: IdempotencyBaseOptions): Settings {
     recover: checkedFunction('recover', options.recover ?? (async () => ({ state: 'unknown' }))),
     timer: options.timer ?? nodeTimer,
   }
+}
+
+/** Checks how long a response is replayed, in ms. Throws a `TypeError` outside of its bounds. */
+export function checkedRetention(retentionMs: number = DAY_MS): number {
+  return integerOption('retentionMs', retentionMs, 60_000, 365 * DAY_MS)
 }

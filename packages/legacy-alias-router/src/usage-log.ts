@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   type Clock,
   type EpochMs,
@@ -73,7 +72,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
     )
   const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
   const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
-  const writer = randomUUID()
+  const writer = crypto.randomUUID()
   const unsent = new Map<string, AliasUsage>()
   let sequence = 0
   let currentBatch: AliasUsageBatch | undefined
@@ -120,7 +119,9 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   }
 
   function startTimer(): void {
-    timer ??= setTimeout(() => flush().catch(onFailure), flushMs).unref()
+    if (timer !== undefined) return
+    timer = setTimeout(() => flush().catch(onFailure), flushMs)
+    timer.unref?.()
   }
 
   return {

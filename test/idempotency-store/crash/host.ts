@@ -1,10 +1,10 @@
 import {
   createIdempotency,
-  createTransactionalIdempotency,
   type IdempotencyDenial,
   type LostRun,
   type RecoveryResult,
 } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import type { Clock, Verdict } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
 import { response, write } from '../support.ts'

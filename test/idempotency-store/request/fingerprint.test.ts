@@ -32,6 +32,23 @@ t.test('distinguishes methods, and where the method ends and the body begins', a
   }
 })
 
+t.test('distinguishes targets, and where the target ends and the body begins', async t => {
+  const text = fc.string({ unit: fc.constantFrom('a', ' ', '1', '7') })
+  const part = fc.record({ method: fc.constantFrom('PUT', 'PUT 1'), target: text, body: text })
+  await fc.assert(
+    fc.asyncProperty(part, part, async (one, other) => {
+      const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0 })
+      await idempotency.begin(write({ ...one, body: Buffer.from(one.body) }))
+      const again = await idempotency.begin(write({ ...other, body: Buffer.from(other.body) }))
+      const isEqual = one.method === other.method && one.target === other.target && one.body === other.body
+      t.match(again, { code: isEqual ? 'request_in_progress' : 'idempotency_key_reused' })
+    }),
+  )
+  const idempotency = createIdempotency({ storage: memoryStorage(), waitMs: 0 })
+  await idempotency.begin(write())
+  t.match(await idempotency.begin(write({ target: '' })), { code: 'request_in_progress' }, 'absent is empty')
+})
+
 t.test('refuses a body that is not bytes, in both modes', async t => {
   for (const fingerprint of ['raw', 'canonical-json'] as const) {
     const { begin } = createIdempotency({ storage: memoryStorage(), fingerprint })

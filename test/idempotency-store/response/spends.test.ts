@@ -1,13 +1,15 @@
 import {
   createIdempotency,
-  createTransactionalIdempotency,
   type RunOrReplay,
   type Idempotency,
   type IdempotencyStorage,
   type StoredResponse,
   type StoredSpend,
-  type TransactionalIdempotency,
 } from '@gatewright/idempotency-store'
+import {
+  createTransactionalIdempotency,
+  type TransactionalIdempotency,
+} from '@gatewright/idempotency-store/transactional'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import * as postgres from '@gatewright/idempotency-store/postgres'
 import { redisStorage } from '@gatewright/idempotency-store/redis'

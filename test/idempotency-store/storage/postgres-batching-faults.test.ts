@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { BeginResult } from '@gatewright/idempotency-store'
 import { migrate, postgresStorage } from '@gatewright/idempotency-store/postgres'
 import { Fault } from '@gatewright/kernel'
@@ -45,16 +46,24 @@ void t.test('fails only the call that the server refuses', async t => {
 
 void t.test('repeats call by call a statement that Postgres cancelled because of a deadlock', async t => {
   const host = await openHost(t, '-c deadlock_timeout=20ms')
+  const { db, storage } = host
   const [low, high] = await twoFreeKeys(host)
+  const read = 'select 1 from gw_idempotency where digest = $1'
   let begun: Promise<BeginResult[]> | undefined
-  // Another transaction locks the rows in the opposite order: the high one, and the low one once the statement waits.
-  await host.db.transaction(async tx => {
+  await db.transaction(async tx => {
     await rows(tx, "set local deadlock_timeout = '1h'")
-    const lock = 'select 1 from gw_idempotency where digest = $1 for update'
-    await rows(tx, lock, [high])
-    begun = race(3, index => host.storage.begin(['other', 'a', 'b'][index] as string, 'f', LEASE, NOW))
-    await untilAStatementWaits(host)
-    await rows(tx, lock, [low])
+    // Postgres looks for a deadlock once in each wait. The statement waits for `first` while the transactions lock in the
+    // opposite order, and finds the deadlock in its second wait, for `tx`.
+    const { locksLow } = await db.transaction(async first => {
+      await rows(first, `${read} for share`, [high])
+      await rows(tx, `${read} for share`, [high])
+      begun = race(3, index => storage.begin(['other', 'a', 'b'][index] as string, 'f', LEASE, NOW))
+      await untilOneWaits(host, 'with%calls%')
+      const locksLow = rows(tx, `${read} for update`, [low])
+      await untilOneWaits(host, 'select 1 %for update')
+      return { locksLow }
+    })
+    await locksLow
   })
   t.same(await begun, [STARTED, { state: 'started', fence: NOW + 1 }, { state: 'started', fence: NOW + 1 }])
   t.same(host.refused, ['40P01'])
@@ -68,10 +77,10 @@ async function twoFreeKeys({ storage, db }: Host): Promise<[low: string, high: s
   return found.map(row => row['digest']) as [string, string]
 }
 
-/** Returns once a statement waits for a row. */
-async function untilAStatementWaits({ db }: Host): Promise<void> {
-  const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'with%calls%'`
-  while ((await rows(db, waiting)).length === 0) await new Promise(resolve => setImmediate(resolve))
+/** Returns once a statement that begins so waits for a row. */
+async function untilOneWaits({ db }: Host, statement: string): Promise<void> {
+  const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1`
+  while ((await rows(db, waiting, [statement])).length === 0) await setImmediate()
 }
 
 void t.test('starts each key once under repeatable read', async t => {

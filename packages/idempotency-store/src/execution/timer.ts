@@ -1,5 +1,3 @@
-import { performance } from 'node:perf_hooks'
-
 /** How waiting requests measure time and sleep. Tests replace it. */
 export interface Timer {
   /** Milliseconds on a monotonic clock. */

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { allocateBytes, sha256, utf8Length, writeUtf8 } from '@gatewright/kernel/platform'
 import canonicalize from 'canonicalize'
 
 /**
@@ -8,25 +8,36 @@ import canonicalize from 'canonicalize'
 export type FingerprintMode = 'raw' | 'canonical-json'
 
 /**
- * Computes SHA-256 over the storage key (which identifies account, operation and idempotency key), the method and the
- * body, in base64url (43 characters).
+ * Computes SHA-256 over the storage key (which identifies account, operation and idempotency key), the method, the target and
+ * the body, in base64url (43 characters).
  */
 export function fingerprint(
   storageKey: string,
-  { method, body }: { readonly method: string; readonly body: Uint8Array },
+  {
+    method,
+    target = '',
+    body,
+  }: { readonly method: string; readonly target?: string | undefined; readonly body: Uint8Array },
   mode: FingerprintMode,
 ): string {
   const canonical = mode === 'canonical-json' ? canonicalText(body) : undefined
   const form = canonical === undefined ? 'raw' : 'canonical'
-  const payload = canonical === undefined ? body : Buffer.from(canonical)
-  // The storage key has a fixed length and the method's length is written, so no byte of them can belong to the body.
-  const head = `${storageKey} ${form} ${method.length} ${method} `
+  const payload = canonical === undefined ? body : utf8Of(canonical)
+  // The storage key has a fixed length and the other lengths are written, so no byte of them can belong to the body.
+  const aim = target === '' ? '' : `${target.length} ${target} `
+  const head = `${storageKey} ${form}${aim && '-with-target'} ${method.length} ${method} ${aim}`
   // Written into one buffer, without a copy of the head (npm run bench -- idempotency-store). UTF-8 takes up to 3 bytes per
   // UTF-16 code unit.
-  const bytes = Buffer.allocUnsafe(3 * head.length + payload.length)
-  const headBytes = bytes.write(head)
+  const bytes = allocateBytes(3 * head.length + payload.length)
+  const headBytes = writeUtf8(bytes, head)
   bytes.set(payload, headBytes)
-  return hash('sha256', bytes.subarray(0, headBytes + payload.length), 'base64url')
+  return sha256(bytes.subarray(0, headBytes + payload.length))
+}
+
+function utf8Of(text: string): Uint8Array {
+  const bytes = allocateBytes(utf8Length(text))
+  writeUtf8(bytes, text)
+  return bytes
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -1,4 +1,3 @@
-import { isUint8Array } from 'node:util/types'
 import { allow, keyDigest, type Verdict } from '@gatewright/kernel'
 import type { IdempotencyDenial } from '../codes.ts'
 import type { Settings } from '../options.ts'
@@ -14,6 +13,11 @@ export interface IdempotentRequest {
   /** The value of the `Idempotency-Key` header, or undefined if it was not sent. */
   readonly key: string | undefined
   readonly method: string
+  /**
+   * What the write is aimed at beside its body, as one text: path parameters, and the query if it counts, under their canonical names.
+   * Another target is another payload. Absent: empty.
+   */
+  readonly target?: string | undefined
   /** The bytes as received. Do not re-serialise parsed JSON: that gives other bytes. */
   readonly body: Uint8Array
 }
@@ -30,6 +34,12 @@ export interface IdentifiedRequest {
    */
   readonly effectId: string
 }
+
+const tagOf = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype), Symbol.toStringTag)
+  ?.get as () => unknown
+
+/** Whether a value is a `Uint8Array`, also of another realm. */
+const isUint8Array = (value: unknown): boolean => tagOf.call(value) === 'Uint8Array'
 
 /**
  * Reads the idempotency key and computes the ids of a write. Denials: `idempotency_key_required`,

@@ -1,4 +1,5 @@
 import type { EpochMs } from '@gatewright/kernel'
+import { utf8Length } from '@gatewright/kernel/platform'
 import type { Settings } from '../options.ts'
 import type { Ending } from '../storage/port.ts'
 import { encodeResponse } from './encoding.ts'
@@ -43,7 +44,7 @@ function withoutSpends(
   { storedHeaders, maxResponseBytes }: RetentionSettings,
 ): StoredResponse {
   const kept = headers.filter(field => storedHeaders.has(field[0].toLowerCase()))
-  return Buffer.byteLength(body) <= maxResponseBytes
+  return utf8Length(body) <= maxResponseBytes
     ? { status, headers: kept, body }
     : { status, headers: kept, body: '', bodyOmitted: true }
 }

@@ -10,3 +10,6 @@ create table {prefix}idempotency (
 );
 
 create index {prefix}idempotency_until on {prefix}idempotency (until) where state <> 'running';
+
+-- version 2
+create index {prefix}idempotency_lost on {prefix}idempotency (until) where state = 'running';

@@ -22,6 +22,8 @@ import {
   type SqlStorageOptions,
 } from './statements.ts'
 
+export { lostRuns } from './lost-runs.ts'
+export type { ListedLostRun, LostRuns } from './lost-runs.ts'
 export type { SqlStorageOptions } from './statements.ts'
 
 /** Options of `postgresStorage`. */
