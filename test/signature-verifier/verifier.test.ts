@@ -173,8 +173,8 @@ t.test('refuses a statement that expired while recovery was waiting, without usi
     clock,
     recover: async () => {
       clock.advance(300_000)
-      const { recoverWithViem } = await import('@gatewright/signature-verifier')
-      return recoverWithViem(...lastCall)
+      const { recoverWithJs } = await import('@gatewright/signature-verifier')
+      return recoverWithJs(...lastCall)
     },
   })
   let lastCall: Parameters<NonNullable<VerifierOptions['recover']>> = [new Uint8Array(), new Uint8Array(), 0]

@@ -7,7 +7,7 @@ export {
   fromSecp256k1Addon,
   fastestRecover,
 } from './signatures/fastest-recover.ts'
-export { keccakWithJsSha3, recoverWithViem } from './signatures/recover.ts'
+export { keccakWithJsSha3, recoverWithJs } from './signatures/recover.ts'
 export { requestDigest } from './templates/request-digest.ts'
 export { lineTemplate } from './templates/line-template.ts'
 export {

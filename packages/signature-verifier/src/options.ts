@@ -9,7 +9,7 @@ import {
 import { checkedChallenges, type ChallengeOptions } from './challenge.ts'
 import { createCheckQueue, QUEUE_LIMITS, type QueueLimits } from './queue-options.ts'
 import { createContractWallets, type ContractWalletOptions } from './signatures/contract-wallet.ts'
-import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './signatures/recover.ts'
+import { keccakWithJsSha3, recoverWithJs, type Keccak256, type Recover } from './signatures/recover.ts'
 import type { NonceStorage } from './storage/port.ts'
 import type { Template } from './templates/template.ts'
 import { agentBootstrap, bootstrap, boundBootstrap, signInWithEthereum } from './templates/built-in.ts'
@@ -38,7 +38,7 @@ export interface VerifierOptions {
    * at most; any other template must be named in `template`.
    */
   readonly templates?: readonly Template[]
-  /** Default: pure JS through viem. */
+  /** Default: pure JS through @noble/curves. */
   readonly recover?: Recover
   /** Default: pure JS through js-sha3. `fastestRecover` finds a faster one together with `recover`. */
   readonly keccak256?: Keccak256
@@ -98,7 +98,7 @@ function checkedText(name: string, value: unknown, pattern: RegExp, expected: st
  * this limit; that check takes up to 2.8 ms in pure JS (two recoveries) and a fraction of it otherwise. So no turn
  * takes longer than 5 ms.
  */
-const MAX_TURN_MS = { viem: 2, other: 4.5 }
+const MAX_TURN_MS = { js: 2, other: 4.5 }
 
 /** Throws a `TypeError` for an option of the wrong type. */
 function checkTypes({ nonces, clock, recover, keccak256, templates, domain }: WithDefaults): void {
@@ -123,7 +123,7 @@ function withDefaults(options: VerifierOptions): WithDefaults {
   return {
     ...options,
     clock: options.clock ?? systemClock,
-    recover: options.recover ?? recoverWithViem,
+    recover: options.recover ?? recoverWithJs,
     keccak256: options.keccak256 ?? keccakWithJsSha3,
     templates: options.templates ?? [bootstrap, agentBootstrap, ...bound],
   }
@@ -137,7 +137,7 @@ export function checkedOptions(given: VerifierOptions): CheckedOptions {
   const limits = knownOptions('createVerifier recoveries', recoveries, QUEUE_LIMITS)
   checkTypes(options)
   const service = /^(?! ).{1,64}(?<! )$/su
-  const turnMs = recover === recoverWithViem ? MAX_TURN_MS.viem : MAX_TURN_MS.other
+  const turnMs = recover === recoverWithJs ? MAX_TURN_MS.js : MAX_TURN_MS.other
   const texts = new Set(['connector', 'walletLabel', ...templates.flatMap(template => template.uses)])
   return {
     service: checkedText('service', options.service, service, 'one plain line of 1 to 64 characters'),

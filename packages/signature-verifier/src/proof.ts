@@ -63,7 +63,7 @@ function refuseLine(field: string, value: unknown, most: number = MAX_FIELD_LENG
 }
 
 /** Null and empty mean absent, as clients write `value || "unknown"`. */
-const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
+export const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 /** Reads `chainId`, a number or a text. A text is rendered as sent. 0 means absent. */
 function readChainId(chainId: unknown): string | undefined | ProofDenial {
@@ -95,7 +95,7 @@ function readLines(
 }
 
 /** Refuses malformed `template` and `message`, the fields that choose and carry the signed text. */
-function refuseText({ template, message }: WalletProof): ProofDenial | undefined {
+export function refuseText({ template, message }: WalletProof): ProofDenial | undefined {
   const denial = isAbsent(template) ? undefined : refuseLine('template', template)
   if (denial || message === undefined || message === null) return denial
   if (typeof message !== 'string') return invalidRequest('message', 'must be text')

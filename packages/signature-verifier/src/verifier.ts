@@ -12,6 +12,7 @@ import { checkChecksum, checkTimes, readAddress, readStatement, type WalletProof
 import { findSigner } from './signatures/signer.ts'
 import type { Binding } from './templates/template.ts'
 import { candidateMessages } from './candidate-messages.ts'
+import { isOnlyMessage, withFieldsOfMessage } from './fields-of-message.ts'
 
 /** The wallet that signed, and what the signed text covers. */
 export interface VerifiedWallet {
@@ -41,7 +42,8 @@ export interface ProofContext {
 /** Verifies wallet proofs. */
 export interface Verifier {
   /**
-   * Did the holder of this wallet sign this exact statement, now, for the first time? Runs the cheapest checks first:
+   * Did the holder of this wallet sign this exact statement, now, for the first time? A proof of only `message` and
+   * `signature` is completed with what the message states. Runs the cheapest checks first:
    * format, times, checksum, signature, and last the nonce, so that an invalid proof uses up nobody's nonce. Of any
    * number of simultaneous calls with one statement, on any number of hosts, at most one is allowed: the nonce is used
    * once per address, whatever kind of wallet proves it, on whatever chain, and however the signature is encoded. Input
@@ -86,7 +88,9 @@ async function verify(
 ): Promise<Verdict<VerifiedWallet, ProofDenial>> {
   const { clock, nonces, challenges, skewMs, service, domain } = options
   const { requestDigest } = context
-  const statement = readStatement(proof, options.lines, { service, domain, requestDigest })
+  const complete = isOnlyMessage(proof) ? withFieldsOfMessage(proof, options.templates, service) : undefined
+  if (complete && !complete.ok) return complete
+  const statement = readStatement(complete?.value ?? proof, options.lines, { service, domain, requestDigest })
   if ('ok' in statement) return statement
   const started = clock.now()
   const wrongTime = checkTimes(statement, started, options)

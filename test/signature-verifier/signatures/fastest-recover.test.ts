@@ -7,7 +7,7 @@ import {
   fromSecp256k1Addon,
   keccakWithJsSha3,
   fastestRecover,
-  recoverWithViem,
+  recoverWithJs,
   type Recover,
   type Secp256k1Addon,
 } from '@gatewright/signature-verifier'
@@ -31,8 +31,8 @@ t.test('picks the native addon, then wasm, then viem, by what is installed', asy
   t.equal(native.name, 'native')
   t.equal(wasm.name, 'wasm')
   t.same(await fastestRecover(only('nothing')), {
-    name: 'viem',
-    recover: recoverWithViem,
+    name: 'js',
+    recover: recoverWithJs,
     keccak256: keccakWithJsSha3,
   })
 })
@@ -60,7 +60,7 @@ t.test('skips a module that recovers a known key wrongly or has another interfac
   }
   for (const module of [liar, {}, null, { default: null }, { instantiateSecp256k1Wasm: () => ({}) }]) {
     const picked = await fastestRecover(async () => module)
-    t.equal(picked.name, 'viem')
+    t.equal(picked.name, 'js')
     t.equal(picked.keccak256, keccakWithJsSha3)
   }
 })
@@ -107,7 +107,7 @@ t.test(
           const compact = Buffer.from(word(r) + word(s), 'hex')
           const yParity = y
           const [a, b, c] = await Promise.all(
-            [native.recover, wasm.recover, recoverWithViem].map(recover =>
+            [native.recover, wasm.recover, recoverWithJs].map(recover =>
               outcome(recover, hash, compact, yParity),
             ),
           )

@@ -13,7 +13,7 @@ import { memoryStorage } from '@gatewright/signature-verifier/memory'
 import fc from 'fast-check'
 import t from 'tap'
 import { dateTime } from '../arbitraries.ts'
-import { fieldsFor, newWallet, openVerifier, signed, textA, type Fields } from '../wallets.ts'
+import { fieldsFor, newWallet, openVerifier, signed, textA, textB, type Fields } from '../wallets.ts'
 
 const wallet = newWallet()
 const domain = 'app.example.com'
@@ -84,6 +84,9 @@ t.test('binds the request of an EIP-4361 text when a resource names its digest',
   t.match(await verify(proof), { reason: 'message and request differ in requestDigest' })
   t.match(await verify(proof, { requestDigest: '0'.repeat(64) }), { reason: /requestDigest/ })
   t.match(await verify(proof, context), { ok: true, value: { binds: ['chain', 'domain', 'request'] } })
+  const none = (fields: Fields): string => text4361(fields, { resources: [`${REQUEST_RESOURCE}undefined`] })
+  const unbound = await sent(fieldsFor(wallet, clock, { nonce: nonce() }), none)
+  t.match(await verify(unbound), { reason: /requestDigest/ }, 'nothing is bound where the host has no digest')
 })
 
 t.test('refuses an EIP-4361 text that differs from host or fields, whoever signed it', async t => {
@@ -271,5 +274,107 @@ t.test('returns no digest for values without a canonical form', async t => {
   for (let depth = 0; depth < 10_000; depth++) inner.push((inner = []))
   for (const policy of [deep, { a: Number.NaN }, { a: '\ud800' }, { '\ud800': 1 }, [undefined], { a: 1n }]) {
     t.equal(requestDigest({ policy }), undefined)
+  }
+})
+
+t.test(
+  'completes a proof of only message and signature with what the message of any template states',
+  async t => {
+    const { verify, clock } = openVerifier({ domain })
+    const texts: [string, (fields: Fields) => string][] = [
+      ['A', textA],
+      ['B', textB],
+      ['v2', textV2],
+      ['eip4361', text4361],
+    ]
+    for (const [template, write] of texts) {
+      const fields = fieldsFor(wallet, clock, { nonce: nonce(), chainId: 1, connector: 'injected' })
+      const { message, signature } = await sent(fields, write)
+      t.match(
+        await verify({ message, signature }, context),
+        {
+          ok: true,
+          value: { template, wallet: wallet.address.toLowerCase(), expiresAt: clock.now() + 300_000 },
+        },
+        template,
+      )
+      const again = await verify({ ...fields, message, signature }, context)
+      t.match(
+        again,
+        { status: 401, reason: 'nonce used before' },
+        `${template}: both bodies are one statement`,
+      )
+    }
+  },
+)
+
+t.test('keeps the fields that are beside a message, and refuses those that differ from it', async t => {
+  const { verify, clock } = openVerifier({ domain })
+  const fields = fieldsFor(wallet, clock, { nonce: nonce() })
+  const { message, signature } = await sent(fields, text4361)
+  const only = { message, signature }
+  t.match(await verify({ ...only, chainId: 2 }), {
+    status: 401,
+    reason: 'message and request differ in chainId',
+  })
+  t.match(await verify({ ...only, template: 'A' }), { status: 400, field: 'message' })
+  t.match(
+    await verify({ ...only, address: wallet.address }),
+    { status: 400, field: 'nonce' },
+    'ours is whole',
+  )
+  t.match(await verify({ ...only, ok: true, value: {} }), { ok: true, value: { template: 'eip4361' } })
+})
+
+t.test('names what is wrong with a message that is sent alone', async t => {
+  const { verify, clock } = openVerifier({ domain })
+  const send = async (changes: Partial<Eip4361Message>, signer = wallet, moment = clock.now()) => {
+    const fields = fieldsFor(wallet, clock, {
+      ...{ nonce: nonce(), issuedAt: new Date(moment).toISOString() },
+      expiresAt: new Date(moment + 300_000).toISOString(),
+    })
+    const message = text4361(fields, changes)
+    return verify({ message, signature: await signer.signMessage({ message }) }, context)
+  }
+  const differs = (field: string) => ({ status: 401, reason: `message and request differ in ${field}` })
+  t.match(await send({ expirationTime: undefined }), { status: 400, field: 'expiresAt', message: /expiry/ })
+  t.match(await send({ domain: 'evil.example' }), differs('domain'))
+  t.match(await send({ uri: 'https://evil.example/login' }), differs('uri'))
+  t.match(await send({ resources: [`${REQUEST_RESOURCE}${'0'.repeat(64)}`] }), differs('requestDigest'))
+  t.match(await send({}, newWallet()), { status: 401, reason: /^not signed by this key/ })
+  t.match(await send({}, wallet, clock.now() - 300_000), { status: 401, reason: 'expired' })
+  t.match(await send({ expirationTime: new Date(clock.now() + 700_000).toISOString() }), {
+    ...{ status: 400, field: 'expiresAt' },
+  })
+  t.match(await send({}), { ok: true })
+  const signature = '0x00'
+  for (const message of [
+    '',
+    'x',
+    'x'.repeat(8193),
+    7,
+    {},
+    text4361(fieldsFor(wallet, clock)).replace(' wants', '  wants'),
+  ])
+    t.match(await verify({ message, signature }), { status: 400 })
+  const own = lineTemplate('own', [
+    'Own',
+    'Address: {address}',
+    'Nonce: {nonce}',
+    'Issued At: {issuedAt}',
+    'Expires At: {expiresAt}',
+  ])
+  const { fieldsOf: _, ...without } = own
+  for (const [template, status] of [
+    [own, undefined],
+    [without, 400],
+  ] as const) {
+    const { verify, clock } = openVerifier({ templates: [template] })
+    const fields = fieldsFor(wallet, clock)
+    const { message, signature } = await sent(fields, fields =>
+      textA(fields).replace('Gatewright Bootstrap', 'Own'),
+    )
+    const verdict = await verify({ message, signature })
+    t.equal(verdict.ok ? undefined : verdict.status, status, 'templates without fieldsOf need the fields')
   }
 })

@@ -1,4 +1,4 @@
-import { keccakWithJsSha3, recoverWithViem, type Keccak256, type Recover } from './recover.ts'
+import { keccakWithJsSha3, recoverWithJs, type Keccak256, type Recover } from './recover.ts'
 
 /** The part of `secp256k1/bindings.js` (npm `secp256k1` 5) that is used. */
 export interface Secp256k1Addon {
@@ -78,7 +78,7 @@ export function fromHashWasm(hasher: HashWasmKeccak): Keccak256 {
 
 /** The result of `fastestRecover`: options of `createVerifier`, and their name for the host's log. */
 export interface FastestRecover {
-  readonly name: 'native' | 'wasm' | 'viem'
+  readonly name: 'native' | 'wasm' | 'js'
   readonly recover: Recover
   readonly keccak256: Keccak256
 }
@@ -107,7 +107,7 @@ const CANDIDATES: readonly {
 ]
 
 /**
- * Finds the fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else viem; and
+ * Finds the fastest recovery that is installed: `secp256k1` (native), else `@bitauth/libauth` (wasm), else pure JS; and
  * `hash-wasm` for the hash if it is installed. None of them is a dependency. A candidate that does not load, such as an
  * addon without a build for this machine, or that computes a known result wrong, is skipped. `name` is for the host's
  * log. `load` imports a module by name; the default resolves from this package's folder up. Where packages cannot see
@@ -125,7 +125,7 @@ export async function fastestRecover(
       // Not installed, or not built for this machine.
     }
   }
-  return { name: 'viem', recover: recoverWithViem, keccak256 }
+  return { name: 'js', recover: recoverWithJs, keccak256 }
 }
 
 async function pickKeccak(load: LoadModule): Promise<Keccak256> {

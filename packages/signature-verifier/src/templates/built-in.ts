@@ -45,6 +45,12 @@ export const signInWithEthereum: Template = {
   name: 'eip4361',
   source: 'message',
   uses: ['address', 'nonce', 'issuedAt', 'expiresAt', 'chainId', 'domain'],
+  fieldsOf(text) {
+    const message = parseEip4361(text)
+    if (!message) return undefined
+    const { address, nonce, issuedAt, expirationTime: expiresAt, chainId } = message
+    return { address, nonce, issuedAt, expiresAt, chainId }
+  },
   read(input) {
     if (input.message === undefined) return { kind: 'other', reason: 'EIP-4361 needs the message' }
     const message = parseEip4361(input.message)
@@ -79,7 +85,10 @@ function findDifference(
     ['expiresAt', message.expirationTime === fields['expiresAt']],
     [
       'requestDigest',
-      requestResources.every(resource => resource === REQUEST_RESOURCE + fields['requestDigest']),
+      requestResources.every(
+        resource =>
+          fields['requestDigest'] !== undefined && resource === REQUEST_RESOURCE + fields['requestDigest'],
+      ),
     ],
   ]
   return comparisons.find(([, isEqual]) => !isEqual)?.[0]

@@ -70,6 +70,7 @@ export function lineTemplate(
 
   return {
     ...{ name, source, uses },
+    fieldsOf: (message, service) => parseLines(message, parsed, labelsFor(service)),
     read({ fields, message }) {
       const labels = labelsFor(fields['service'] as string)
       let text = ''

@@ -37,4 +37,10 @@ export interface Template {
   /** Every field of the text. The verifier checks those it does not know as plain lines and passes them on. */
   readonly uses: readonly string[]
   read(input: TemplateInput): TemplateMatch
+  /**
+   * Reads the fields that a message states, for clients that send only `message` and `signature`; undefined if the message
+   * is not of this template. Nothing is trusted: `read` compares the message with these fields and the host. Without this
+   * function, a proof of this template must have its fields.
+   */
+  fieldsOf?(message: string, service: string): Readonly<Record<string, string | undefined>> | undefined
 }
