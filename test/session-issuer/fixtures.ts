@@ -14,7 +14,8 @@ import {
 import { memoryStorage } from '@gatewright/session-issuer/memory'
 
 export const PEPPER = { id: 'p1', secret: 'x'.repeat(32) }
-export const USER = { surface: 'user', accountId: 'acc', userId: 'usr', walletAddress: '0xab' } as const
+export const OWNER = { accountId: 'acc', userId: 'usr', walletAddress: '0xab' } as const
+export const USER = { surface: 'user', ...OWNER } as const
 export const DAY = 86_400_000
 
 /** The shortest storage that passes the contract of the port. */

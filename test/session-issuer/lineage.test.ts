@@ -7,19 +7,22 @@ async function documentsOf({ issuer }: SetUp, keyId: string): Promise<unknown> {
   return (lineage && (await issuer.lineagePolicies(lineage)))?.map(({ document }) => document)
 }
 
-t.test('a key and its successors are one lineage, another key is another, an unknown id is none', async t => {
-  const { issuer } = setUp()
-  const { key } = await newKey(issuer, ['a.read'])
-  const other = await newKey(issuer, ['a.read'])
-  const next = must(await issuer.rotateKey(key, key.id, { overlapSeconds: 60 }))
-  const lineage = await issuer.lineageOf(key.id)
-  t.same(lineage, { accountId: 'acc', lineageId: key.lineageId })
-  t.same(await issuer.lineageOf(next.key.id), lineage)
-  t.not((await issuer.lineageOf(other.key.id))?.lineageId, key.lineageId)
-  t.equal(await issuer.lineageOf('no-such-key'), undefined)
-  t.equal(await issuer.lineagePolicies({ accountId: 'acc', lineageId: 'no-such-lineage' }), undefined)
-  t.equal(await issuer.lineagePolicies({ accountId: 'other', lineageId: key.lineageId }), undefined)
-})
+t.test(
+  'gives a key and its successors one lineage, another key another, and an unknown id undefined',
+  async t => {
+    const { issuer } = setUp()
+    const { key } = await newKey(issuer, ['a.read'])
+    const other = await newKey(issuer, ['a.read'])
+    const next = must(await issuer.rotateKey(key, key.id, { overlapSeconds: 60 }))
+    const lineage = await issuer.lineageOf(key.id)
+    t.same(lineage, { accountId: 'acc', lineageId: key.lineageId })
+    t.same(await issuer.lineageOf(next.key.id), lineage)
+    t.not((await issuer.lineageOf(other.key.id))?.lineageId, key.lineageId)
+    t.equal(await issuer.lineageOf('no-such-key'), undefined)
+    t.equal(await issuer.lineagePolicies({ accountId: 'acc', lineageId: 'no-such-lineage' }), undefined)
+    t.equal(await issuer.lineagePolicies({ accountId: 'other', lineageId: key.lineageId }), undefined)
+  },
+)
 
 t.test('answers the inherited policies with their ids, and none for a free key', async t => {
   const bench = setUp()

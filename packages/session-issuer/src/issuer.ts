@@ -2,7 +2,7 @@ import type { Denial, EpochMs, Session, Surface, Verdict } from '@gatewright/ker
 import type { JWK } from 'jose'
 import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
-import type { Caller } from './keys/authority.ts'
+import type { Caller, WalletCaller } from './keys/authority.ts'
 import { LONGEST_SESSION_SECONDS } from './number-options.ts'
 import { makeChangeKeys, type KeyChange } from './keys/change-key.ts'
 import type { IssuerDenial } from './codes.ts'
@@ -12,6 +12,7 @@ import { makeRevokeAccount } from './keys/revoke-account.ts'
 import { jwksDocument, type JwksDocument } from './signing/jwks.ts'
 import { createKeyTexts } from './keys/key-text.ts'
 import { makeIssueSession, type IssuedSession, type SessionRequest } from './sessions/issue-session.ts'
+import { makeOpenConsole, type ConsoleRequest } from './keys/open-console.ts'
 import { listKeys, type KeyWithPolicies } from './keys/list-keys.ts'
 import { makeSessionVerbs, type RevocationCounts } from './sessions/manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
@@ -46,10 +47,16 @@ export interface Issuer {
   changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Replaces a key by a successor; see `RotationOptions`. */
   rotateKey(
-    caller: Caller,
+    caller: Caller | WalletCaller,
     keyId: string,
     rotation?: RotationOptions,
   ): Promise<Verdict<CreatedKey, IssuerDenial>>
+  /**
+   * Opens a console for an account whose wallet has just signed: a session of the user surface under a key of its own that
+   * nobody can present, takes no slot, and ends with the session. It lists, narrows and ends all keys and sessions of the
+   * account as a root does, and creates none. Beyond `maxConsoles` the oldest ends.
+   */
+  openConsole(request: ConsoleRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
   /**
    * Ends a key and its sessions and, with the last key of its lineage, all keys below it. Repeating it gives the same
    * result.
@@ -61,7 +68,7 @@ export interface Issuer {
   issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
   /** Lists the live sessions of the keys a caller may see, at most 1000, latest end first. */
   listSessions(caller: ApiKey | Session): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
-  /** Ends a session (`current`: the calling one) and those minted from it. Returns how many ended. */
+  /** Ends a session (`current`: the calling one) and those minted from it; with a console's, the console. Returns how many sessions ended. */
   endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   /**
    * Ends a session like `endSession`, and revokes the keys that it or a session minted from it created, with all keys
@@ -122,6 +129,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
   const { authenticateKey, forget, flush } = createAuthenticator(options, texts, peppers)
   const updateAccount = createAccountUpdater(options, forget)
   const policies = policyReader(options)
+  const issueSession = makeIssueSession(options, ring)
   const { endAccountSessions, ...sessionVerbs } = makeSessionVerbs(options, updateAccount)
 
   return {
@@ -134,7 +142,8 @@ export function createIssuer(given: IssuerOptions): Issuer {
     ...makeChangeKeys(options, updateAccount),
     rotateKey: makeRotateKey(options, texts, peppers, updateAccount),
     revokeAccount: makeRevokeAccount(updateAccount, { endAccountSessions }),
-    issueSession: makeIssueSession(options, ring),
+    issueSession,
+    openConsole: makeOpenConsole(options, { texts, peppers }, updateAccount, issueSession),
     ...sessionVerbs,
     listAudit: (accountId, limit, before = Number.MAX_SAFE_INTEGER) =>
       options.audit.list(accountId, limit, before),

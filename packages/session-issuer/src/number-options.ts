@@ -31,6 +31,8 @@ export interface IssuerNumbers {
   readonly maxLiveKeys: number
   /** Most live keys below any one key, at any depth, 1 to 1000; a key and its successors count once. Default 20. */
   readonly maxKeysBelow: number
+  /** Most live consoles of one account, 1 to 100. A new one beyond them ends the oldest. Default 5. */
+  readonly maxConsoles: number
   /**
    * How long a root key must be unused before a new root may retire it at `maxLiveKeys`, in ms, 3 600 000 to
    * 2 592 000 000. Default 86 400 000. The use of a key that the store has not recorded for half of this time is written
@@ -94,6 +96,7 @@ export const BOUNDS: Readonly<Record<keyof IssuerNumbers, Bound>> = {
   maxKeyDepth: { default: 8, min: 0, max: 64 },
   maxLiveKeys: { default: 50, min: 1, max: 1000 },
   maxKeysBelow: { default: 20, min: 1, max: 1000 },
+  maxConsoles: { default: 5, min: 1, max: 100 },
   rootKeyIdleMs: { default: DAY_MS, min: 3_600_000, max: 30 * DAY_MS },
   maxOverlapSeconds: { default: 604_800, min: 0, max: 2_592_000 },
   maxEndedKeys: { default: 200, min: 0, max: 10_000 },

@@ -1,3 +1,4 @@
+import { counterOwner } from '@gatewright/kernel'
 import t from 'tap'
 import { must, newKey, newSession, setUp, USER } from '../fixtures.ts'
 
@@ -47,6 +48,21 @@ t.test("a policy is added to the caller's own key, and replaces the policies of 
   t.same(await issuer.policies(joined.policyIds), [{ root: 1 }, { child: 1 }, { child: 2 }])
   const replaced = must(await issuer.changeKey(root.key, child.key.id, { policy: { child: 3 } }))
   t.same(await issuer.policies(replaced.policyIds), [{ root: 1 }, { child: 3 }])
+})
+
+t.test('all policies that a key is given share their counters, and with nothing else', async t => {
+  const { issuer } = setUp()
+  const root = await newKey(issuer, ['a.read'], { policy: { root: 1 } })
+  const child = await newKey(issuer, ['a.read'], { parent: root.key, policy: { child: 1 } })
+  const session = await newSession(issuer, child.key, { policy: { session: 1 } })
+  t.equal(new Set(session.policyIds.map(counterOwner)).size, 3)
+  const joined = must(await issuer.changeKey(child.key, child.key.id, { policy: { child: 2 } }))
+  const rotated = must(await issuer.rotateKey(joined, joined.id)).key
+  const replaced = must(await issuer.changeKey(root.key, rotated.id, { policy: { child: 3 } }))
+  const owners = [...joined.policyIds, ...replaced.policyIds].map(counterOwner)
+  const [ofRoot, ofChild] = child.key.policyIds.map(counterOwner)
+  t.same(owners, [ofRoot, ofChild, ofChild, ofRoot, ofChild])
+  t.equal(new Set([...joined.policyIds, ...replaced.policyIds]).size, 4, 'and each has an id of its own')
 })
 
 t.test('a key below gets at most the rights of the keys between it and the caller', async t => {

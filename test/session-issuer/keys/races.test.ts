@@ -7,7 +7,7 @@ import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/session-iss
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { openPostgres, openRedis, openSqlite, uniqueName } from '../../harness/stores.ts'
-import { memorySigningKeys, must, newKey, newSession, PEPPER, USER } from '../fixtures.ts'
+import { memorySigningKeys, must, newKey, newSession, OWNER, PEPPER, USER } from '../fixtures.ts'
 
 type Stores = Pick<IssuerOptions, 'keys' | 'sessions' | 'audit'> & Partial<Pick<IssuerOptions, 'signingKeys'>>
 
@@ -127,6 +127,29 @@ for (const [name, open] of Object.entries(BACKENDS)) {
         live.map(one => one.id),
         [key.id],
       )
+    })
+
+    await t.test('20 consoles opened at once: the cap of them live, and all key slots stay free', async t => {
+      const accountId = uniqueName()
+      const opened = await race(20, index => host(index).openConsole({ ...OWNER, accountId, scopes: [] }))
+      const sessions = opened.map(verdict => must(verdict).session)
+      const current = await Promise.all(sessions.map(session => host(0).isCurrent(session)))
+      t.equal(current.filter(Boolean).length, 5)
+      const made = await race(12, index => host(index).createKey({ ...USER, accountId, scopes: [] }))
+      t.equal(made.filter(({ ok }) => ok).length, 10)
+    })
+
+    await t.test('a console is ended once, and ends with its key however many end it at once', async t => {
+      const accountId = uniqueName()
+      const { session } = must(await host(0).openConsole({ ...OWNER, accountId, scopes: [] }))
+      const ended = await race(8, index => host(index).endSession('operator', session.sessionId))
+      t.equal(
+        ended.reduce((sum, verdict) => sum + must(verdict), 0),
+        1,
+      )
+      t.equal(await host(0).isCurrent(session), false)
+      const stored = await (stores[0] as Stores).keys.find(session.keyId)
+      t.ok(stored?.console && stored.revokedAt !== null)
     })
 
     await t.test('uses on several hosts keep the latest', async t => {

@@ -57,7 +57,8 @@ export function createAuthenticator(
   peppers: Peppers,
 ): Authenticator {
   const { keys, clock, keyCacheMs, keyCacheSize } = options
-  const cache = new LRUCache<string, CachedKey>({ max: keyCacheSize })
+  // Not `max`: for that the library allocates all entries at once, 2 ms for 10,000.
+  const cache = new LRUCache<string, CachedKey>({ maxSize: keyCacheSize })
   const uses = createUseLog(options)
 
   const decide = (text: string, found: CachedKey): Promise<Verdict<ApiKey, IssuerDenial>> => {
@@ -72,9 +73,10 @@ export function createAuthenticator(
   const read = async (id: string, text: string, surface: Surface): Promise<Verdict<ApiKey, IssuerDenial>> => {
     const readAt = performance.now()
     const record = await keys.find(id)
-    if (record?.surface !== surface) return UNKNOWN
+    // Nobody has the text of a console's key, so this is a guess.
+    if (record?.surface !== surface || record.console) return UNKNOWN
     const found = { record, allowed: allow(toApiKey(record)), matches: peppers.matcher(record), readAt }
-    cache.set(id, found)
+    cache.set(id, found, { size: 1 })
     return decide(text, found)
   }
 

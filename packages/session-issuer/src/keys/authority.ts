@@ -6,6 +6,12 @@ import type { ApiKey, KeyRecord } from '../storage/port.ts'
 /** Who calls: a key presented as such, a session, or the operator, who has no limits. */
 export type Caller = ApiKey | Session | 'operator'
 
+/** The wallet of an account, which has just signed. It may get every right of the account's user keys. */
+export interface WalletCaller {
+  /** The account whose wallet signed. */
+  readonly walletOf: string
+}
+
 /** A caller whose key is live and unchanged, with the rights it has now. */
 export interface ActiveCaller {
   /** The caller's key as it is stored now. */
@@ -76,6 +82,13 @@ export function refuseMissingScopes(
 export const staleCredential: IssuerDenial = deny('unauthorized', 'the credential is not valid', {
   reason: 'its key has changed or ended',
 })
+
+/** A console lists, narrows and ends. Whatever it made would outlive it, or do more than it may. */
+export const consoleMakesNoKeys: IssuerDenial = deny(
+  'policy_blocked',
+  'a console creates no keys: let the wallet sign',
+  { details: { rule: 'key_authority' } },
+)
 
 /** The caller may see the key but not change it. */
 export const outsideAuthority: IssuerDenial = deny('policy_blocked', 'the key is not below the caller', {

@@ -1,4 +1,4 @@
-import { knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
+import { keyPolicyId, knownOptions, type EpochMs, type Verdict, type OptionNames } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { endKeys, keyNotFound, raiseVersions, type UpdateAccount, type Decision } from './update-account.ts'
 import {
@@ -24,7 +24,7 @@ export interface KeyChange {
   readonly scopes?: readonly string[]
   /**
    * A policy document, checked by the host. For a key below the caller it replaces the key's own policies; for the
-   * caller's own key or one above it, it is added to them.
+   * caller's own key or one above it, it is added to them. It continues the counters of those: what was used stays used.
    */
   readonly policy?: unknown
 }
@@ -50,10 +50,10 @@ export function makeChangeKeys(
       knownOptions('changeKey', change, CHANGE)
       const accountId = await accountOf(caller, keyId)
       if (accountId === undefined) return keyNotFound
-      const policyId = `pol_${randomBase62(16)}`
+      const random = randomBase62(8)
       const callerPolicies = caller === 'operator' ? [] : await options.sessions.policies(caller.policyIds)
       return updateAccount(accountId, (keys, now): Decision<ApiKey> => {
-        const request = { caller, keyId, change, policyId, callerPolicies }
+        const request = { caller, keyId, change, random, callerPolicies }
         const decided = decideChange(keys, now, request, options.maxPolicies)
         if (!decided.ok) return decided
         const { value, write } = decided
@@ -86,15 +86,15 @@ interface ChangeRequest {
   readonly caller: Caller
   readonly keyId: string
   readonly change: KeyChange
-  /** The id of the new policy, if the change has one. */
-  readonly policyId: string
+  /** The random part of the id of the new policy, if the change has one. */
+  readonly random: string
   readonly callerPolicies: readonly PolicyRecord[]
 }
 
 function decideChange(
   keys: readonly KeyRecord[],
   now: EpochMs,
-  { caller, keyId, change, policyId, callerPolicies }: ChangeRequest,
+  { caller, keyId, change, random, callerPolicies }: ChangeRequest,
   maxPolicies: number,
 ): IssuerDenial | { readonly ok: true; readonly value: ApiKey; readonly write?: KeyWrite } {
   const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
@@ -102,7 +102,9 @@ function decideChange(
   const target = keys.find(key => key.id === keyId && isLive(key, now))
   const relation = target && active ? relationOf(target, active) : 'below'
   if (!target || !(active === undefined || isRoot(active.key) || relation !== 'other')) return keyNotFound
-  if (relation === 'other') return outsideAuthority
+  // A console is narrow for good. It may narrow every key of its account, as it may revoke every one.
+  if (target.console || (relation === 'other' && !active?.key.console)) return outsideAuthority
+  const policyId = keyPolicyId(target.lineageId, random)
   const parent = keys.find(key => key.lineageId === target.ancestry.at(-1) && isLive(key, now))
   const next =
     relation === 'below'
@@ -150,7 +152,7 @@ function rewriteRights(
   return { scopes, policyIds: [...inherited, ...own, ...binding, ...added] }
 }
 
-/** New rights of the caller's own key or one above it: fewer scopes, one more policy, and nothing else. */
+/** New rights of a key that the caller may only narrow: fewer scopes, one more policy, and nothing else. */
 function narrowRights(target: KeyRecord, change: KeyChange, policyId: string): Rights | IssuerDenial {
   const scopes = change.scopes ? [...new Set(change.scopes)] : target.scopes
   const refusal = refuseMissingScopes(scopes, target.scopes)

@@ -1,5 +1,6 @@
 import {
   isStorableText,
+  keyPolicyId,
   knownOptions,
   type EpochMs,
   type Session,
@@ -11,6 +12,7 @@ import { mergeWrites, type UpdateAccount, type Decision } from './update-account
 import { actorOf, keyNotes } from '../audit.ts'
 import {
   isSession,
+  consoleMakesNoKeys,
   refuseMissingScopes,
   staleCredential,
   findActiveCaller,
@@ -76,7 +78,8 @@ export function makeCreateKey(
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
-    const generated = { ...texts.generate(request.surface), policyId: `pol_${randomBase62(16)}` }
+    const generated = texts.generate(request.surface)
+    const policyId = keyPolicyId(generated.id, randomBase62(8))
     // A session's policies are deleted with it, so a key below the session stores copies of them.
     const callerPolicies =
       parent && isSession(parent) && parent.policyIds.length > 0
@@ -88,9 +91,10 @@ export function makeCreateKey(
       const sessionIds = parent ? await sessionPath(parent, options.sessions, now) : []
       if (!sessionIds) return staleCredential
       if (active && active.key.surface !== request.surface) return staleCredential
+      if (active?.key.console) return consoleMakesNoKeys
       const refusal = active && refuseMissingScopes(request.scopes, active.scopes)
       if (refusal) return refusal
-      const policyIds = chainOf(request, active, generated.policyId)
+      const policyIds = chainOf(request, active, policyId)
       const digest = peppers.digest(generated.text)
       const display = texts.display(request.surface, generated.id)
       const createdBy = active ? creatorOf(active, sessionIds) : null
@@ -105,7 +109,7 @@ export function makeCreateKey(
       }
       const slots = freeKeySlots(keys, record, options, now)
       if (!slots.ok) return slots
-      const policies = ownPolicies(record, request, generated.policyId, callerPolicies)
+      const policies = ownPolicies(record, request, policyId, callerPolicies)
       const write = mergeWrites({ keys: [record], policies, feed: [] }, slots.write)
       const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', slots.write.keys)]
       const audited = { ...write, by: actorOf(parent ?? rootBy), notes }
@@ -132,7 +136,8 @@ function ownPolicies(
     .map(one => ({ ...one, lineageId }))
 }
 
-function buildKeyRecord(
+/** Builds the record of a new key: a root without `active`. */
+export function buildKeyRecord(
   request: KeyRequest,
   active: ActiveCaller | undefined,
   identity: Pick<KeyRecord, 'id' | 'prefix' | 'policyIds' | 'createdBy' | 'digest' | 'pepperId'>,
@@ -158,5 +163,6 @@ function buildKeyRecord(
     expiresAt: Number.isFinite(end) ? end : null,
     revokedAt: null,
     lastUsedAt: null,
+    console: false,
   }
 }

@@ -17,7 +17,8 @@ export function freeKeySlots(
   { maxLiveKeys, maxKeysBelow, rootKeyIdleMs }: CheckedOptions,
   now: EpochMs,
 ): { readonly ok: true; readonly write: KeyWrite } | IssuerDenial {
-  const live = keys.filter(key => isLive(key, now))
+  // A console is no key that anybody holds: it takes no slot and gives none.
+  const live = keys.filter(key => isLive(key, now) && !key.console)
   const isSubtreeFull = record.ancestry.some(
     above => lineagesOf(live.filter(key => key.ancestry.includes(above))).size >= maxKeysBelow,
   )

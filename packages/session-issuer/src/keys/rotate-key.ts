@@ -11,6 +11,7 @@ import {
   findActiveCaller,
   type Caller,
   type ActiveCaller,
+  type WalletCaller,
 } from './authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import type { CreatedKey } from './create-key.ts'
@@ -33,18 +34,22 @@ const ROTATION: OptionNames<RotationOptions> = {
 
 /**
  * Makes the verb that replaces a key by a successor with the same rights, policies, place in the chain and end. It is
- * allowed for the key itself, the operator, and a caller above that holds all of its rights; never for a session of the
- * key, which would get a secret that outlives it. While a successor has never been used, rotating again replaces it, so
- * a lost response costs nothing; after its first use the rotation is refused (`already_rotated`). At most one
- * predecessor overlaps.
+ * allowed for the key itself, the operator, the account's wallet, and a caller above that holds all of its rights; never
+ * for a session of the key, which would get a secret that outlives it, and never for the key of a console. While a
+ * successor has never been used, rotating again replaces it, so a lost response costs nothing; after its first use the
+ * rotation is refused (`already_rotated`). At most one predecessor overlaps.
  */
 export function makeRotateKey(
   options: CheckedOptions,
   texts: KeyTexts,
   peppers: Peppers,
   updateAccount: UpdateAccount,
-): (caller: Caller, keyId: string, rotation?: RotationOptions) => Promise<Verdict<CreatedKey, IssuerDenial>> {
-  return async (caller, keyId, rotation = {}) => {
+): (
+  by: Caller | WalletCaller,
+  keyId: string,
+  rotation?: RotationOptions,
+) => Promise<Verdict<CreatedKey, IssuerDenial>> {
+  return async (by, keyId, rotation = {}) => {
     const { maxOverlapSeconds } = options
     const { overlapSeconds = 0 } = knownOptions('rotateKey', rotation, ROTATION)
     if (!Number.isSafeInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > maxOverlapSeconds) {
@@ -53,16 +58,17 @@ export function makeRotateKey(
       })
     }
     const found = await options.keys.find(keyId)
-    if (!found || (caller !== 'operator' && caller.accountId !== found.accountId)) return keyNotFound
+    if (!found || !isWithin(by, found)) return keyNotFound
+    const caller = typeof by === 'string' || 'walletOf' in by ? undefined : by
     const { id, text } = texts.generate(found.surface)
     const prefix = texts.display(found.surface, id)
     return updateAccount(found.accountId, async (keys, now): Promise<Decision<CreatedKey>> => {
-      const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
-      if (caller !== 'operator' && !active) return staleCredential
+      const active = caller && findActiveCaller(caller, keys, now)
+      if (caller && !active) return staleCredential
       const target = keys.find(key => key.id === keyId)
       const refusal = refuseRotation(target, active, now)
       if (refusal || !target) return refusal ?? keyNotFound
-      const sessionIds = caller === 'operator' ? [] : await sessionPath(caller, options.sessions, now)
+      const sessionIds = caller ? await sessionPath(caller, options.sessions, now) : []
       if (!sessionIds) return staleCredential
       const current = keys.find(key => key.id === target.successorId)
       if (current && (current.lastUsedAt !== null || current.successorId !== null)) {
@@ -79,10 +85,17 @@ export function makeRotateKey(
       }
       const write = writeSuccessor(keys, target, successor, now + overlapSeconds * 1000, now)
       const notes = [...keyNotes('key.rotate', [target]), ...keyNotes('key.create', [successor])]
-      const audited = { ...write, by: actorOf(caller), notes }
+      const actor = actorOf(caller ?? (by === 'operator' ? by : 'wallet'))
+      const audited = { ...write, by: actor, notes }
       return { ok: true, value: { key: toApiKey(successor), text }, write: audited }
     })
   }
+}
+
+/** Whether a key is in reach at all: one of the caller's account; for a wallet, of the user surface. */
+function isWithin(by: Caller | WalletCaller, { accountId, surface }: KeyRecord): boolean {
+  if (by === 'operator') return true
+  return 'walletOf' in by ? by.walletOf === accountId && surface === 'user' : by.accountId === accountId
 }
 
 /** Who got the successor's text by rotating from above; unchanged where the key rotates itself. */
@@ -105,6 +118,7 @@ function refuseRotation(
   now: EpochMs,
 ): IssuerDenial | undefined {
   if (!target || !isLive(target, now)) return keyNotFound
+  if (target.console) return outsideAuthority
   if (!active) return undefined
   const relation = relationOf(target, active)
   if (relation === 'other' && !isRoot(active.key)) return keyNotFound

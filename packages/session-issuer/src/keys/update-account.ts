@@ -25,11 +25,11 @@ export type UpdateAccount = <T>(
  */
 const ATTEMPTS = 50
 
-/** The ended keys that exceed `maxEndedKeys`: those that ended first. */
+/** The ended keys that exceed `maxEndedKeys`: consoles before keys, and of each those that ended first. */
 function surplusEndedKeys(keys: readonly KeyRecord[], maxEndedKeys: number, now: EpochMs): string[] {
   return keys
     .filter(key => !isLive(key, now))
-    .sort((a, b) => endOf(b) - endOf(a))
+    .sort((a, b) => Number(a.console) - Number(b.console) || endOf(b) - endOf(a))
     .slice(maxEndedKeys)
     .map(key => key.id)
 }

@@ -2,20 +2,18 @@ import {
   allow,
   isStorableText,
   knownOptions,
-  SESSION_TOKEN_TYPE,
   toClaims,
   type EpochMs,
   type Session,
   type Verdict,
   type OptionNames,
 } from '@gatewright/kernel'
-import { CompactSign } from 'jose'
 import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
 import { isSession, refuseMissingScopes } from '../keys/authority.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
-import type { KeyRing, Signer } from '../signing/key-ring.ts'
+import type { KeyRing } from '../signing/key-ring.ts'
 import type { ApiKey, SessionRecord } from '../storage/port.ts'
 
 /** The requested session. */
@@ -52,8 +50,6 @@ export interface IssuedSession {
   readonly token: string
   readonly session: Session
 }
-
-const ENCODER = new TextEncoder()
 
 /** Makes the verb that exchanges a key or a session for a new session. */
 export function makeIssueSession(
@@ -93,7 +89,10 @@ export function makeIssueSession(
         },
       )
     }
-    const token = await sign(options, await ring.signer(), session)
+    const sign = await ring.signer()
+    const token = await sign(
+      JSON.stringify({ ...toClaims(session), iss: options.issuer, aud: options.audience }),
+    )
     if (token.length > maxTokenBytes) {
       return deny('invalid_request', `the token would be longer than ${maxTokenBytes} bytes`, {
         field: 'scopes',
@@ -111,23 +110,27 @@ export function makeIssueSession(
   }
 }
 
+/** Refuses a life that is no integer within the options. */
+export function refuseTtl(
+  ttlSeconds: number,
+  { minSessionTtlSeconds: least, maxSessionTtlSeconds: most }: CheckedOptions,
+): IssuerDenial | undefined {
+  if (Number.isSafeInteger(ttlSeconds) && ttlSeconds >= least && ttlSeconds <= most) return undefined
+  return deny('invalid_request', `ttlSeconds must be an integer from ${least} to ${most}`, {
+    field: 'ttlSeconds',
+  })
+}
+
 /** Refuses what can be refused without a storage call. */
 function checkRequest(
   by: ApiKey | Session,
   request: SessionRequest,
-  {
-    minSessionTtlSeconds: least,
-    maxSessionTtlSeconds: most,
-    defaultSessionTtlSeconds,
-    maxLabelLength,
-  }: CheckedOptions,
+  options: CheckedOptions,
 ): IssuerDenial | undefined {
+  const { defaultSessionTtlSeconds, maxLabelLength } = options
   const { ttlSeconds = defaultSessionTtlSeconds, scopes = [], label = '', subject } = request
-  if (!Number.isSafeInteger(ttlSeconds) || ttlSeconds < least || ttlSeconds > most) {
-    return deny('invalid_request', `ttlSeconds must be an integer from ${least} to ${most}`, {
-      field: 'ttlSeconds',
-    })
-  }
+  const refusedTtl = refuseTtl(ttlSeconds, options)
+  if (refusedTtl) return refusedTtl
   if (typeof label !== 'string' || label.length > maxLabelLength || !isStorableText(label)) {
     const message = `label must be at most ${maxLabelLength} characters of well-formed Unicode without U+0000`
     return deny('invalid_request', message, { field: 'label' })
@@ -175,15 +178,4 @@ function buildSession(
     issuedAt,
     expiresAt: Math.min(wanted, end),
   }
-}
-
-/**
- * Signs with jose's `CompactSign` and not `SignJWT`, which would deep-copy the claims once more before it serialises
- * them.
- */
-function sign(options: CheckedOptions, { kid, algorithm, key }: Signer, session: Session): Promise<string> {
-  const claims = { ...toClaims(session), iss: options.issuer, aud: options.audience }
-  return new CompactSign(ENCODER.encode(JSON.stringify(claims)))
-    .setProtectedHeader({ alg: algorithm, kid, typ: SESSION_TOKEN_TYPE })
-    .sign(key)
 }

@@ -53,6 +53,17 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
     return sessions.revoke(sessionId, now, buildAuditEntry(accountId, actorOf(caller), note, now))
   }
 
+  /** Ends the console whose session has ended. Should it fail, the key expires with the session's time: nobody has its text. */
+  const endConsoleOf = async (session: SessionRecord, caller: Caller): Promise<void> => {
+    if (session.ancestry.length > 0 || !(await keys.find(session.keyId))?.console) return
+    await updateAccount(session.accountId, (all, now): Decision<undefined> => {
+      const write = endKeys(all, consoleOf(session, all), now)
+      if (write.keys.length === 0) return { ok: true, value: undefined }
+      const notes = keyNotes('key.revoke', write.keys)
+      return { ok: true, value: undefined, write: { ...write, by: actorOf(caller), notes } }
+    })
+  }
+
   /** The ids of the keys whose sessions a caller may see; undefined for all keys of its account. */
   const visibleKeys = (
     caller: Exclude<Caller, 'operator'>,
@@ -80,7 +91,10 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
         const within = session?.accountId === caller.accountId
         if (!within || (visible.value && !visible.value.includes(session.keyId))) return sessionNotFound
       }
-      return allow(session ? await revoke(session, caller) : 0)
+      if (!session) return allow(0)
+      const ended = await revoke(session, caller)
+      await endConsoleOf(session, caller)
+      return allow(ended)
     },
     async endSessionWithKeys(caller, sessionId, accountId) {
       const id = idOf(caller, sessionId)
@@ -105,7 +119,8 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
       const revoked = await updateAccount(account, (keys, now): Decision<number> => {
         const denial = refusal(keys, now)
         if (denial) return denial
-        const write = endKeys(keys, [...keysCreatedBy(id, keys)], now)
+        const console = session ? consoleOf(session, keys) : []
+        const write = endKeys(keys, [...keysCreatedBy(id, keys), ...console], now)
         const notes = [auditNote('session.revokeKeys', id), ...keyNotes('key.revoke', write.keys)]
         return { ok: true, value: write.keys.length, write: { ...write, by: actorOf(caller), notes } }
       })
@@ -124,6 +139,10 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
     },
   }
 }
+
+/** The key of the console that a session is the first of. */
+const consoleOf = ({ keyId, ancestry }: SessionRecord, keys: readonly KeyRecord[]): string[] =>
+  ancestry.length > 0 ? [] : keys.filter(key => key.id === keyId && key.console).map(key => key.id)
 
 const sessionNotFound: IssuerDenial = deny('not_found', 'no such session')
 

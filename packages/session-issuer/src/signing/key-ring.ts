@@ -1,5 +1,6 @@
-import { Fault, orFault, type Clock, type EpochMs } from '@gatewright/kernel'
-import { importJWK, type CryptoKey, type JWK } from 'jose'
+import { Fault, orFault, SESSION_TOKEN_TYPE, type Clock, type EpochMs } from '@gatewright/kernel'
+import { importSigningKey } from '#platform/sign-token'
+import type { JWK } from 'jose'
 import type {
   SigningAlgorithm,
   SigningKey,
@@ -16,6 +17,7 @@ import {
   type SigningKeyState,
   type RotationTiming,
 } from './schedule.ts'
+import type { SignToken } from './sign-token.ts'
 
 /** Options of `createKeyRing`. */
 interface KeyRingOptions {
@@ -25,13 +27,6 @@ interface KeyRingOptions {
   /** How long a host trusts the key set it has loaded, in ms. */
   readonly refreshMs: number
   readonly timing: RotationTiming
-}
-
-/** An imported key that can sign. */
-export interface Signer {
-  readonly kid: string
-  readonly algorithm: SigningAlgorithm
-  readonly key: CryptoKey
 }
 
 /** A signing key as operators see it: its state and times, without the private key. */
@@ -46,7 +41,8 @@ export interface SigningKeyInfo {
 
 /** The signing keys as one host sees them. Every set in use was read from the store at most `refreshMs` ago. */
 export interface KeyRing {
-  signer(): Promise<Signer>
+  /** Returns the function that signs with the active key. */
+  signer(): Promise<SignToken>
   /** The public keys that are not dropped, newest first. */
   publicKeys(): Promise<readonly JWK[]>
   /** The public key of a `kid`. An unknown `kid` makes the host read the store again, at most once a second. */
@@ -72,7 +68,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   const { storage, algorithm, clock, refreshMs, timing } = options
   let cached: { set: SigningKeySet; loadedAt: EpochMs } | undefined
   let loading: Promise<SigningKeySet> | undefined
-  const signers = new Map<string, Promise<Signer>>()
+  const signers = new Map<string, Promise<SignToken>>()
 
   /** Of simultaneous first uses on any number of hosts one creates the key; the others load it. */
   const loadOrCreate = async (): Promise<SigningKeySet> => {
@@ -104,7 +100,7 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
     return age >= 0 && age < refreshMs ? cached?.set : undefined
   }
   const current = async (): Promise<SigningKeySet> => fresh() ?? reload()
-  const signerOf = ({ keys }: SigningKeySet): Promise<Signer> => {
+  const signerOf = ({ keys }: SigningKeySet): Promise<SignToken> => {
     const key = signingKeyAt(keys, clock.now())
     if (!key) throw new Fault('ERR_KEYS_UNAVAILABLE', 'no signing key is active')
     let signer = signers.get(key.kid)
@@ -177,9 +173,8 @@ export function createKeyRing(options: KeyRingOptions): KeyRing {
   }
 }
 
-async function toSigner({ kid, algorithm, privateJwk }: SigningKey): Promise<Signer> {
-  const key = await orFault('signing key', () => importJWK(privateJwk, algorithm))
-  return { kid, algorithm, key: key as CryptoKey }
+function toSigner({ kid, algorithm: alg, privateJwk }: SigningKey): Promise<SignToken> {
+  return orFault('signing key', () => importSigningKey(privateJwk, { alg, kid, typ: SESSION_TOKEN_TYPE }))
 }
 
 /** Copies the public members by name, so that a private one can never be published (RFC 7517, RFC 8037). */

@@ -45,6 +45,7 @@ const KEY: Shape = {
   expiresAt: isIntegerOrNull,
   revokedAt: isIntegerOrNull,
   lastUsedAt: isIntegerOrNull,
+  console: value => typeof value === 'boolean',
   digest: isText,
   pepperId: isText,
 }
@@ -91,8 +92,8 @@ function read(shape: Shape, what: string, value: unknown): Record<string, unknow
 
 /** Parses a stored key and drops unknown members. Fault: `ERR_STORE_REPLY`. */
 export function readKey(value: unknown): KeyRecord {
-  // Keys stored by versions that did not record creators lack these members.
-  const record = { createdBy: null, rotatedBy: null, ...(Object(value) as object) }
+  // Keys stored by versions that did not record creators, or had no consoles, lack these members.
+  const record = { createdBy: null, rotatedBy: null, console: false, ...(Object(value) as object) }
   return read(KEY, 'an API key', record) as unknown as KeyRecord
 }
 

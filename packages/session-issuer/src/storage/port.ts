@@ -33,8 +33,8 @@ export interface ApiKey {
   /** Who created the first key of the lineage; null for a root, which a wallet or the operator created. */
   readonly createdBy: KeyCreator | null
   /**
-   * Who got this key by rotating its predecessor from above; null when that was the operator or the key itself, or when
-   * the key has no predecessor.
+   * Who got this key by rotating its predecessor from above; null when that was the operator, the wallet or the key itself,
+   * or when the key has no predecessor.
    */
   readonly rotatedBy: KeyCreator | null
   /** The key that replaced this one by rotation. */
@@ -47,6 +47,10 @@ export interface ApiKey {
   readonly revokedAt: EpochMs | null
   /** Accurate to the flush interval of the hosts that use the key. */
   readonly lastUsedAt: EpochMs | null
+  /**
+   * Whether it is the key of a console: nobody has its text, its one session was issued with it, and both end together.
+   */
+  readonly console: boolean
 }
 
 /** A key as it is stored. */

@@ -34,6 +34,7 @@ export function keyStorageContract(
         parentId: 'y',
         expiresAt: NOW + MINUTE,
         lastUsedAt: NOW,
+        console: true,
       })
       assert.equal(await at(store, 0).commit(account, 0, write(key)), true)
       assert.deepEqual(await at(store, 1).find(key.id), key)

@@ -27,6 +27,7 @@ export function keyRecord(accountId: string, changes: Partial<KeyRecord> = {}): 
     expiresAt: null,
     revokedAt: null,
     lastUsedAt: null,
+    console: false,
     digest: 'digest',
     pepperId: 'p1',
     ...changes,

@@ -1,0 +1,81 @@
+import { isStorableText, keyPolicyId, knownOptions, type OptionNames, type Verdict } from '@gatewright/kernel'
+import { actorOf, keyNotes } from '../audit.ts'
+import { deny, type IssuerDenial } from '../codes.ts'
+import type { CheckedOptions } from '../options.ts'
+import { randomBase62 } from '../random.ts'
+import { refuseTtl, type IssuedSession, type SessionRequest } from '../sessions/issue-session.ts'
+import type { ApiKey, KeyPolicyRecord, KeyRecord } from '../storage/port.ts'
+import { buildKeyRecord, type KeyRequest } from './create-key.ts'
+import { isLive, toApiKey } from './key.ts'
+import type { KeyTexts } from './key-text.ts'
+import type { Peppers } from './peppers.ts'
+import { endKeys, mergeWrites, type Decision, type UpdateAccount } from './update-account.ts'
+
+/** The requested console: who has signed, and what the console may do. */
+export interface ConsoleRequest
+  extends Pick<KeyRequest, 'accountId' | 'userId' | 'walletAddress' | 'scopes'> {
+  /** A policy document, checked by the host. It binds the console and every session minted from it. */
+  readonly policy?: unknown
+  /** Life of the console, as that of a session. */
+  readonly ttlSeconds?: number
+}
+
+const REQUEST: OptionNames<ConsoleRequest> = {
+  accountId: true,
+  userId: true,
+  walletAddress: true,
+  scopes: true,
+  policy: true,
+  ttlSeconds: true,
+}
+
+/**
+ * Makes the verb that opens a console. Its key is a root of the user surface whose text nobody gets, so that the session is the
+ * only credential. A crash between the two leaves a key that nobody can use, until it expires.
+ */
+export function makeOpenConsole(
+  options: CheckedOptions,
+  { texts, peppers }: { readonly texts: KeyTexts; readonly peppers: Peppers },
+  updateAccount: UpdateAccount,
+  issueSession: (by: ApiKey, request: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>>,
+): (request: ConsoleRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
+  return async request => {
+    const { ttlSeconds = options.defaultSessionTtlSeconds, ...about } = knownOptions(
+      'openConsole',
+      request,
+      REQUEST,
+    )
+    const refusal = refuseIds(about) ?? refuseTtl(ttlSeconds, options)
+    if (refusal) return refusal
+    const { id, text } = texts.generate('user')
+    const secret = { id, prefix: texts.display('user', id), ...peppers.digest(text) }
+    const policies: KeyPolicyRecord[] =
+      request.policy === undefined
+        ? []
+        : [{ id: keyPolicyId(id, randomBase62(8)), lineageId: id, document: request.policy }]
+    const opened = await updateAccount(request.accountId, (keys, now): Decision<ApiKey> => {
+      const identity = { ...secret, policyIds: policies.map(policy => policy.id), createdBy: null }
+      const wanted = { ...about, surface: 'user', expiresAt: now + ttlSeconds * 1000 } as const
+      const record = { ...buildKeyRecord(wanted, undefined, identity, now), console: true }
+      const ending = endKeys(keys, oldestConsoles(keys, options.maxConsoles, now), now)
+      const write = mergeWrites({ keys: [record], policies, feed: [] }, ending)
+      const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', ending.keys)]
+      return { ok: true, value: toApiKey(record), write: { ...write, by: actorOf('wallet'), notes } }
+    })
+    return opened.ok ? issueSession(opened.value, { ttlSeconds }) : opened
+  }
+}
+
+function refuseIds(request: Pick<ConsoleRequest, 'accountId' | 'userId'>): IssuerDenial | undefined {
+  const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
+  return bad && deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
+}
+
+/** The live consoles that end so that one more fits: those that were opened first. */
+function oldestConsoles(keys: readonly KeyRecord[], most: number, now: number): string[] {
+  return keys
+    .filter(key => key.console && isLive(key, now))
+    .sort((a, b) => b.createdAt - a.createdAt)
+    .slice(most - 1)
+    .map(key => key.id)
+}
