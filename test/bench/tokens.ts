@@ -25,17 +25,21 @@ export function benchSession(
   }
 }
 
-/** ES256 tokens of distinct sessions, and the published key that verifies them. */
+/** Tokens of distinct sessions, by default ES256, and the published key that verifies them. */
 export async function benchTokens(
   count: number,
-  { typ = 'at+jwt', policyIds }: { typ?: string; policyIds?: readonly string[] } = {},
+  {
+    typ = 'at+jwt',
+    policyIds,
+    algorithm: alg = 'ES256',
+  }: { typ?: string; policyIds?: readonly string[]; algorithm?: string } = {},
 ): Promise<{ readonly tokens: readonly string[]; readonly jwk: JWK }> {
-  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const jwk = { ...(await exportJWK(publicKey)), kid: 'bench', alg: 'ES256', use: 'sig' }
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'bench', alg, use: 'sig' }
   const tokens = await Promise.all(
     Array.from({ length: count }, (_, index) =>
       new SignJWT({ ...toClaims(benchSession(index, policyIds)), iss: BENCH_ISSUER, aud: BENCH_AUDIENCE })
-        .setProtectedHeader({ alg: 'ES256', typ, kid: 'bench' })
+        .setProtectedHeader({ alg, typ, kid: 'bench' })
         .sign(privateKey),
     ),
   )

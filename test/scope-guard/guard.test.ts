@@ -230,7 +230,7 @@ t.test('throws a fault when a store does not answer within storeTimeoutMs', asyn
     reserve: never,
     settle: never,
     release: never,
-    used: never,
+    usage: never,
   }
   const capped = { policies: async () => [{ dailySpendCapCents: 100 }], spend: silent, storeTimeoutMs: 20 }
   const spending = { operation: 'x.pay', allOf: [], spends: 'spend' } as const

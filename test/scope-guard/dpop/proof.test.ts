@@ -143,6 +143,11 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
   const algorithm = 'the algorithm of the DPoP proof is not accepted'
   const jws = 'the DPoP proof is not a canonical compact JWS'
   const elsewhere = 'the DPoP proof is for another URL'
+  const rsa = (modulusBytes: number, exponentBytes: number) => ({
+    kty: 'RSA',
+    n: Buffer.alloc(modulusBytes, 0xff).toString('base64url'),
+    e: Buffer.alloc(exponentBytes, 0xff).toString('base64url'),
+  })
   const cases: readonly (readonly [check: string, proof: string, reason: string])[] = [
     ['1: several fields', `${await proof()}, ${await proof()}`, 'more than one DPoP proof'],
     ['2: no JWT', 'x', jws],
@@ -163,11 +168,16 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
     ['5: not of the key', unsigned({ alg: 'ES384' }), algorithm],
     ['5: unknown', unsigned({ alg: 'XX' }), algorithm],
     ['5: a weak key', unsigned({ alg: 'RS256', jwk: { kty: 'RSA', n: 'AQAB', e: 'AQAB' } }), algorithm],
+    ['5: a costly key', unsigned({ alg: 'RS256', jwk: rsa(513, 3) }), algorithm],
+    ['5: a costly exponent', unsigned({ alg: 'RS256', jwk: rsa(512, 5) }), algorithm],
+    ['5: the most', unsigned({ alg: 'RS256', jwk: rsa(512, 4) }), 'the DPoP proof is by another key'],
     ['6: another signer', await proof({}, {}, other), 'invalid signature of the DPoP proof'],
     ['6: no signature', unsigned({}), 'invalid signature of the DPoP proof'],
     ['7: private key', unsigned({ jwk: { ...ec.jwk, d: 'AAAA' } }), key],
     ['7: no key', unsigned({ jwk: undefined }), key],
     ['7: malformed key', unsigned({ jwk: { ...ec.jwk, x: 7 } }), key],
+    ['7: half a key', unsigned({ jwk: { kty: 'EC', crv: 'P-256' } }), key],
+    ['7: unknown kty', unsigned({ jwk: { kty: 'X', crv: 'P-256' } }), key],
     ['8: htm', await proof({ htm: 'GET' }), 'the DPoP proof is for another method'],
     ['8: case', await proof({ htm: 'post' }), 'the DPoP proof is for another method'],
     ['9: path', await proof({ htu: `${url}/1` }), elsewhere],

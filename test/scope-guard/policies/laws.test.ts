@@ -20,6 +20,7 @@ function world(policies: Chain) {
     keys: async () => undefined,
     limits: [],
     cacheEntries: 1,
+    failedCredentials: 'off',
     policies: async ids => ids.map(id => policies[id]),
     spend: memoryStorage(),
     clock,

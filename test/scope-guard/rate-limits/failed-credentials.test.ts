@@ -1,26 +1,12 @@
 import { localKeys, type GuardOptions, type KeySource, type LimiterStore } from '@gatewright/scope-guard'
 import fc from 'fast-check'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { bench, claims, field, session, sign, signingKey, type Bench } from '../issuer.ts'
+import { isWebPlatform, signatureChecks } from '../verifications.ts'
 
 const rule = { operation: 'cards.list', allOf: [] }
 const address = '192.0.2.1'
-
-/** Counts the signature checks of this process until the test ends. */
-function signatureChecks(test: Test): () => number {
-  const { subtle } = globalThis.crypto
-  const real = subtle.verify
-  let count = 0
-  subtle.verify = (...args: Parameters<typeof real>) => {
-    count++
-    return real.apply(subtle, args)
-  }
-  test.teardown(() => {
-    subtle.verify = real
-  })
-  return () => count
-}
 
 /** Good tokens, forged ones, and a way to send them. */
 interface Client extends Bench {
@@ -82,7 +68,7 @@ t.test(
 
 t.test('refuses tokens with a wrong header or wrong claims without checking the signature', async t => {
   const { key, clock, good, send } = await client()
-  const checks = signatureChecks(t)
+  const { all: checks } = signatureChecks(t)
   const now = clock.now() / 1000
   const fine = claims(session(clock.now()))
   const asked: string[] = []
@@ -111,6 +97,52 @@ t.test('refuses tokens with a wrong header or wrong claims without checking the 
   t.equal(await send(await good(1)), 'ok')
   t.equal(checks(), 1)
 })
+
+t.test(
+  'checks a few ms of signatures per turn of the event loop, whoever sends how many',
+  { skip: isWebPlatform && 'Web Crypto checks signatures on threads' },
+  async t => {
+    const { forged, good, guard } = await client()
+    const known = await good(0)
+    const check = async (authorization: string, address?: string): Promise<boolean> =>
+      (await guard.check({ authorization, ...(address === undefined ? {} : { address }) }, rule)).ok
+    t.ok(await check(known))
+    const junk = await times(600, forged)
+    const busy = (): void => {
+      const until = performance.now() + 0.5
+      while (performance.now() < until);
+    }
+    const { node: checks } = signatureChecks(t, busy)
+    for (const [sender, addressOf] of [
+      ['one address', () => address],
+      ['many addresses', (n: number) => `192.0.2.${n % 200}`],
+      ['no address', () => undefined],
+    ] as const) {
+      let [most, before, turns] = [0, checks(), 0]
+      const watch = setInterval(() => {}, 1)
+      const count = (): void => {
+        turns++
+        most = Math.max(most, checks() - before)
+        before = checks()
+        turn = setImmediate(count)
+      }
+      let turn = setImmediate(count)
+      const started = checks()
+      const all = junk.map(async (token, n) => check(token, addressOf(n)))
+      const answers = Promise.all(all)
+      // A token that is known already is answered in the turn in which it arrives.
+      const atTurn = turns
+      t.ok(await check(known, address))
+      t.ok(turns - atTurn <= 1, sender)
+      t.notOk((await answers).includes(true))
+      clearImmediate(turn)
+      clearInterval(watch)
+      // 2 ms of checks of 0.5 ms each and 1 ms of low priority, each with one that begins in the last moment.
+      t.ok(most <= 8, `${sender}: ${most} checks in a turn`)
+      t.ok(checks() - started >= 20, `${sender}: ${checks() - started} checks`)
+    }
+  },
+)
 
 /** A token with a right shape and no signature worth the name. */
 function withHeader(payload: object, header: object): string {

@@ -2,7 +2,7 @@ import type { LimiterStore } from '@gatewright/scope-guard'
 import { Redis } from 'ioredis'
 import { RateLimiterPostgres, RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient } from 'redis'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { faultProxy } from '../../harness/proxy.ts'
 import { openPostgresPool, uniqueName } from '../../harness/stores.ts'
 import { bench } from '../issuer.ts'
@@ -59,28 +59,52 @@ const postgres = async () => {
 
 const stores: Record<string, Open> = { 'node-redis': () => nodeRedis(), ioredis, Postgres: postgres }
 
+/** Sends requests of one key to two guards in turn and counts those that pass. */
+async function accepted(
+  hosts: readonly Awaited<ReturnType<typeof bench>>[],
+  keyId: string,
+  requests: number,
+) {
+  const tokens = await Promise.all(hosts.map(host => host.bearer({ keyId })))
+  const verdicts = await Promise.all(
+    Array.from({ length: requests }, async (_, n) => {
+      const turn = n % hosts.length
+      return hosts[turn]!.guard.check({ authorization: tokens[turn] }, rule)
+    }),
+  )
+  return verdicts.filter(({ ok }) => ok).length
+}
+
 for (const [name, open] of Object.entries(stores)) {
-  t.test(`two hosts share their limits on ${name} and together accept exactly the points`, async t => {
+  const twoHosts = async (t: Test, { perKey, perAccount }: { perKey: number; perAccount: number }) => {
     const { store, close } = await open()
     t.teardown(close)
+    const shared = { windowSeconds: 60, store, storeTimeoutMs: 20_000 }
     const limits = [
-      { name: 'perKey', points: 20, windowSeconds: 60, per: 'key', store, storeTimeoutMs: 20_000 },
-      { name: 'perAccount', points: 30, windowSeconds: 60, per: 'account', store, storeTimeoutMs: 20_000 },
+      { ...shared, name: 'perKey', points: perKey, per: 'key' },
+      { ...shared, name: 'perAccount', points: perAccount, per: 'account' },
     ] as const
-    const hosts = [await bench({ limits }), await bench({ limits })] as const
-    const tokens = await Promise.all(hosts.map(host => host.bearer()))
-    const all = await Promise.all(
-      Array.from({ length: 80 }, async (_, n) =>
-        hosts[n % 2]!.guard.check({ authorization: tokens[n % 2] }, rule),
-      ),
+    return [await bench({ limits }), await bench({ limits })] as const
+  }
+
+  t.test(`two hosts share their limits on ${name} and together accept exactly the points`, async t => {
+    const hosts = await twoHosts(t, { perKey: 20, perAccount: 90 })
+    t.equal(await accepted(hosts, 'key_1', 80), 20)
+    // 60 refusals by the key gave their points of the account back, so other keys still have 70 of 90.
+    const others = ['key_2', 'key_3', 'key_4', 'key_5', 'key_6']
+    const passed = await Promise.all(others.map(async key => accepted(hosts, key, 20)))
+    t.equal(
+      passed.reduce((a, b) => a + b),
+      70,
     )
-    t.equal(all.filter(({ ok }) => ok).length, 20)
-    // 60 refusals by the key gave their points of the account back, so another key still has 10.
-    const other = await hosts[0].bearer({ keyId: 'key_2' })
-    const verdicts = await Promise.all(
-      Array.from({ length: 20 }, async () => hosts[0].guard.check({ authorization: other }, rule)),
-    )
-    t.equal(verdicts.filter(({ ok }) => ok).length, 10)
+  })
+
+  t.test(`two hosts on ${name} never accept more than the points while refusals hold some`, async t => {
+    const hosts = await twoHosts(t, { perKey: 20, perAccount: 30 })
+    const first = await accepted(hosts, 'key_1', 80)
+    t.ok(first <= 20, `${first} of 20`)
+    const others = await Promise.all(['key_2', 'key_3'].map(async key => accepted(hosts, key, 20)))
+    t.ok(first + others[0]! + others[1]! <= 30, `${first}, ${others.join(', ')} of 30`)
   })
 }
 

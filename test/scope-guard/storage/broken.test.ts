@@ -1,5 +1,5 @@
 import { failingTests } from '@gatewright/kernel/testing'
-import type { SpendStorage } from '@gatewright/scope-guard'
+import type { CounterUsage, SpendStorage } from '@gatewright/scope-guard'
 import { memoryStorage } from '@gatewright/scope-guard/memory'
 import { spendStorageContract, spendStorageFaults } from '@gatewright/scope-guard/testing'
 import t from 'tap'
@@ -19,13 +19,13 @@ t.test('detects an adapter that reads the counters first and adds afterwards', a
   const broken: SpendStorage = {
     ...sound,
     async reserve(account, hold, items, now) {
-      const used = await sound.used(
+      const usage = await sound.usage(
         account,
         items.map(({ counter }) => counter),
       )
       await yieldOnce()
-      const index = items.findIndex(({ amount, cap }, n) => (used[n] as number) + amount > cap)
-      if (index >= 0) return { outcome: 'over', index, used: used[index] as number }
+      const index = items.findIndex(({ amount, cap }, n) => (usage[n]?.used ?? 0) + amount > cap)
+      if (index >= 0) return { outcome: 'over', index, used: usage[index]?.used ?? 0 }
       return sound.reserve(
         account,
         hold,
@@ -108,6 +108,18 @@ t.test('detects an adapter that gives back without checking that the hold exists
   t.ok(failed.includes('lets one of 40 simultaneous settlements and releases of a hold take effect'))
 })
 
+t.test('detects an adapter that tells nothing of open holds, or counts them for ever', async t => {
+  const sound = memoryStorage()
+  const count = (held: (usage: CounterUsage) => number): SpendStorage => ({
+    ...sound,
+    usage: async (account, counters) =>
+      (await sound.usage(account, counters)).map(usage => ({ ...usage, held: held(usage) })),
+  })
+  const title = 'tells what is held apart from what is settled'
+  t.ok((await failures(count(() => 0))).includes(title))
+  t.ok((await failures(count(({ used }) => used))).includes(title))
+})
+
 t.test('detects an adapter that settles more than was held', async t => {
   const sound = memoryStorage()
   const broken: SpendStorage = {
@@ -154,7 +166,7 @@ t.test(
       ...healthy,
       reserve: async (_account, _hold, items) => ({ outcome: 'held', used: items.map(() => 0) }),
       settle: async () => 'settled',
-      used: async (_account, counters) => counters.map(() => 0),
+      usage: async (_account, counters) => counters.map(() => ({ used: 0, held: 0 })),
     }
     const hurt = { healthy, cutBefore: swallowing, cutAfter: swallowing, malformed: swallowing }
     const failed = await failingTests(runner =>

@@ -15,7 +15,7 @@ t.test('throws a fault when it is full, and deletes no counter and no hold', asy
   await storage.reserve('a', 'h', [item], 0)
   await storage.reserve('b', 'h', [item], 0)
   await t.rejects(storage.reserve('c', 'h', [item], 0), { name: 'Fault', code: 'ERR_STORE_FULL' })
-  t.same(await storage.used('a', ['c']), [1])
+  t.same(await storage.usage('a', ['c']), [{ used: 1, held: 1 }])
   t.equal(await storage.release('b', 'h'), true)
 })
 

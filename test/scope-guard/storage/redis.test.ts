@@ -40,8 +40,27 @@ t.test('reserves several counters in one round trip, all keys in one slot', asyn
   t.same(commands, ['EVALSHA'])
   const keys = (await connections[0]!.run('', ['KEYS', '*'])) as string[]
   for (const key of keys.filter(held => held.startsWith('gw:spend:')))
-    t.match(key, /^gw:spend:\{[\w-]{43}\}:[ch]:/)
+    t.match(key, /^gw:spend:\{[\w-]{43}\}:[cho]:/)
 })
+
+t.test(
+  'a hold of the version before, which has no key for what is held, hides nothing of later holds',
+  async t => {
+    const { connections, close } = await openRedis(1)
+    t.teardown(close)
+    const [client] = connections
+    const prefix = `${uniqueName()}:`
+    const storage = redisStorage(client!, { prefix })
+    await storage.reserve('a', 'old', [item], 0)
+    const [key] = (await client!.run('', ['KEYS', `${prefix}*}:o:*`])) as string[]
+    await client!.run(key!, ['DEL', key!])
+    await storage.reserve('a', 'part', [{ ...item, amount: 1 }], 0)
+    t.equal(await storage.release('a', 'old'), true)
+    t.same(await storage.usage('a', [item.counter]), [{ used: 1, held: 0 }])
+    await storage.reserve('a', 'new', [{ ...item, amount: 2 }], 0)
+    t.same(await storage.usage('a', [item.counter]), [{ used: 3, held: 2 }])
+  },
+)
 
 t.test('sets an expiry beyond the window on counters, and none on holds', async t => {
   const { connections, close } = await openRedis(1)
@@ -57,5 +76,5 @@ t.test('sets an expiry beyond the window on counters, and none on holds', async 
     if (key.includes('}:h:')) t.equal(life, -1)
     else t.ok((life as number) > 600_000 && (life as number) <= 601_000, `${String(life)} ms`)
   }
-  t.equal(lives.length, 2)
+  t.equal(lives.length, 3)
 })

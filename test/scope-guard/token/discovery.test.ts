@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createGuard, discoverKeys, remoteKeys } from '@gatewright/scope-guard'
 import type { JWK } from 'jose'
 import t, { type Test } from 'tap'
@@ -37,6 +37,20 @@ async function issuer(t: Test, path = '') {
   return { url, origin, requested, keys, routes, metadata, serveMetadata }
 }
 
+/** Stops the monotonic clock, by which keys age, at a whole ms, and returns what moves it on. */
+function manualTime(t: Test): (ms: number) => void {
+  const { now } = performance
+  t.teardown(() => (performance.now = now))
+  let time = Math.ceil(now.call(performance))
+  performance.now = () => time
+  return ms => void (time += ms)
+}
+
+/** Waits until something that runs meanwhile has happened. */
+async function until(happened: () => boolean): Promise<void> {
+  while (!happened()) await turn()
+}
+
 t.test('finds the keys from OpenID metadata, else from metadata of RFC 8414, also under a path', async t => {
   for (const [path, at] of [
     ['', OPENID],
@@ -68,11 +82,12 @@ t.test('simultaneous first requests share one fetch', async t => {
 })
 
 t.test('a fault names the URL and the cause', async t => {
-  const refused = async (prepare: (at: Awaited<ReturnType<typeof issuer>>) => void, message: RegExp) => {
+  type Prepare = (at: Awaited<ReturnType<typeof issuer>>) => void
+  const refused = async (prepare: Prepare, message: RegExp, options = {}) => {
     const at = await issuer(t)
     at.routes[OPENID] = at.serveMetadata
     prepare(at)
-    const keys = discoverKeys(at.url, { timeoutMs: 200 })
+    const keys = discoverKeys(at.url, options)
     await t.rejects(async () => keys('ec'), { name: 'Fault', code: 'ERR_KEYS_UNAVAILABLE', message })
   }
   const plain =
@@ -91,7 +106,9 @@ t.test('a fault names the URL and the cause', async t => {
     ({ routes }) => (routes[OPENID] = plain('[]')),
     /openid-configuration: the response is not a JSON object/,
   )
-  await refused(({ routes }) => (routes[OPENID] = () => {}), /openid-configuration: .*timeout/)
+  await refused(({ routes }) => (routes[OPENID] = () => {}), /openid-configuration: .*timeout/, {
+    timeoutMs: 200,
+  })
   await refused(
     ({ routes }) =>
       (routes[OPENID] = (_, response) => void response.writeHead(302, { location: '/x' }).end()),
@@ -135,59 +152,97 @@ t.test('an address where nothing listens is a fault that says so, also for remot
 t.test(
   'a failure is the answer to further requests for a second, and then the issuer is asked again',
   async t => {
+    const advance = manualTime(t)
     const { url, routes, serveMetadata, requested } = await issuer(t)
     const keys = discoverKeys(url)
     for (let i = 0; i < 20; i++) await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
     t.same(requested, [OPENID, OAUTH])
     routes[OPENID] = serveMetadata
-    await sleep(1050)
+    advance(999)
+    await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
+    advance(1)
     t.match(await keys('ec'), { kid: 'ec' })
   },
 )
 
 t.test('from half of its age on, the set is fetched while requests go on with it', async t => {
+  const advance = manualTime(t)
   const { url, routes, serveMetadata, requested, keys: published } = await issuer(t)
   routes[OPENID] = serveMetadata
   const keys = discoverKeys(url, { maxAgeMs: 2000, cooldownMs: 100 })
   await keys('ec')
+  advance(999)
+  await keys('ec')
+  t.equal(requested.length, 2)
   let release: (() => void) | undefined
   routes[OPENID] = (request, response) => {
     release = () => serveMetadata(request, response)
   }
-  await sleep(1050)
   published[0] = { ...ec.jwk, kid: 'next' }
-  const startedAt = performance.now()
-  t.match(await keys('ec'), { kid: 'ec' }, 'the request does not wait')
-  t.ok(performance.now() - startedAt < 100)
-  await sleep(50)
+  advance(1)
+  t.match(
+    await keys('ec'),
+    { kid: 'ec' },
+    'the request does not wait for the fetch, which is not answered yet',
+  )
+  await until(() => release !== undefined)
   release?.()
-  await sleep(100)
-  t.equal(requested.length, 4)
+  await until(() => requested.length === 4)
+  while ((await keys('ec')) !== undefined) await turn()
   t.match(await keys('next'), { kid: 'next' })
+  t.equal(requested.length, 4)
 })
 
+t.test(
+  'a fetch that never ends, as on Workers after its request, is replaced by one of a later request',
+  async t => {
+    const advance = manualTime(t)
+    const { url, routes, serveMetadata } = await issuer(t)
+    routes[OPENID] = serveMetadata
+    const keys = discoverKeys(url, { timeoutMs: 250 })
+    const { fetch } = globalThis
+    t.teardown(() => (globalThis.fetch = fetch))
+    globalThis.fetch = () => new Promise(() => {})
+    const ended: string[] = []
+    void Promise.resolve(keys('ec')).then(() => ended.push('first'))
+    globalThis.fetch = fetch
+    advance(999)
+    void Promise.resolve(keys('ec')).then(() => ended.push('second'))
+    advance(1)
+    t.match(await keys('ec'), { kid: 'ec' }, 'after four times the limit of a fetch')
+    t.same(ended, [])
+  },
+)
+
 t.test('a failed refresh leaves the keys in use until their age, and no longer', async t => {
+  const advance = manualTime(t)
   const { url, routes, serveMetadata, requested } = await issuer(t)
   routes[OPENID] = serveMetadata
   const keys = discoverKeys(url, { maxAgeMs: 600, cooldownMs: 200 })
   await keys('ec')
   delete routes[OPENID]
-  await sleep(350)
+  advance(300)
   for (let i = 0; i < 10; i++) t.match(await keys('ec'), { kid: 'ec' })
-  await sleep(300)
+  await until(() => requested.length === 4)
+  advance(199)
+  t.match(await keys('ec'), { kid: 'ec' })
   t.equal(requested.length, 4, 'one refresh in the cool-down')
+  advance(101)
   await t.rejects(async () => keys('ec'), { code: 'ERR_KEYS_UNAVAILABLE' })
 })
 
 t.test('fetches again for an unknown key, once per cool-down', async t => {
+  const advance = manualTime(t)
   const { url, routes, serveMetadata, keys: published, requested } = await issuer(t)
   routes[OPENID] = serveMetadata
   const keys = discoverKeys(url, { cooldownMs: 300 })
   await keys('ec')
   published.push({ ...ec.jwk, kid: 'next' })
   for (let i = 0; i < 20; i++) t.equal(await keys('next'), undefined)
+  advance(299)
+  t.equal(await keys('next'), undefined)
   t.equal(requested.length, 2)
-  await sleep(350)
+  advance(1)
   t.match(await keys('next'), { kid: 'next' })
   t.equal(requested.length, 4)
 })

@@ -1,5 +1,6 @@
 import { keyDigest, type EpochMs } from '@gatewright/kernel'
-import { calculateJwkThumbprint, compactVerify, importJWK, type JWK } from 'jose'
+import { importVerificationKey } from '#platform/signature'
+import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { GuardReason } from '../codes.ts'
 import { decodeSegment, typeMatcher, type Claims } from '../token/claims.ts'
 import { isCanonicalCompact } from '../token/compact.ts'
@@ -51,7 +52,10 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (typeof key === 'string') return key
   const fault = claimsFault(claims, facts)
   if (fault !== undefined) return fault
-  if ((await calculateJwkThumbprint(key.jwk)) !== facts.thumbprint) return 'the DPoP proof is by another key'
+  // It throws for a key that lacks a member.
+  const thumbprint = await calculateJwkThumbprint(key.jwk).catch(() => undefined)
+  if (thumbprint === undefined) return 'the DPoP proof has no public key'
+  if (thumbprint !== facts.thumbprint) return 'the DPoP proof is by another key'
   const { jti, iat } = claims as { jti: string; iat: number }
   return { text: proof, ...key, jti, expiresAt: Math.floor(iat * 1000) + facts.maxAgeMs }
 }
@@ -70,10 +74,17 @@ function keyOf(header: Claims): Pick<UnverifiedProof, 'jwk' | 'algorithm'> | Gua
   const jwk = Object.fromEntries(members) as JWK
   const isRsa = kty === 'RSA' && typeof alg === 'string' && RSA_ALGORITHM.test(alg)
   const algorithm = isRsa ? alg : algorithmOf(jwk, 'RS256')
-  if (kty === undefined || algorithm === undefined || algorithmName(alg) !== algorithm || weaknessOf(jwk))
+  const isAlgorithmOfKey = kty !== undefined && algorithm !== undefined && algorithmName(alg) === algorithm
+  if (!isAlgorithmOfKey || isCostly(jwk) || weaknessOf(jwk) !== undefined)
     return 'the algorithm of the DPoP proof is not accepted'
   return { jwk, algorithm }
 }
+
+/**
+ * Whether a signature by this key takes long to check. The client chose the key: at most 4,096 bits and an exponent of 32 bits, in
+ * base64url.
+ */
+const isCostly = ({ n = '', e = '' }: JWK): boolean => n.length > 683 || e.length > 6
 
 function claimsFault(claims: Claims, facts: ProofFacts): GuardReason | undefined {
   const { jti, htm, htu, iat, ath } = claims
@@ -89,7 +100,7 @@ function claimsFault(claims: Claims, facts: ProofFacts): GuardReason | undefined
   return ath === keyDigest(accessToken) ? undefined : 'the DPoP proof is for another token'
 }
 
-/** Normalizes a URL without its query and fragment (section 4.3, check 9); undefined if it is none. */
+/** Normalizes a URL without its query and fragment (section 4.3, check 9); undefined if the text is not a URL. */
 function targetOf(text: string): string | undefined {
   if (!URL.canParse(text)) return undefined
   const { protocol, host, pathname } = new URL(text)
@@ -99,9 +110,8 @@ function targetOf(text: string): string | undefined {
 /** Whether the signature of a proof is by the key in its header. */
 export async function isProofSigned({ text, jwk, algorithm }: UnverifiedProof): Promise<boolean> {
   try {
-    const key = await importJWK(jwk, algorithm)
-    await compactVerify(text, key, { algorithms: algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : [algorithm] })
-    return true
+    const key = await importVerificationKey(jwk, algorithm)
+    return await key.isSigned(text)
   } catch {
     // The client chose the key, so a key that cannot be used is its fault too.
     return false

@@ -1,4 +1,4 @@
-import type { EpochMs, Rule } from '@gatewright/kernel'
+import { counterOwner, type EpochMs, type Rule } from '@gatewright/kernel'
 import type { SpendItem } from '../storage/port.ts'
 import type { Block } from './predicates.ts'
 import { operationMatcher } from './operation-matcher.ts'
@@ -17,7 +17,7 @@ interface Cap {
   readonly most: number
   /** The operations that a limit names; undefined for a cap on all money. */
   readonly operations: readonly string[] | undefined
-  /** The counter's name without its window. It begins with the policy id, so new keys and sessions use the same counter. */
+  /** The counter's name without its window. It begins with the owner of the policy's counters: new keys and sessions use the same one. */
   readonly name: string
   applies(operation: string, kind: SpendKind): boolean
 }
@@ -50,7 +50,7 @@ function capsOf({ id, policy }: StoredPolicy): Cap[] {
     about: unknown[],
     limited?: readonly string[],
   ): void => {
-    const name = JSON.stringify([id, rule, ...about])
+    const name = JSON.stringify([counterOwner(id), rule, ...about])
     caps.push({ ...cap, rule, policyId: id, name, operations: limited })
   }
   const money = { unit: 'cents', applies: (_: string, kind: SpendKind) => kind !== undefined } as const

@@ -1,6 +1,6 @@
-import { hash } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
-import { LRUCache } from 'lru-cache'
+import { sha256 } from '@gatewright/kernel/platform'
+import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'
 import { compileChain, type Chain } from './chain.ts'
 import { parsePolicy } from './parse.ts'
@@ -16,11 +16,13 @@ export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[
 export interface ChainLoader {
   /** Reads the policies of a session from the source. */
   load(ids: readonly string[]): Promise<Chain>
+  /** The chain of a session without policies. */
+  readonly empty: Chain
   /** Compiles given documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
   compile(policies: readonly PolicyDocument[]): Chain
 }
 
-/** A stored policy document, with its id. Counters belong to the id. */
+/** A stored policy document, with its id. Its counters belong to `counterOwner` of the id. */
 export interface PolicyDocument {
   readonly id: string
   readonly document: unknown
@@ -36,17 +38,18 @@ const EMPTY = compileChain([])
  * Faults: `ERR_STORE_UNAVAILABLE` if the source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy.
  */
 export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoader {
-  const compiled = new LRUCache<string, Chain>({ max: MAX_CHAINS })
+  const compiled = new LRUCache<string, Chain>({ maxSize: MAX_CHAINS })
   const compile: ChainLoader['compile'] = policies => {
-    const digest = hash('sha256', JSON.stringify(policies.map(({ id, document }) => [id, document])))
+    const digest = sha256(JSON.stringify(policies.map(({ id, document }) => [id, document])))
     let chain = compiled.get(digest)
     if (!chain) {
       chain = compileChain(policies.map(stored))
-      compiled.set(digest, chain)
+      compiled.set(digest, chain, { size: 1 })
     }
     return chain
   }
   return {
+    empty: EMPTY,
     compile,
     async load(ids) {
       if (ids.length === 0) return EMPTY

@@ -38,7 +38,7 @@ export interface Policy {
   readonly allowedIps?: readonly string[]
 }
 
-/** A stored policy with its id, which its counters belong to. */
+/** A stored policy with its id. Its counters belong to `counterOwner` of the id. */
 export interface StoredPolicy {
   readonly id: string
   readonly policy: Policy

@@ -1,5 +1,5 @@
 import { Fault, type Clock, type OptionNames } from '@gatewright/kernel'
-import { LRUCache } from 'lru-cache'
+import { LRUCache } from '#platform/lru'
 import { createLimiter, type Limiter } from './limiter.ts'
 import { checkedLimit, type LimiterStore } from './options.ts'
 
@@ -51,7 +51,7 @@ export function createFailureBudget(name: string, options: FailureOptions, clock
   const { points = 60, windowSeconds = 60, store } = options
   const limit = checkedLimit({ name, points, windowSeconds, per: 'address' })
   const shared = store && createLimiter({ ...limit, store })
-  const windows = new LRUCache<string, FailureWindow>({ max: MAX_BUCKETS })
+  const windows = new LRUCache<string, FailureWindow>({ maxSize: MAX_BUCKETS })
 
   const current = (bucket: string, now: number): FailureWindow => {
     const window = windows.get(bucket)
@@ -61,7 +61,8 @@ export function createFailureBudget(name: string, options: FailureOptions, clock
   const chargeStore = async (limiter: Limiter, bucket: string): Promise<void> => {
     try {
       const { state, msBeforeNext } = await limiter.take(bucket)
-      if (state.remaining === 0) windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext })
+      if (state.remaining === 0)
+        windows.set(bucket, { left: 0, until: clock.now() + msBeforeNext }, { size: 1 })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
     }
@@ -72,7 +73,7 @@ export function createFailureBudget(name: string, options: FailureOptions, clock
       const { left, until } = current(bucket, clock.now())
       // A used-up budget needs no further count, so a flood costs no calls to the store.
       if (left === 0) return
-      windows.set(bucket, { left: left - 1, until })
+      windows.set(bucket, { left: left - 1, until }, { size: 1 })
       if (shared) await chargeStore(shared, bucket)
     },
   }

@@ -22,21 +22,28 @@ import { createFailureBudget, FAILURE_OPTIONS, type FailureOptions } from './fai
 export interface FailureLimit {
   /**
    * Runs `check`, the expensive step that verifies a credential, when it is the turn of the address. While the budget has
-   * failures left, any number of checks may wait; afterwards the check waits in the low-priority queue. Without an
-   * address it runs immediately. Denial: `rate_limited` if the low-priority queue is full; `check` has not run then.
-   * Throws what `check` throws.
+   * failures left, any number of checks may wait; afterwards the check waits in the low-priority queue. Checks without an
+   * address share one turn and are never refused. Denial: `rate_limited` if the low-priority queue is full; `check` has not
+   * run then. Throws what `check` throws.
    */
-  admit<T>(address: string | undefined, check: () => Promise<T>): Promise<T | GuardDenial>
+  admit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial>
   /** Counts a failure of the address, also a failure that was found before `admit`. Successful checks are not counted. */
   charge(address: string | undefined): Promise<void>
 }
 
 /**
- * How many checks run at the same time. 32 keep the four threads of Node's thread pool busy. The low-priority queue runs
- * fewer, because checks complete between turns of the event loop and a busy process must stay responsive.
+ * How many checks run at the same time, where they wait for threads or stores: 32 keep the four threads of Node's thread
+ * pool busy. The low-priority queue runs fewer, because checks complete between turns of the event loop and a busy process
+ * must stay responsive.
  */
 const CONCURRENT_CHECKS = 32
 const CONCURRENT_LOW_PRIORITY_CHECKS = 8
+/**
+ * How many ms of checks may start in one turn of the event loop. A check of a signature is synchronous on Node, so more of
+ * them would delay everything else of the process (`npm run bench -- flood`).
+ */
+const TURN_MS = 2
+const LOW_PRIORITY_TURN_MS = 1
 /** A check in the low-priority queue starts within a fraction of a second. */
 const RETRY_AFTER_SECONDS = 1
 const DEMOTED: unique symbol = Symbol('demoted')
@@ -50,7 +57,7 @@ export function createFailureLimit(
   options: FailureOptions | 'off',
   clock: Clock = systemClock,
 ): FailureLimit {
-  if (options === 'off') return { admit: (_, check) => check(), charge: async () => {} }
+  if (options === 'off') return { admit: async (_, check) => check(), charge: async () => {} }
   knownOptions('createFailureLimit', options, FAILURE_OPTIONS)
   const budget = createFailureBudget(name, options, clock)
   const waiting = integerOption('failedCredentials.waiting', options.waiting ?? 1024, 1, 65_536)
@@ -58,14 +65,16 @@ export function createFailureLimit(
   const waitingPerClass = integerOption('failedCredentials.waitingPerAddress', perAddress, 1, waiting)
   const unbounded = { waiting: Infinity, waitingPerClass: Infinity }
   const normal = createFairQueue({ atOnce: CONCURRENT_CHECKS, turnMs: Infinity, ...unbounded })
+  /** Bounds the time per turn of the checks that `normal` runs. What `normal` demotes costs no time of a turn. */
+  const turns = createFairQueue({ atOnce: CONCURRENT_CHECKS, turnMs: TURN_MS, ...unbounded })
   const lowPriority = createFairQueue({
     atOnce: CONCURRENT_LOW_PRIORITY_CHECKS,
-    turnMs: 1,
+    turnMs: LOW_PRIORITY_TURN_MS,
     waiting,
     waitingPerClass,
   })
 
-  const runLowPriority = async <T>(bucket: string, check: () => Promise<T>): Promise<T | GuardDenial> => {
+  const runLowPriority = async <T>(bucket: string, check: () => T | Promise<T>): Promise<T | GuardDenial> => {
     const result = await enqueue(bucket, check)
     if (result !== REFUSED) return result
     return rateLimited({ name, remaining: 0, resetSeconds: RETRY_AFTER_SECONDS }, [])
@@ -73,7 +82,7 @@ export function createFailureLimit(
   /** Refuses whether the queue is full of other addresses or of this one: the caller has to retry in both cases. */
   const enqueue = <T>(
     bucket: string,
-    check: () => Promise<T>,
+    check: () => T | Promise<T>,
   ): ReturnType<typeof runQueued<undefined, T>> => {
     try {
       return runQueued(lowPriority, bucket, check, undefined)
@@ -84,13 +93,15 @@ export function createFailureLimit(
     }
   }
   return {
-    async admit<T>(address: string | undefined, check: () => Promise<T>): Promise<T | GuardDenial> {
-      if (address === undefined) return check()
+    async admit<T>(address: string | undefined, check: () => T | Promise<T>): Promise<T | GuardDenial> {
+      // These two queues have room for any number of checks, so they refuse none.
+      const inTurn = (): T | Promise<T> => runQueued(turns, undefined, check, undefined) as T | Promise<T>
+      if (address === undefined) return runQueued(normal, undefined, inTurn, undefined) as T | Promise<T>
       const bucket = addressBucket(address)
       if (budget.isUsedUp(bucket)) return runLowPriority(bucket, check)
       // Other requests of the same burst may use up the budget before this check starts.
-      const job = async (): Promise<T | typeof DEMOTED> => (budget.isUsedUp(bucket) ? DEMOTED : check())
-      const result = await runQueued(normal, bucket, job, undefined)
+      const job = (): T | typeof DEMOTED | Promise<T> => (budget.isUsedUp(bucket) ? DEMOTED : inTurn())
+      const result = await runQueued<undefined, T | typeof DEMOTED>(normal, bucket, job, undefined)
       return result === DEMOTED || result === REFUSED ? runLowPriority(bucket, check) : result
     },
     async charge(address) {

@@ -1,10 +1,8 @@
 import { Fault } from '@gatewright/kernel'
-import {
-  RateLimiterMemory,
-  RLWrapperTimeouts,
-  type RateLimiterAbstract,
-  type RateLimiterRes,
-} from 'rate-limiter-flexible'
+import type { RateLimiterAbstract, RateLimiterRes } from 'rate-limiter-flexible'
+// Not from the library's entry: it loads all its stores, `cluster` among them.
+import RateLimiterMemory from 'rate-limiter-flexible/lib/RateLimiterMemory.js'
+import RLWrapperTimeouts from 'rate-limiter-flexible/lib/RLWrapperTimeouts.js'
 import type { LimitState } from './header-fields.ts'
 import { checkedLimit, type LimitOptions } from './options.ts'
 

@@ -17,8 +17,9 @@ export interface RuleLimits {
   readonly policy: HeaderField
   /**
    * Takes one point from every limit. The limits are asked in parallel, so a shared store costs the time of one round trip. If
-   * a limit is used up, the points of the other limits are given back; an error while giving back is ignored. Faults:
-   * `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
+   * a limit is used up, the points of the other limits are given back; an error while giving back is ignored. Of requests at
+   * the same time never more pass than every limit has points. Fewer can pass: a refused request holds the points of the
+   * other limits until it gave them back. Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */
   take(session: Session, address: string | undefined): Promise<LimitsResult>
 }
@@ -112,8 +113,8 @@ function takeOne({ limiter, bucket }: PointRequest, rule: Rule): Promise<LimitRe
 }
 
 /**
- * Gives back the points of a refused request. If exactly one limit refused, that limit keeps its point: it is used up with or
- * without the point. If several limits refused, each of them gives its point back too.
+ * Gives back the points of a refused request. If exactly one limit refused, that limit keeps its point, which saves a
+ * second write for each refusal of a flood. If several limits refused, each of them gives its point back too.
  */
 async function giveBack(
   points: readonly PointRequest[],

@@ -69,7 +69,7 @@ export function followFeed(options: FollowerOptions): FeedFollower {
   const schedule = (): void => {
     if (stopped) return
     timer = setTimeout(() => void wake().then(schedule), pollMs)
-    timer.unref()
+    timer.unref?.()
   }
 
   return {
@@ -93,7 +93,7 @@ async function waitAtMost(work: Promise<void>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>(resolve => {
     timer = setTimeout(resolve, ms)
-    timer.unref()
+    timer.unref?.()
   })
   await Promise.race([work.catch(() => undefined), late])
   clearTimeout(timer)

@@ -1,6 +1,7 @@
 import type { EpochMs, Session } from '@gatewright/kernel'
 import type { Chain } from '../policies/chain.ts'
 import type { Policy, Window } from '../policies/policy.ts'
+import type { CounterUsage } from '../storage/port.ts'
 import { withinTime } from '../timeout.ts'
 import type { SpendDependencies } from './plan.ts'
 
@@ -15,10 +16,14 @@ export interface CapState {
   readonly cap: number
   /** Settled and held together; 0 for a cap on one call. Undefined without a store: the cap then blocks. */
   readonly used: number | undefined
+  /** The part of `used` that is held for calls whose outcome is open. */
+  readonly held: number | undefined
   readonly remaining: number
   /** When its next window begins; null: never. */
   readonly resetsAt: EpochMs | null
 }
+
+const NOTHING: CounterUsage = { used: 0, held: 0 }
 
 /** Implements `Guard.caps`. */
 export async function capStates(
@@ -28,18 +33,19 @@ export async function capStates(
 ): Promise<readonly CapState[]> {
   const caps = chain.allCaps(clock.now())
   const counters = caps.flatMap(({ counter }) => (counter === undefined ? [] : [counter]))
-  const amounts =
+  const usage =
     storage && counters.length > 0
-      ? await withinTime('spend store', timeoutMs, () => storage.used(accountId, counters))
+      ? await withinTime('spend store', timeoutMs, () => storage.usage(accountId, counters))
       : []
-  const usedBy = new Map(counters.map((counter, index) => [counter, amounts[index]]))
+  const usageBy = new Map(counters.map((counter, index) => [counter, usage[index]]))
   return caps.map(({ counter, endsAt, cap, ...about }) => {
-    const used = counter === undefined ? 0 : usedBy.get(counter)
+    const of = counter === undefined ? NOTHING : usageBy.get(counter)
     return {
       ...about,
       cap,
-      used,
-      remaining: used === undefined ? 0 : Math.max(0, cap - used),
+      used: of?.used,
+      held: of?.held,
+      remaining: of === undefined ? 0 : Math.max(0, cap - of.used),
       resetsAt: endsAt,
     }
   })

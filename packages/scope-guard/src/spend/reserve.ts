@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { allow, type Verdict } from '@gatewright/kernel'
 import { blocked, withEvidence, type SpendAccess } from '../access.ts'
 import type { SpendDenial } from '../codes.ts'
@@ -30,7 +29,7 @@ export async function reserveSpend(
   if ('ok' in plan) return withEvidence(plan, evidence)
   const { cents, items } = plan
   const { accountId } = access.session
-  const { amountCents, currency, holdId = randomUUID() } = spend
+  const { amountCents, currency, holdId = crypto.randomUUID() } = spend
   const held = items.length > 0
   if (held) {
     const reserved = await reserveItems(accountId, holdId, items, dependencies)
@@ -84,9 +83,10 @@ export async function simulateSpend(
   if (items.length === 0) return allow(undefined)
   const counters = items.map(({ item }) => item.counter)
   const storage = dependencies.storage as SpendStorage
-  const used = await withinTime('spend store', dependencies.timeoutMs, () =>
-    storage.used(access.session.accountId, counters),
+  const usage = await withinTime('spend store', dependencies.timeoutMs, () =>
+    storage.usage(access.session.accountId, counters),
   )
+  const used = usage.map(counter => counter.used)
   const index = items.findIndex(({ item }, n) => (used[n] as number) + item.amount > item.cap)
   return index < 0 ? allow(undefined) : blocked(overBlock(items[index] as CounterItem, used[index] as number))
 }

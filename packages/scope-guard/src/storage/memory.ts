@@ -7,7 +7,7 @@ import {
   type OptionNames,
   warnMemoryStorage,
 } from '@gatewright/kernel'
-import type { SpendItem, SpendStorage } from './port.ts'
+import type { CounterUsage, SpendItem, SpendStorage } from './port.ts'
 
 export { memoryRevocationFeed } from './memory-feed.ts'
 
@@ -20,6 +20,7 @@ const OPTIONS: OptionNames<MemoryOptions> = { capacity: true }
 
 interface Counter {
   used: number
+  held: number
   readonly expiresAt: EpochMs | null
 }
 type HeldItem = Pick<SpendItem, 'counter' | 'unit' | 'amount'>
@@ -66,13 +67,17 @@ export function memoryStorage(options: MemoryOptions = {}): SpendStorage {
     if (!items) return false
     for (const item of items) {
       const counter = counters.get(key(accountId, item.counter))
-      if (counter) counter.used -= item.amount - keep(item)
+      if (!counter) continue
+      counter.used -= item.amount - keep(item)
+      counter.held -= item.amount
     }
     return holds.delete(key(accountId, holdId))
   }
 
-  const usedOf = (accountId: string, counter: string): number =>
-    counters.get(key(accountId, counter))?.used ?? 0
+  const usageOf = (accountId: string, counter: string): CounterUsage => {
+    const { used, held } = counters.get(key(accountId, counter)) ?? { used: 0, held: 0 }
+    return { used, held }
+  }
 
   return {
     async reserve(accountId, holdId, items, now) {
@@ -80,18 +85,21 @@ export function memoryStorage(options: MemoryOptions = {}): SpendStorage {
       if (held && !sameItems(held, items)) return { outcome: 'conflict' }
       if (!held) {
         for (const [index, { counter, amount, cap }] of items.entries()) {
-          const used = usedOf(accountId, counter)
+          const { used } = usageOf(accountId, counter)
           if (used + amount > cap) return { outcome: 'over', index, used }
         }
         ensureCapacity(items.length + 1, now)
         for (const { counter, amount, expiresAt } of items) {
           const entry = counters.get(key(accountId, counter))
-          if (entry) entry.used += amount
-          else counters.set(key(accountId, counter), { used: amount, expiresAt })
+          const held = holdId === null ? 0 : amount
+          if (entry) {
+            entry.used += amount
+            entry.held += held
+          } else counters.set(key(accountId, counter), { used: amount, held, expiresAt })
         }
         if (holdId !== null) holds.set(key(accountId, holdId), items)
       }
-      return { outcome: 'held', used: items.map(({ counter }) => usedOf(accountId, counter)) }
+      return { outcome: 'held', used: items.map(({ counter }) => usageOf(accountId, counter).used) }
     },
     async settle(accountId, holdId, actualCents) {
       const items = holds.get(key(accountId, holdId))
@@ -100,7 +108,7 @@ export function memoryStorage(options: MemoryOptions = {}): SpendStorage {
       return endHold(accountId, holdId, keep) ? 'settled' : 'gone'
     },
     release: async (accountId, holdId) => endHold(accountId, holdId, () => 0),
-    used: async (accountId, names) => names.map(name => usedOf(accountId, name)),
+    usage: async (accountId, names) => names.map(name => usageOf(accountId, name)),
     collect: async (limit, now) => drop(now - GRACE_MS, limit),
   }
 }

@@ -13,6 +13,14 @@ export interface SpendItem {
   readonly expiresAt: EpochMs | null
 }
 
+/** What counts against one counter. */
+export interface CounterUsage {
+  /** Settled and held together. */
+  readonly used: number
+  /** The part of `used` whose holds have not ended. */
+  readonly held: number
+}
+
 /**
  * The outcome of a reservation. `used` is settled plus held: after the reservation (`held`), or of the counter that would
  * exceed its cap (`over`). `conflict`: the hold id is in use for other amounts.
@@ -56,8 +64,8 @@ export interface SpendStorage {
   /** Ends a hold and gives all of it back. False: the hold is gone. */
   release(accountId: string, holdId: string): Promise<boolean>
 
-  /** Returns how much of each counter is used, settled and held together; 0 for a counter that was never used. Changes nothing. */
-  used(accountId: string, counters: readonly string[]): Promise<readonly number[]>
+  /** Returns, for each counter, how much of it is used; 0 for a counter that was never used. Changes nothing. */
+  usage(accountId: string, counters: readonly string[]): Promise<readonly CounterUsage[]>
 
   /**
    * Deletes up to `limit` counters that expired at least `GRACE_MS` before `now`, and returns how many. Holds are never

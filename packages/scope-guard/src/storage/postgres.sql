@@ -17,8 +17,18 @@ create table {prefix}spend_holds (
   primary key (account, hold)
 );
 
+-- version 2
+alter table {prefix}spend_counters add column held bigint not null default 0 check (held >= 0);
+
+update {prefix}spend_counters c set held = h.held
+from (
+  select account, part.value->>0 as counter, sum((part.value->>2)::bigint) as held
+  from {prefix}spend_holds, jsonb_array_elements(items) part group by 1, 2
+) h
+where c.account = h.account and c.counter = h.counter;
+
 -- One account's reservations run one after the other: the lock is taken before any statement looks at a counter.
-create function {prefix}spend_reserve(p_account text, p_hold text, p_items jsonb, p_kept jsonb, p_now bigint)
+create or replace function {prefix}spend_reserve(p_account text, p_hold text, p_items jsonb, p_kept jsonb, p_now bigint)
 returns text language plpgsql as $$
 declare
   item jsonb;
@@ -41,9 +51,11 @@ begin
       end if;
       place := place + 1;
     end loop;
-    insert into {prefix}spend_counters as c (account, counter, used, expires_at)
-      select p_account, value->>0, (value->>1)::bigint, (value->>3)::bigint from jsonb_array_elements(p_items)
-      on conflict (account, counter) do update set used = c.used + excluded.used;
+    insert into {prefix}spend_counters as c (account, counter, used, held, expires_at)
+      select p_account, value->>0, (value->>1)::bigint, case when p_hold is null then 0 else (value->>1)::bigint end,
+        (value->>3)::bigint
+      from jsonb_array_elements(p_items)
+      on conflict (account, counter) do update set used = c.used + excluded.used, held = c.held + excluded.held;
     if p_hold is not null then
       insert into {prefix}spend_holds (account, hold, items, held_at) values (p_account, p_hold, p_kept, p_now);
     end if;
@@ -55,7 +67,7 @@ begin
   return jsonb_build_array('held', after)::text;
 end $$;
 
-create function {prefix}spend_resolve(p_account text, p_hold text, p_actual bigint)
+create or replace function {prefix}spend_resolve(p_account text, p_hold text, p_actual bigint)
 returns text language plpgsql as $$
 declare
   kept jsonb;
@@ -68,8 +80,10 @@ begin
   if exists (select from jsonb_array_elements(kept) where value->>1 = 'cents' and p_actual > (value->>2)::bigint) then
     return 'exceeds';
   end if;
+  -- A hold of a process that runs the version before this column is not in held: showing less must never keep it from ending.
   update {prefix}spend_counters c
-    set used = c.used - (part.value->>2)::bigint
+    set held = greatest(c.held - (part.value->>2)::bigint, 0),
+      used = c.used - (part.value->>2)::bigint
       + case when p_actual is null then 0 when part.value->>1 = 'cents' then p_actual else (part.value->>2)::bigint end
     from jsonb_array_elements(kept) part
     where c.account = p_account and c.counter = part.value->>0;

@@ -13,7 +13,7 @@ import {
 import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { readReserveReply } from './postgres-encoding.ts'
-import { collectCounters, holdText, usedCounters } from './sql-statements.ts'
+import { collectCounters, holdText, counterUsage } from './sql-statements.ts'
 
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { FeedOptions } from './options.ts'
@@ -59,7 +59,7 @@ export function postgresStorage(db: SqlQueries, options: StorageOptions = {}): S
       if (outcome !== 'settled' && outcome !== 'gone') throw malformedReply('postgres', 'settled or gone')
       return outcome === 'settled'
     },
-    used: (accountId, counters) => usedCounters(db, prefix, accountId, counters),
+    usage: (accountId, counters) => counterUsage(db, prefix, accountId, counters),
     collect: (limit, now) => collectCounters(db, prefix, limit, now),
   }
 }

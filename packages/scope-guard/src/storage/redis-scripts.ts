@@ -1,11 +1,14 @@
 import { redisScript, type RedisScript } from '@gatewright/kernel/redis'
 
 // KEYS[1] is the account's key with a hash tag. Every other key begins with it, so all keys are in one slot.
-// Counters are integers whose expiry only collects garbage. Holds are JSON and never expire.
+// Counters, and the part of each in open holds, are integers whose expiry only collects garbage. Holds are JSON and never
+// expire.
 const FUNCTIONS = `
 local function counter(name) return KEYS[1] .. ':c:' .. name end
 local function hold(name) return KEYS[1] .. ':h:' .. name end
-local function used(name) return tonumber(redis.call('GET', counter(name)) or '0') end
+local function open(name) return KEYS[1] .. ':o:' .. name end
+local function number(key) return tonumber(redis.call('GET', key) or '0') end
+local function used(name) return number(counter(name)) end
 `
 
 /**
@@ -30,8 +33,12 @@ for i = 3, #ARGV, 4 do
 end
 local after = {1}
 for i = 3, #ARGV, 4 do
-  redis.call('INCRBY', counter(ARGV[i]), ARGV[i + 1])
-  if ARGV[i + 3] ~= '' then redis.call('PEXPIRE', counter(ARGV[i]), ARGV[i + 3]) end
+  local keys = {counter(ARGV[i])}
+  if ARGV[1] ~= '' then keys[2] = open(ARGV[i]) end
+  for _, key in ipairs(keys) do
+    redis.call('INCRBY', key, ARGV[i + 1])
+    if ARGV[i + 3] ~= '' then redis.call('PEXPIRE', key, ARGV[i + 3]) end
+  end
   after[#after + 1] = string.format('%.0f', used(ARGV[i]))
 end
 if ARGV[1] ~= '' then redis.call('SET', hold(ARGV[1]), ARGV[2]) end
@@ -53,17 +60,22 @@ for _, part in ipairs(parts) do
   local back = tonumber(part[3])
   if actual and part[2] == 'cents' then back = back - actual end
   if actual and part[2] == 'count' then back = 0 end
-  if back > 0 and redis.call('EXISTS', counter(part[1])) == 1 then
-    redis.call('DECRBY', counter(part[1]), string.format('%.0f', back))
+  -- A hold of a process that runs the version before this key is not in it.
+  local shown = math.min(tonumber(part[3]), number(open(part[1])))
+  for key, less in pairs({[counter(part[1])] = back, [open(part[1])] = shown}) do
+    if less > 0 and redis.call('EXISTS', key) == 1 then redis.call('DECRBY', key, string.format('%.0f', less)) end
   end
 end
 redis.call('DEL', hold(ARGV[1]))
 return 1
 `)
 
-/** ARGV: counters. Replies how much of each is used. */
-export const USED: RedisScript = redisScript(`${FUNCTIONS}
+/** ARGV: counters. Replies two numbers for each: how much is used, and how much of that is held. */
+export const USAGE: RedisScript = redisScript(`${FUNCTIONS}
 local all = {}
-for i = 1, #ARGV do all[i] = string.format('%.0f', used(ARGV[i])) end
+for _, name in ipairs(ARGV) do
+  all[#all + 1] = string.format('%.0f', used(name))
+  all[#all + 1] = string.format('%.0f', number(open(name)))
+end
 return all
 `)

@@ -3,7 +3,7 @@ import { runScript, type RedisClient } from '@gatewright/kernel/redis'
 import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
 import type { SpendStorage } from './port.ts'
 import { holdText, readIntegers, readReserveReply } from './redis-encoding.ts'
-import { END_HOLD, RESERVE, USED } from './redis-scripts.ts'
+import { END_HOLD, RESERVE, USAGE } from './redis-scripts.ts'
 
 export { redisRevocationFeed } from './redis-feed.ts'
 export type { FeedOptions } from './options.ts'
@@ -38,10 +38,10 @@ export function redisStorage(client: RedisClient, options: StorageOptions = {}):
       return reply === 1 ? 'settled' : reply === 0 ? 'gone' : 'exceeds'
     },
     release: async (accountId, holdId) => (await endHold(accountId, holdId, '')) === 1,
-    async used(accountId, counters) {
-      const used = readIntegers(await runScript(client, USED, slot(accountId), counters.map(keyDigest)))
-      if (used.length !== counters.length) throw malformedReply('redis', 'one number per counter')
-      return used
+    async usage(accountId, counters) {
+      const numbers = readIntegers(await runScript(client, USAGE, slot(accountId), counters.map(keyDigest)))
+      if (numbers.length !== 2 * counters.length) throw malformedReply('redis', 'two numbers per counter')
+      return counters.map((_, n) => ({ used: numbers[2 * n] as number, held: numbers[2 * n + 1] as number }))
     },
     collect: async () => 0,
   }

@@ -1,29 +1,34 @@
 import { GRACE_MS, keyDigest, type EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
-import type { SpendItem } from './port.ts'
+import type { CounterUsage, SpendItem } from './port.ts'
 
 /** Encodes the items of a hold: counter digest, unit, amount. Equal items give equal text. */
 export function holdText(items: readonly SpendItem[]): string {
   return JSON.stringify(items.map(({ counter, unit, amount }) => [keyDigest(counter), unit, amount]))
 }
 
-/** Implements `SpendStorage.used` in one statement for Postgres and SQLite. */
-export async function usedCounters(
+/** Implements `SpendStorage.usage` in one statement for Postgres and SQLite. */
+export async function counterUsage(
   db: SqlQueries,
   prefix: string,
   accountId: string,
   counters: readonly string[],
-): Promise<number[]> {
+): Promise<CounterUsage[]> {
   if (counters.length === 0) return []
   const digests = counters.map(keyDigest)
   const placeholders = digests.map((_, index) => `$${index + 2}`).join(', ')
   const found = await rows(
     db,
-    `select counter, used from ${prefix}spend_counters where account = $1 and counter in (${placeholders})`,
+    `select counter, used, held from ${prefix}spend_counters where account = $1 and counter in (${placeholders})`,
     [keyDigest(accountId), ...digests],
   )
-  const used = new Map(found.map(row => [toText(row['counter']), toInteger(row['used'])]))
-  return digests.map(digest => used.get(digest) ?? 0)
+  const usage = new Map(
+    found.map(row => [
+      toText(row['counter']),
+      { used: toInteger(row['used']), held: toInteger(row['held']) },
+    ]),
+  )
+  return digests.map(digest => usage.get(digest) ?? { used: 0, held: 0 })
 }
 
 /** Implements `SpendStorage.collect` in one statement for Postgres and SQLite. */

@@ -16,3 +16,13 @@ create table {prefix}spend_holds (
   held_at integer not null,
   primary key (account, hold)
 ) without rowid;
+
+-- version 2
+alter table {prefix}spend_counters add column held integer not null default 0 check (held >= 0);
+
+update {prefix}spend_counters set held = (
+  select coalesce(sum(json_extract(part.value, '$[2]')), 0)
+  from {prefix}spend_holds h, json_each(h.items) part
+  where h.account = {prefix}spend_counters.account
+    and json_extract(part.value, '$[0]') = {prefix}spend_counters.counter
+);

@@ -12,7 +12,7 @@ import {
 } from '@gatewright/kernel/sql'
 import { STORAGE_OPTIONS, type StorageOptions } from './options.ts'
 import type { ReserveOutcome, SpendItem, SpendStorage } from './port.ts'
-import { collectCounters, holdText, usedCounters } from './sql-statements.ts'
+import { collectCounters, counterUsage, holdText } from './sql-statements.ts'
 
 export { sqlRevocationFeed } from './sql-feed.ts'
 export type { FeedOptions } from './options.ts'
@@ -57,10 +57,11 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
     items: readonly SpendItem[],
     now: EpochMs,
   ): Promise<void> => {
-    const upsert = `insert into ${counters} as c (account, counter, used, expires_at) values ($1, $2, $3, $4)
-      on conflict (account, counter) do update set used = c.used + excluded.used`
+    const upsert = `insert into ${counters} as c (account, counter, used, held, expires_at)
+      values ($1, $2, $3, $4, $5)
+      on conflict (account, counter) do update set used = c.used + excluded.used, held = c.held + excluded.held`
     for (const { counter, amount, expiresAt } of items) {
-      await rows(tx, upsert, [account, keyDigest(counter), amount, expiresAt])
+      await rows(tx, upsert, [account, keyDigest(counter), amount, hold === null ? 0 : amount, expiresAt])
     }
     if (hold === null) return
     const insert = `insert into ${holds} (account, hold, items, held_at) values ($1, $2, $3, $4)`
@@ -73,8 +74,9 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
     items: readonly HeldItem[],
     keep: (item: HeldItem) => number,
   ): Promise<void> => {
-    const giveBack = `update ${counters} set used = used - $3 where account = $1 and counter = $2`
-    for (const item of items) await rows(tx, giveBack, [keys[0], item[0], item[2] - keep(item)])
+    // A hold of a process that runs the version before this column is not in `held`: showing less must never keep it from ending.
+    const giveBack = `update ${counters} set used = used - $3, held = max(held - $4, 0) where account = $1 and counter = $2`
+    for (const item of items) await rows(tx, giveBack, [keys[0], item[0], item[2] - keep(item), item[2]])
     await rows(tx, `delete from ${holds} where account = $1 and hold = $2`, keys)
   }
 
@@ -86,7 +88,7 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
         const held = hold === null ? undefined : await storedHold(tx, holds, [account, hold])
         if (held !== undefined && held !== holdText(items)) return { outcome: 'conflict' }
         const names = items.map(({ counter }) => counter)
-        const before = await usedCounters(tx, prefix, accountId, names)
+        const before = (await counterUsage(tx, prefix, accountId, names)).map(({ used }) => used)
         if (held !== undefined) return { outcome: 'held', used: before }
         const after = items.map(({ amount }, index) => (before[index] as number) + amount)
         const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
@@ -111,7 +113,7 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
         if (held !== undefined) await endHold(tx, keys, readHold(held), () => 0)
         return held !== undefined
       }),
-    used: (accountId, names) => usedCounters(db, prefix, accountId, names),
+    usage: (accountId, names) => counterUsage(db, prefix, accountId, names),
     collect: (limit, now) => collectCounters(db, prefix, limit, now),
   }
 }

@@ -21,7 +21,7 @@ export function spendStorageFaults(
   runner.describe(`SpendStorage faults on ${name}`, () => {
     test('throws if the connection is cut before the store acts, and holds nothing', async (stores, account) => {
       await assert.rejects(stores.cutBefore.reserve(account, 'h', items, NOW), isStoreFault)
-      assert.deepEqual(await stores.healthy.used(account, ['day']), [0])
+      assert.deepEqual(await stores.healthy.usage(account, ['day']), [{ used: 0, held: 0 }])
     })
 
     test('throws if the connection is cut after the store acted; the hold counts and can be repeated', async (stores, account) => {
@@ -34,13 +34,13 @@ export function spendStorageFaults(
       await stores.healthy.reserve(account, 'h', items, NOW)
       await assert.rejects(stores.cutAfter.settle(account, 'h', 10), isStoreFault)
       assert.equal(await stores.healthy.settle(account, 'h', 10), 'gone')
-      assert.deepEqual(await stores.healthy.used(account, ['day']), [10])
+      assert.deepEqual(await stores.healthy.usage(account, ['day']), [{ used: 10, held: 0 }])
     })
 
     test('throws on a malformed reply to every call', async (stores, account) => {
       await stores.healthy.reserve(account, 'h', items, NOW)
       await assert.rejects(stores.malformed.reserve(account, 'i', items, NOW), isStoreFault)
-      await assert.rejects(stores.malformed.used(account, ['day']), isStoreFault)
+      await assert.rejects(stores.malformed.usage(account, ['day']), isStoreFault)
       await assert.rejects(stores.malformed.settle(account, 'h', 1), isStoreFault)
     })
   })

@@ -1,5 +1,6 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { LRUCache } from 'lru-cache'
+import { readAscii } from '#platform/ascii'
+import { LRUCache } from '#platform/lru'
 import { createOffHeapPool, SLOT_BYTES, type OffHeapText } from './off-heap-pool.ts'
 
 /** Caches verified tokens of one process by their whole `Authorization` field. Any entry may be evicted at any time. */
@@ -40,7 +41,7 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
 ): TokenCache<T> {
   const pool = createOffHeapPool()
   const dispose = (entry: Entry<T>): void => pool.erase(entry, entry.length)
-  const cache = new LRUCache<string, Entry<T>>({ max: entries, maxSize: bytes, dispose })
+  const cache = new LRUCache<string, Entry<T>>({ maxSize: bytes, dispose })
   let sets = 0
   const sweep = (now: EpochMs): void => {
     let left = 2 * SETS_PER_SWEEP
@@ -59,7 +60,7 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
       if (entry === undefined) return undefined
       const { start, length } = entry
       if (length !== authorization.length) return undefined
-      const text = entry.bytes.toString('latin1', start, start + length)
+      const text = readAscii(entry.bytes, start, start + length)
       return text === authorization ? entry.value : undefined
     },
     delete(authorization) {
@@ -71,6 +72,7 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
       const { bytes: block, start } = pool.store(authorization)
       const entry = { bytes: block, start, length, value }
       cache.set(keyOf(authorization), entry, { size: Math.max(length, SLOT_BYTES) + ENTRY_BYTES })
+      if (cache.size > entries) cache.pop()
     },
   }
 }

@@ -1,4 +1,5 @@
 import type { EpochMs, Session } from '@gatewright/kernel'
+import { decodeText } from '#platform/base64url'
 import type { GuardReason } from '../codes.ts'
 
 /** The claims of a token, decoded but not verified. */
@@ -26,12 +27,10 @@ export interface TokenRules {
 /** The result of `claimFault` for a token that is acceptable but has expired. */
 export const EXPIRED = 'expired'
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
 /** Decodes a segment of a token; returns undefined if it is not a JSON object. Verifies nothing. */
 export function decodeSegment(segment: string): Claims | undefined {
   try {
-    const value: unknown = JSON.parse(utf8.decode(Buffer.from(segment, 'base64url')))
+    const value: unknown = JSON.parse(decodeText(segment))
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Claims)
       : undefined

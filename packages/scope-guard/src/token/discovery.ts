@@ -29,7 +29,12 @@ export function issuerKeys(
   namesAlgorithm: boolean,
 ): KeySource {
   const url = issuerUrl(where, issuer, allowHttp)
-  const cached = createCachedKeys(() => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }))
+  // Three fetches one after the other: two addresses of metadata, and the key set.
+  const mostMs = 4 * timeoutMs
+  const cached = createCachedKeys(
+    () => loadKeys({ issuer, url, timeoutMs, allowHttp, namesAlgorithm }),
+    mostMs,
+  )
   return async kid => {
     const age = cached.ageMs()
     if (age >= maxAgeMs) await cached.load()
@@ -57,41 +62,53 @@ interface CachedKeys {
   keys(): readonly JWK[]
   /** The age of the keys; infinite before they are loaded. It counts from the start of their fetch. */
   ageMs(): number
-  /** Loads the keys; calls made meanwhile share one fetch, and a failure is shared for `FAILURE_MS`. */
+  /**
+   * Loads the keys; calls made meanwhile share one fetch, and a failure is shared for `FAILURE_MS`. A fetch that has not ended in its time is
+   * replaced: on Workers, fetch and timers die with the request that began them, without an end.
+   */
   load(): Promise<void>
   /** Begins to load the keys without waiting, at most once per `cooldownMs`. A failure leaves the keys as they are. */
   refresh(cooldownMs: number): void
 }
 
-function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>): CachedKeys {
+function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: number): CachedKeys {
   let keys: readonly JWK[] = []
   let loadedAt = Number.NEGATIVE_INFINITY
   let triedAt = Number.NEGATIVE_INFINITY
   let failure: unknown
-  let loading: Promise<void> | undefined
-  const begin = async (): Promise<void> => {
-    const startedAt = performance.now()
+  let loading: { readonly startedAt: number; readonly done: Promise<void> } | undefined
+  const begin = async (startedAt: number): Promise<void> => {
     triedAt = startedAt
     failure = undefined
     try {
-      keys = await fetchKeys()
+      const found = await fetchKeys()
+      // A fetch that was replaced, and ends after all, is older than what is known.
+      if (startedAt < loadedAt) return
+      keys = found
       loadedAt = startedAt
     } catch (error) {
       failure = error
       triedAt = performance.now()
       throw error
     } finally {
-      loading = undefined
+      if (loading?.startedAt === startedAt) loading = undefined
     }
   }
-  const load = (): Promise<void> => (loading ??= begin())
+  const isLoading = (): boolean => loading !== undefined && performance.now() - loading.startedAt < mostMs
+  const load = (): Promise<void> => {
+    if (!loading || !isLoading()) {
+      const startedAt = performance.now()
+      loading = { startedAt, done: begin(startedAt) }
+    }
+    return loading.done
+  }
   return {
     keys: () => keys,
     ageMs: () => performance.now() - loadedAt,
     load: () =>
       failure !== undefined && performance.now() - triedAt < FAILURE_MS ? Promise.reject(failure) : load(),
     refresh(cooldownMs) {
-      if (loading || performance.now() - triedAt < cooldownMs) return
+      if (isLoading() || performance.now() - triedAt < cooldownMs) return
       // The keys are still in use; when they are too old, the error reaches the request that needs new ones.
       load().catch(() => {})
     },

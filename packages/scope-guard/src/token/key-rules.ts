@@ -1,5 +1,5 @@
 import { Fault } from '@gatewright/kernel'
-import type { JWK } from 'jose'
+import { base64url, type JWK } from 'jose'
 
 const BY_CURVE: ReadonlyMap<string, string> = new Map([
   ['P-256', 'ES256'],
@@ -44,8 +44,17 @@ export function weaknessOf({ kty, kid, n = '', e = '' }: JWK): string | undefine
   return `the RSA key "${kid}" must have an exponent of at least ${MIN_RSA_EXPONENT}, got ${exponent}: replace it`
 }
 
-const integerOf = (base64url: string): bigint =>
-  BigInt(`0x0${Buffer.from(base64url, 'base64url').toString('hex')}`)
+/** Reads a big-endian integer. What is not base64url is 0, and so too small. */
+function integerOf(text: string): bigint {
+  let bytes: Uint8Array
+  try {
+    bytes = base64url.decode(text)
+  } catch {
+    return 0n
+  }
+  const digits = Array.from(bytes, byte => byte.toString(16).padStart(2, '0'))
+  return BigInt(`0x0${digits.join('')}`)
+}
 
 /** Selects the keys of a set that may verify tokens. The other keys are ignored, also if they are weak or ambiguous. */
 const verifying = (keys: readonly JWK[]): JWK[] => keys.filter(key => algorithmOf(key, 'RS256') !== undefined)

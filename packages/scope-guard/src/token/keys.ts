@@ -1,7 +1,9 @@
 import { Fault, knownOptions, type OptionNames } from '@gatewright/kernel'
-import { createRemoteJWKSet, importJWK, type CryptoKey, type JWK } from 'jose'
+import { importVerificationKey } from '#platform/signature'
+import { createRemoteJWKSet, type JWK } from 'jose'
 import { checkKeyUrl, failureOf } from './key-url.ts'
 import { algorithmOf, checkKeySet, findKey, weaknessOf } from './key-rules.ts'
+import type { VerificationKey } from './signature.ts'
 
 /**
  * Returns the public JWK of a key id, or undefined if there is no such key. If the keys are unavailable, throw or reject:
@@ -31,7 +33,7 @@ export function localKeys(source: KeySet | (() => KeySet | Promise<KeySet>)): Ke
   checkKeySet(source.keys)
   const keys = source.keys.map(key => Object.freeze({ ...key }))
   const byId = new Map(keys.map(({ kid }) => [kid, kid === undefined ? undefined : findKey(keys, kid)]))
-  return async kid => byId.get(kid)
+  return kid => byId.get(kid)
 }
 
 /** Options of `remoteKeys` and `discoverKeys`. */
@@ -93,21 +95,19 @@ export function remoteKeys(url: URL, options: RemoteKeysOptions = {}): KeySource
 
 /** An imported key with the only algorithm that it may be used with. */
 export interface PinnedKey {
-  readonly key: CryptoKey
+  readonly key: VerificationKey
   readonly algorithm: string
-  /** All names of the algorithm, for jose. */
-  readonly algorithms: string[]
 }
 
 /**
- * Makes the function that finds the key of a `kid` in a source and imports each key once. It returns undefined if there is
- * no such key, or it may not verify tokens. Fault: `ERR_KEYS_UNAVAILABLE` if the source throws, or the key cannot be read
- * or is too weak.
+ * Finds the key of a `kid`: undefined if there is no such key, or it may not verify tokens. Returns no promise for a key that is
+ * known and that the source returns without one. Fault, rejected: `ERR_KEYS_UNAVAILABLE` if the source throws, or the key
+ * cannot be read or is too weak.
  */
-export function pinnedKeys(
-  source: KeySource,
-  rsaAlgorithm: string,
-): (kid: string) => Promise<PinnedKey | undefined> {
+export type PinnedKeys = (kid: string) => PinnedKey | Promise<PinnedKey | undefined>
+
+/** Makes the function that finds the key of a `kid` in a source and imports each key once. */
+export function pinnedKeys(source: KeySource, rsaAlgorithm: string): PinnedKeys {
   /** By the key's JSON, since a source may return a new object each time. Sets are small; at 64 keys the map is cleared. */
   const imported = new Map<string, PinnedKey>()
   const known = new WeakMap<JWK, PinnedKey>()
@@ -119,8 +119,7 @@ export function pinnedKeys(
     if (!pinned) {
       const weakness = weaknessOf(jwk)
       if (weakness !== undefined) throw new Fault('ERR_KEYS_UNAVAILABLE', weakness)
-      const key = (await importJWK(jwk, algorithm, { extractable: false })) as CryptoKey
-      pinned = { key, algorithm, algorithms: algorithm === 'EdDSA' ? ['EdDSA', 'Ed25519'] : [algorithm] }
+      pinned = { key: await importVerificationKey(jwk, algorithm), algorithm }
       if (imported.size >= 64) imported.clear()
       imported.set(text, pinned)
     }
@@ -128,13 +127,22 @@ export function pinnedKeys(
     if (Object.isFrozen(jwk)) known.set(jwk, pinned)
     return pinned
   }
-  return async kid => {
+  const pinFound = async (find: () => ReturnType<KeySource>): Promise<PinnedKey | undefined> => {
     try {
-      const jwk = await source(kid)
+      const jwk = await find()
       return jwk && (known.get(jwk) ?? (await pin(jwk)))
     } catch (cause) {
       if (cause instanceof Fault) throw cause
       throw new Fault('ERR_KEYS_UNAVAILABLE', 'verification keys are unavailable', { cause })
     }
+  }
+  return kid => {
+    let found: ReturnType<KeySource>
+    try {
+      found = source(kid)
+    } catch (error) {
+      return pinFound(() => Promise.reject(error))
+    }
+    return known.get(found as JWK) ?? pinFound(() => found)
   }
 }

@@ -1,6 +1,8 @@
+import { allocate, writeAscii } from '#platform/ascii'
+
 /** The place of a text outside the JavaScript heap. */
 export interface OffHeapText {
-  readonly bytes: Buffer
+  readonly bytes: Uint8Array
   readonly start: number
 }
 
@@ -23,7 +25,7 @@ const SLOTS_PER_BLOCK = 64
 export function createOffHeapPool(): OffHeapPool {
   const free: OffHeapText[] = []
   const addBlock = (): void => {
-    const bytes = Buffer.allocUnsafeSlow(SLOTS_PER_BLOCK * SLOT_BYTES)
+    const bytes = allocate(SLOTS_PER_BLOCK * SLOT_BYTES)
     for (let slot = SLOTS_PER_BLOCK - 1; slot >= 0; slot--) free.push({ bytes, start: slot * SLOT_BYTES })
   }
   const takeSlot = (): OffHeapText => {
@@ -32,9 +34,8 @@ export function createOffHeapPool(): OffHeapPool {
   }
   return {
     store(text) {
-      const place =
-        text.length <= SLOT_BYTES ? takeSlot() : { bytes: Buffer.allocUnsafeSlow(text.length), start: 0 }
-      place.bytes.write(text, place.start, 'latin1')
+      const place = text.length <= SLOT_BYTES ? takeSlot() : { bytes: allocate(text.length), start: 0 }
+      writeAscii(place.bytes, text, place.start)
       return place
     },
     erase({ bytes, start }, length) {

@@ -1,11 +1,10 @@
 import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
-import { compactVerify, errors } from 'jose'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
 import { claimFault, decodeSegment, EXPIRED, typeMatcher, type Claims, type TokenRules } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
 import { algorithmName } from './key-rules.ts'
-import type { PinnedKey } from './keys.ts'
+import type { PinnedKey, PinnedKeys } from './keys.ts'
 
 /** Header members that let a token name its own key (RFC 7515 sections 4.1.2 to 4.1.6). They are denied, not ignored. */
 const OWN_KEY_MEMBERS = ['jwk', 'jku', 'x5u', 'x5c'] as const
@@ -32,13 +31,21 @@ export interface UnverifiedToken {
 export interface TokenVerifier {
   /**
    * Checks everything but the signature: canonical compact form, header, claims, then the key of the `kid` and its
-   * algorithm. Fault: `ERR_KEYS_UNAVAILABLE`.
+   * algorithm. Returns no promise where the key is known. Fault, rejected: `ERR_KEYS_UNAVAILABLE`.
    */
-  precheck(token: string): Promise<UnverifiedToken | GuardDenial>
-  /** Whether the signature is valid. Fault: `ERR_KEYS_UNAVAILABLE` for a key that cannot be used. */
-  isSigned(token: UnverifiedToken): Promise<boolean>
-  /** Returns the session of a token with a valid signature, or the denial of a token that has expired or describes no session. */
+  precheck(token: string): UnverifiedToken | GuardDenial | Promise<UnverifiedToken | GuardDenial>
+  /**
+   * Whether the signature is valid: without a promise where the platform verifies synchronously. Fault, thrown or rejected:
+   * `ERR_KEYS_UNAVAILABLE` for a key that cannot be used.
+   */
+  isSigned(token: UnverifiedToken): boolean | Promise<boolean>
+  /** Returns the session of a token whose signature was found valid, or the denial of a token that has expired or describes no session. */
   sessionOf(token: UnverifiedToken): Session | GuardDenial
+}
+
+/** Throws the fault of a key that the platform cannot use: the key is wrong, not the token. */
+function unusableKey(cause: unknown): never {
+  throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause })
 }
 
 /**
@@ -47,7 +54,7 @@ export interface TokenVerifier {
  * only to `nbf` and `iat` in the future and never extends `exp`.
  */
 export function createTokenVerifier(
-  keys: (kid: string) => Promise<PinnedKey | undefined>,
+  keys: PinnedKeys,
   rules: TokenRules,
   clock: Clock,
   challenges: Challenges,
@@ -61,7 +68,7 @@ export function createTokenVerifier(
     if (headers.has(head)) return
     if (headers.size >= MAX_HEADERS) headers.clear()
     // Copies the text: a slice would keep the whole token in memory.
-    headers.set(Buffer.from(head, 'latin1').toString('latin1'), header)
+    headers.set(JSON.parse(JSON.stringify(head)) as string, header)
   }
 
   /** Reads a header, or returns why it is not acceptable. */
@@ -76,7 +83,7 @@ export function createTokenVerifier(
   }
 
   return {
-    async precheck(token) {
+    precheck(token) {
       if (!isCanonicalCompact(token)) return challenges.invalid('not a canonical compact JWS')
       const [head, payload] = token.split('.', 2) as [string, string]
       const header = headers.get(head) ?? readHeader(head)
@@ -85,25 +92,25 @@ export function createTokenVerifier(
       if (!claims) return challenges.invalid('claims are not a JSON object')
       const fault = claimFault(claims, rules, clock.now())
       if (fault !== undefined) return fault === EXPIRED ? challenges.expired() : challenges.invalid(fault)
-      const pinned = await keys(header.kid)
-      if (!pinned) return challenges.invalid('unknown key')
-      if (algorithmName(header.alg) !== pinned.algorithm) {
-        return challenges.invalid('the algorithm does not match the key')
+      const withKey = (pinned: PinnedKey | undefined): UnverifiedToken | GuardDenial => {
+        if (!pinned) return challenges.invalid('unknown key')
+        return algorithmName(header.alg) === pinned.algorithm
+          ? { text: token, head, header, claims, pinned }
+          : challenges.invalid('the algorithm does not match the key')
       }
-      return { text: token, head, header, claims, pinned }
+      const found = keys(header.kid)
+      return found instanceof Promise ? found.then(withKey) : withKey(found)
     },
-    async isSigned({ text, head, header, pinned }) {
+    isSigned({ text, pinned }) {
       try {
-        await compactVerify(text, pinned.key, { algorithms: pinned.algorithms })
-        remember(head, header)
-        return true
-      } catch (error) {
-        if (error instanceof errors.JOSEError) return false
-        // The key is at fault, not the token: jose cannot use it.
-        throw new Fault('ERR_KEYS_UNAVAILABLE', 'the verification key cannot be used', { cause: error })
+        const isSigned = pinned.key.isSigned(text)
+        return typeof isSigned === 'boolean' ? isSigned : isSigned.catch(unusableKey)
+      } catch (cause) {
+        return unusableKey(cause)
       }
     },
-    sessionOf({ claims }) {
+    sessionOf({ head, header, claims }) {
+      remember(head, header)
       const now = clock.now()
       const session = readSession(claims)
       if (!session) return challenges.invalid('claims do not describe a session')

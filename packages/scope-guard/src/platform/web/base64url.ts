@@ -1,0 +1,8 @@
+import { base64url as jose } from 'jose'
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** Decodes base64url of UTF-8 text. Throws if the bytes are not UTF-8. */
+export function decodeText(base64url: string): string {
+  return utf8.decode(jose.decode(base64url))
+}

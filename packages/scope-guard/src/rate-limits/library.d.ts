@@ -1,0 +1,7 @@
+// The files of rate-limiter-flexible that are loaded by themselves have the types of its entry.
+declare module 'rate-limiter-flexible/lib/RateLimiterMemory.js' {
+  export { RateLimiterMemory as default } from 'rate-limiter-flexible'
+}
+declare module 'rate-limiter-flexible/lib/RLWrapperTimeouts.js' {
+  export { RLWrapperTimeouts as default } from 'rate-limiter-flexible'
+}
