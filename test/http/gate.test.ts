@@ -179,7 +179,7 @@ t.test('encodes a body as JSON, unless there is none', async t => {
 
 t.test('reports a handler that returns no answer, with the operation and what to return', async t => {
   for (const [given, kind] of [
-    [undefined, 'undefined'],
+    [undefined, 'nothing: a return is missing'],
     [null, 'null'],
     ['done', 'string'],
     [{}, 'an object without a status'],

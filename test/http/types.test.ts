@@ -26,8 +26,8 @@ const priced = api.idempotent({ operation: 'payments.create', allOf: [], spends:
   session.scopes.length > 0 ? { ok: true, value: { price: 5 } } : { ok: false, code: 'x', status: 404, message: 'x' } })
 `
 
-/** Mistakes that a compiler must find, each with what it must say. */
-const mistakes: Record<string, [code: string, message: RegExp]> = {
+/** Mistakes that a compiler must find, each with what it must say, and the member that it must point at where the text does not name it. */
+const mistakes: Record<string, [code: string, message: RegExp, member?: string]> = {
   'a misspelt scope': [
     `api.guarded({ operation: 'cards.list', allOf: ['cards.raed'] })`,
     /'"cards\.raed"' is not assignable to type '"cards\.read" \| "cards\.write"'/,
@@ -99,7 +99,32 @@ const mistakes: Record<string, [code: string, message: RegExp]> = {
     `fetchGate(api, { body: 'stream' })`,
     /Property 'peer' is missing/,
   ],
-  'a misspelt option': [`gate({ guard, scopes, erors: 'plain' })`, /'erors' does not exist|No overload/],
+  'a misspelt option': [`gate({ guard, scopes, erors: 'plain' })`, /'erors' does not exist/],
+  'a misspelt option of an open gate': [`gate({ erors: 'plain' })`, /'erors' does not exist/],
+  'what a server must pass beside the request': [
+    `void ((): ((request: Request) => Promise<Response>) => fetchGate(api, { body: 'clone', peer: (_request, env: { ip: string }) => env.ip }).handle(plans, () => ({ status: 200 })))`,
+    /is not assignable|Target signature provides too few arguments/,
+  ],
+  'a handler that returns nothing': [`http.handle(list, () => {})`, /Type 'void' is not assignable/],
+  'an answer with a misspelt status': [`http.handle(list, () => ({ stauts: 200 }))`, /stauts/],
+  'a guard whose check is not one': [
+    `gate({ guard: { ...guard, check: 5 }, scopes })`,
+    /'number' is not assignable/,
+    'check',
+  ],
+  'a port whose function has another result': [
+    `gate({ guard, scopes, idempotency: { ...idempotency, complete: async () => 5 } })`,
+    /'number' is not assignable/,
+    '5 } })',
+  ],
+  'an alias port without resolve': [
+    `gate({ guard, scopes, aliases: {} })`,
+    /'resolve' is missing/,
+    'aliases',
+  ],
+  'a port of an open gate': [`gate({ aliases: { resolve: 5 } })`, /'number' is not assignable/, 'resolve'],
+  'an option of an open gate': [`gate({ bodyLimitBytes: '5' })`, /'number'/, 'bodyLimitBytes'],
+  'an option of another type': [`gate({ guard, scopes, bodyLimitBytes: '5' })`, /'number'/, 'bodyLimitBytes'],
   'a body choice that Fastify does not have': [`fastifyGate(api, { body: 'stream' })`, /"stream"/],
   'a handler that returns no answer': [`http.handle(list, () => ({ body: 1 }))`, /status/],
 }
@@ -124,6 +149,12 @@ http.handle(priced, async ({ reserve, prepared }) => {
   if (hold.ok) await guard.settle(hold.value, price)
   return hold.ok ? { status: 201 } : hold
 })
+type Plain = (request: Request) => Promise<Response>
+const web = fetchGate(api, { body: 'clone', peer: request => request.headers.get('x-real-ip') ?? undefined })
+const wrapped = web.wrap(list, () => new Response())
+export const served: Plain[] = [web.handle(plans, () => ({ status: 200 })), wrapped, web.aliases(wrapped), web.aliases(() => new Response())]
+const hono = fetchGate(api, { body: 'clone', peer: (_request, env: { ip: string }) => env.ip })
+export const beside: (request: Request, env: { ip: string }) => Promise<Response> = hono.handle(plans, () => ({ status: 200 }))
 fetchGate(api, { body: 'clone', peer: 'none' }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
 `
   t.equal(await compile('types-right', { 'right.ts': right }), '')
@@ -134,9 +165,11 @@ t.test('the compiler reports every mistake at its line', async t => {
   const files = Object.fromEntries(entries.map(([, [code]], index) => [fileOf(index), PRELUDE + code]))
   const output = await compile('types-wrong', files)
   const line = PRELUDE.split('\n').length
-  for (const [index, [title, [, message]]] of entries.entries()) {
+  for (const [index, [title, [code, message, member]]] of entries.entries()) {
     const [, said = ''] = output.split(`${fileOf(index)}(${line},`)
     t.match(said.split(/\nbuild|\nexit/)[0], message, title)
+    if (member !== undefined)
+      t.equal(parseInt(said), code.indexOf(member) + 1, `${title}: at the member ${member}`)
     t.notMatch(output, new RegExp(`${fileOf(index)}\\((?!${line},)`), `${title}: and nothing else`)
   }
 })

@@ -21,6 +21,13 @@ import type { StepResult } from './route/steps.ts'
  * idempotency record, handler. Throws a `TypeError` for a port without its functions, for idempotency without a guard (a
  * replay must be authorized), and for a wrong option.
  */
+export function gate<K extends Credentials = Credentials>(
+  options?: OpenGateOptions<K> & {
+    readonly guard?: undefined
+    readonly idempotency?: undefined
+    readonly transactions?: undefined
+  },
+): OpenGate & CredentialGate<string, never, K>
 export function gate<
   S extends string,
   A extends AccessLike,
@@ -45,16 +52,10 @@ export function gate<
 >(
   options: GateOptions<S, A, K, Tx> & { readonly guard: SpendGuardPort<A, H> },
 ): Gate<S, A> & CredentialGate<S, A, K> & TransactionGate<S, A, H, Tx>
+// The last of the overloads, because the compiler reports a wrong option against it.
 export function gate<S extends string, A extends AccessLike, K extends Credentials = Credentials, Tx = never>(
   options: GateOptions<S, A, K, Tx>,
 ): Gate<S, A> & CredentialGate<S, A, K> & TransactionGate<S, A, unknown, Tx>
-export function gate<K extends Credentials = Credentials>(
-  options?: OpenGateOptions<K> & {
-    readonly guard?: undefined
-    readonly idempotency?: undefined
-    readonly transactions?: undefined
-  },
-): OpenGate & CredentialGate<string, never, K>
 export function gate(options: object = {}): never {
   // The overloads decide which functions the gate has. At run time it has all of them, and those without their port throw.
   return createGate(options) as never

@@ -1,11 +1,11 @@
 export { codes } from './codes.ts'
 export { gate } from './gate.ts'
 export { byAccept } from './options.ts'
-export { parseJsonObject, readRawBody } from './request/body.ts'
+export { parseJsonObject } from './request/body.ts'
 export { trustedProxies } from './request/client-address.ts'
 export { denialAnswer, errorAnswer, faultAnswer, wire } from './response/answer.ts'
 export { exposedHeaders } from './response/cors.ts'
-export { failureAnswer, plainRender } from './response/outcome.ts'
+export { failureAnswer, plainRender, storedForm } from './response/outcome.ts'
 export type { HeaderField } from '@gatewright/kernel'
 export type { RequestDenial } from './codes.ts'
 export type {

@@ -1,4 +1,5 @@
 import { Fault, integerOption, type OptionNames } from '@gatewright/kernel'
+import { emitWarning, printError } from '@gatewright/kernel/platform'
 import { trustedProxies, type TrustedProxies } from './request/client-address.ts'
 import type { ErrorShape } from './response/answer.ts'
 import type { Observe } from './response/decision.ts'
@@ -105,7 +106,7 @@ export function byAccept(defaultShape: ErrorShape): (facts: RequestFacts) => Err
 
 /** Wraps a team's function. If it throws or rejects, emits a process warning and returns `fallback`, so that it cannot change an answer. */
 function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T {
-  const warn = (error: unknown): void => process.emitWarning(error instanceof Error ? error : String(error))
+  const warn = (error: unknown): void => emitWarning(error instanceof Error ? error : String(error))
   return facts => {
     try {
       const result = call(facts)
@@ -122,7 +123,7 @@ function withFallback<F, T>(call: (facts: F) => T, fallback: T): (facts: F) => T
 function print({ operation, error }: Failure): void {
   const { name, message } = error instanceof Error ? error : { name: typeof error, message: '' }
   const code = error instanceof Fault ? error.code : name
-  process.stderr.write(`gatewright ${operation}: ${code} ${message}\n`)
+  printError(`gatewright ${operation}: ${code} ${message}`)
 }
 
 /** Checks options once. Throws a `TypeError` that names the option, what was expected and what was given. */

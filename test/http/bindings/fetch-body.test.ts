@@ -31,3 +31,31 @@ t.test(
     t.equal(effects.length, 1)
   },
 )
+
+t.test(
+  'reports an existing handler that returns no response, with the operation and what to return',
+  async t => {
+    for (const [given, kind] of [
+      [undefined, 'nothing: a return is missing'],
+      [{ body: 1 }, 'object'],
+      ['done', 'string'],
+    ] as const) {
+      const { gate, routes, bearer, effects } = await createWorld()
+      const { path, route } = routes.createCard
+      const wrapped = fetchGate(gate, { body: 'clone', peer: () => '203.0.113.9' }).wrap(
+        route,
+        () => given as never,
+      )
+      const headers = {
+        authorization: await bearer({ scopes: ['cards.write'] }),
+        ...{ 'idempotency-key': randomUUID(), 'content-type': 'application/json' },
+      }
+      const send = (): Promise<Response> =>
+        wrapped(new Request(`http://host${path}`, { method: 'POST', headers, body: '{"name":"a"}' }))
+      const message = `${route.operation}: the handler must return a Response, got ${kind}`
+      await t.rejects(send(), { name: 'TypeError', message })
+      t.match(await (await send()).json(), { error: 'outcome_unknown' })
+      t.equal(effects.length, 0)
+    }
+  },
+)

@@ -77,6 +77,31 @@ t.test("'kept' compares the bytes that express.json read", async t => {
   t.same(runs, [{ a: 1 }])
 })
 
+t.test("'kept' compares the bytes that a platform keeps in request.rawBody", async t => {
+  const place = await ground()
+  /** What Nest with `rawBody: true` and Cloud Functions do. */
+  const platform = express.json({
+    verify: (request, _response, bytes) => void Object.assign(request, { rawBody: bytes }),
+  })
+  const { app, runs } = counted(place, 'kept', platform)
+  const url = await listen(t, app)
+  t.equal((await post(url, place.headers)).status, 201)
+  t.equal((await post(url, place.headers)).headers.get('idempotency-replayed'), 'true')
+  t.equal((await post(url, place.headers, '{"a": 1}')).status, 400)
+  t.same(runs, [{ a: 1 }])
+})
+
+t.test("'kept' does not take a text in request.rawBody for the bytes", async t => {
+  const place = await ground()
+  const parser = express.json({
+    verify: (request, _response, bytes) => void Object.assign(request, { rawBody: bytes.toString() }),
+  })
+  const { app, runs } = counted(place, 'kept', parser)
+  t.equal((await post(await listen(t, app), place.headers)).status, 500)
+  t.match(place.failures, [{ error: { message: /request\.rawBody \(Nest with rawBody: true\)/ } }])
+  t.same(runs, [])
+})
+
 t.test(
   "'kept' without the verify hook fails with an error that names the mistake, and no handler runs",
   async t => {
@@ -212,7 +237,11 @@ t.test('reports a handler that returns nothing, and its outcome is unknown', asy
   const url = await listen(t, expressGate(api, { body: 'stream' }).handle(route, nothing))
   t.equal((await post(url, headers)).status, 500)
   t.match(failures, [
-    { error: { message: /^cards\.create: the handler must return \{ status.* got undefined$/ } },
+    {
+      error: {
+        message: /^cards\.create: the handler must return \{ status.* got nothing: a return is missing$/,
+      },
+    },
   ])
   t.match(await (await post(url, headers)).json(), { error: 'outcome_unknown' })
   t.equal(runs, 1)
@@ -344,3 +373,15 @@ t.test(
     t.equal((await fetch(`${url}/thrown`, { method: 'OPTIONS' })).headers.get('allow'), 'POST')
   },
 )
+
+t.test('Express 5: gives the segments of a wildcard as one text', async t => {
+  const { api } = await ground()
+  const app = express()
+  const gw = expressGate(api, { body: 'stream' })
+  app.get(
+    '/files/:owner/*path',
+    gw.handle(api.open('files.read'), ({ params }) => ({ status: 200, body: params })),
+  )
+  const url = await listen(t, app)
+  t.same(await (await fetch(`${url}/files/ann/a/b.txt`)).json(), { owner: 'ann', path: 'a/b.txt' })
+})

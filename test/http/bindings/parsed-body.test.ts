@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import * as http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { gate, type Failure, type IdempotentCall, type Route } from '@gatewright/http'
+import { gate, type OpenGate, type Failure, type IdempotentCall, type Route } from '@gatewright/http'
 import { expressGate, type BodyChoice } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { koaGate } from '@gatewright/http/koa'
@@ -17,7 +17,7 @@ import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 interface Place {
-  readonly api: ReturnType<typeof gate>
+  readonly api: OpenGate
   readonly route: Route<IdempotentCall<Access>>
   readonly failures: Failure[]
   readonly runs: unknown[]

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
-import { parseJsonObject, readRawBody } from '@gatewright/http'
+import { parseJsonObject } from '@gatewright/http'
+import { readRawBody } from '@gatewright/http/node'
 import t from 'tap'
 
 type Outcome = Awaited<ReturnType<typeof readRawBody>>

@@ -24,9 +24,9 @@ const envelope: Render = (outcome, { operation, requestId }) => {
   }
 }
 
-async function setUp(render: Render, errors?: 'problem') {
+async function setUp(render: Render, errors?: 'problem', maxResponseBytes = 262_144) {
   const { guard, bearer } = await bench()
-  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const idempotency = createIdempotency({ storage: memoryStorage(), maxResponseBytes })
   const reported: unknown[] = []
   const report = ({ error }: { readonly error: unknown }): unknown => reported.push(error)
   const api = gate({ guard, scopes, idempotency, render, report, ...(errors ? { errors } : {}) })
@@ -74,6 +74,19 @@ t.test('renders denials and failures, and a stored denial as a denial again', as
   t.same([again.status, again.body], [409, first.body])
   answerWith({ status: 'wrong' })
   t.match(await send('key-00000003'), { status: 500, body: { data: { error: 'internal_error' } } })
+})
+
+t.test('replays the status of an answer whose body was too long to store, and of a refusal', async t => {
+  const { send, answerWith } = await setUp(envelope, undefined, 7)
+  await send('key-00000001')
+  const long = await send('key-00000001')
+  t.match(long, { status: 201, body: { of: 'cards.create' } })
+  t.equal(long.body['data'], undefined)
+  t.equal(long.headers.get('idempotency-replayed'), 'true')
+  t.equal(long.headers.get('location'), '/cards/7')
+  answerWith({ ok: false, code: 'conflict', status: 409, message: 'there is one' })
+  await send('key-00000002')
+  t.match(await send('key-00000002'), { status: 409, body: { of: 'cards.create' } })
 })
 
 t.test('renders a stored refusal in the shape of the request that repeats the write', async t => {

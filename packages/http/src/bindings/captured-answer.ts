@@ -12,7 +12,7 @@ export function capturedAnswer(
   body: Uint8Array | string,
   limitBytes: number,
 ): WireAnswer {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
   const omitted: WireAnswer = { status, headers, body: '', bodyOmitted: true }
   if (bytes.length > limitBytes) return omitted
   try {

@@ -6,9 +6,11 @@ import type { NodeResponse } from './node-response.ts'
 /** A request of Express, Connect or plain node http. `body` is the result of a body parser. */
 export interface ConnectRequest extends NodeRequest {
   body?: unknown
+  /** The bytes of the body, where the platform keeps them. */
+  readonly rawBody?: unknown
   originalUrl?: string
-  /** Path parameters, as a router set them. */
-  params?: Record<string, string>
+  /** Path parameters, as a router set them. The segments of a wildcard are a list in Express 5. */
+  params?: Record<string, string | string[]>
   /** The route that an Express router matched. */
   route?: { readonly path?: unknown }
 }

@@ -16,20 +16,33 @@ export type { BodyChoice } from './node-body.ts'
 
 const rawBodies = new WeakMap<object, Uint8Array>()
 
-/** Keeps the bytes that the body parser read: `express.json({ verify: keepRawBody })`. */
+/** Keeps the bytes that the body parser read, for `body: 'kept'`: `express.json({ verify: keepRawBody })`. */
 export function keepRawBody(request: object, _response: unknown, bytes: Uint8Array): void {
   rawBodies.set(request, bytes)
 }
 
+/** Nest (`rawBody: true`) and Cloud Functions keep the bytes in `request.rawBody`. A text there may have lost bytes. */
+const bytesOf = (rawBody: unknown): Uint8Array | undefined =>
+  rawBody instanceof Uint8Array ? rawBody : undefined
+
 const access: BodyAccess<ConnectRequest> = {
   node: request => request,
-  kept: request => rawBodies.get(request),
-  hint: 'use express.json({ verify: keepRawBody })',
+  kept: request => rawBodies.get(request) ?? bytesOf(request.rawBody),
+  hint: 'use express.json({ verify: keepRawBody }), or a platform that sets request.rawBody (Nest with rawBody: true)',
   parser: 'express.json()',
   parsed: request => request.body,
   assign(request, value) {
     request.body = value
   },
+}
+
+/** Returns path parameters as texts: the segments of a wildcard as Express 4 gives them, joined by `/`. */
+function textsOf(params: ConnectRequest['params'] = {}): Record<string, string> {
+  const entries = Object.entries(params)
+  if (!entries.some(([, value]) => Array.isArray(value))) return params as Record<string, string>
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, Array.isArray(value) ? value.join('/') : value]),
+  )
 }
 
 /** Binds a gate to Express 4 and 5, Connect and plain node http (HTTP/1 and HTTP/2). Throws a `TypeError` without a gate or `body`. */
@@ -48,9 +61,16 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     response: NodeResponse,
     readBody: IncomingRequest['readBody'],
   ): IncomingRequest => {
-    const { params = {}, route } = request
+    const { params, route } = request
     const connection = connectionOf(response)
-    return { request, facts: facts(request), params, pattern: route?.path, readBody, connection }
+    return {
+      request,
+      facts: facts(request),
+      params: textsOf(params),
+      pattern: route?.path,
+      readBody,
+      connection,
+    }
   }
 
   return {

@@ -43,11 +43,22 @@ export async function readUpTo(
   const rest = stream.getReader()
   while (length <= limitBytes) {
     const { done, value } = await rest.read()
-    if (done) return { bytes: Buffer.concat(chunks) }
+    if (done) return { bytes: joined(chunks, length) }
     length += value.length
     chunks.push(value)
   }
-  return { bytes: Buffer.concat(chunks), rest }
+  return { bytes: joined(chunks, length), rest }
+}
+
+function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  if (chunks.length === 1) return chunks[0] as Uint8Array
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.length
+  }
+  return bytes
 }
 
 /** Makes a stream of bytes that have been read and the rest of their stream. */

@@ -31,7 +31,14 @@ export async function capture(
     void response.body?.cancel()
     return toResponse(await fail(streamError(operation, { constructor: { name: 'text/event-stream' } })))
   }
-  const { bytes, rest } = await readUpTo(response.body, limitBytes)
+  let read: Awaited<ReturnType<typeof readUpTo>>
+  try {
+    read = await readUpTo(response.body, limitBytes)
+  } catch (error) {
+    // The handler has run, so the outcome is unknown, and known to be.
+    return toResponse(await fail(error))
+  }
+  const { bytes, rest } = read
   const captured = capturedAnswer(status, fieldPairs(Object.fromEntries(headers)), bytes, limitBytes)
   const answer = await finishCaptured(captured)
   if (answer.status !== status) return toResponse(answer)

@@ -5,8 +5,7 @@ import { readRequest } from './fetch-body.ts'
 import { checkedPeer } from './fetch-peer.ts'
 import { capture, toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
-import { checkGate } from './mount-checks.ts'
-import { checkedBody } from './node-body.ts'
+import { checkGate, checkedBody } from './mount-checks.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { AdmittedRequest, CompleteRoute, Route } from '../route/steps.ts'
@@ -30,7 +29,8 @@ const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true
 
 /** The members of a Hono context that are used. Hono itself is not imported. */
 export interface HonoContext<Env> {
-  readonly req: { readonly raw: Request }
+  /** `param()` returns the path parameters of the matched route. */
+  readonly req: { readonly raw: Request; param(): Readonly<Record<string, string>> }
   readonly env: Env
   /** What a handler threw, if Hono has answered it. */
   readonly error?: Error | undefined
@@ -38,11 +38,13 @@ export interface HonoContext<Env> {
   set res(response: Response | undefined)
 }
 
-/** A mounted operation. */
+/** What a server passes beside a request: optional unless `peer` reads it. */
+type Beside<Env> = unknown extends Env ? [env?: Env] : [env: Env]
+
+/** A mounted operation: also a `(request: Request) => Promise<Response>`, unless `peer` needs more than the request. */
 export type FetchHandler<Env> = (
   request: Request,
-  env: Env,
-  params?: Readonly<Record<string, string>>,
+  ...beside: [...Beside<Env>, params?: Readonly<Record<string, string>>]
 ) => Promise<Response>
 
 /** Mounts the operations of a gate on a fetch server. */
@@ -50,7 +52,7 @@ export interface FetchGate<Env> {
   /** Wraps a whole application (`app.fetch`): translates old names before routing, and adds alias fields to every answer. */
   aliases(
     fetch: (request: Request, env: Env, ...rest: never[]) => Response | Promise<Response>,
-  ): (request: Request, env: Env) => Response | Promise<Response>
+  ): (request: Request, ...beside: Beside<Env>) => Promise<Response>
   /**
    * Mounts an operation whose handler returns its answer. A transactional operation has its own handler. `params` are the
    * path parameters that the server's router read.
@@ -61,7 +63,7 @@ export interface FetchGate<Env> {
   wrap<C extends OpenCall>(
     route: Route<C>,
     existing: (request: Request, call: C) => Response | Promise<Response>,
-  ): (request: Request, env: Env) => Promise<Response>
+  ): FetchHandler<Env>
   /** Guards existing handlers as a Hono middleware. */
   guard<C extends OpenCall>(
     route: Route<C>,
@@ -92,11 +94,10 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   const guardExisting = async <C extends OpenCall>(
     route: Route<C>,
     request: Request,
-    env: Env,
+    received: IncomingRequest,
     existing: (call: C) => Response | Promise<Response>,
     hasThrown: () => boolean = () => false,
   ): Promise<Response> => {
-    const received = incoming(request, env)
     const readJson = async (): ReturnType<IncomingRequest['readBody']> => {
       const bytes = await received.readBody()
       const parsed = bytes.ok
@@ -113,7 +114,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     if (!admitted.ok) return toResponse(admitted.answer)
     const { call, fields } = admitted.value
     calls.set(request, { route, call })
-    const response = await runExisting(() => existing(call), admitted.value)
+    const response = await runExisting(route.operation, () => existing(call), admitted.value)
     if (hasThrown()) {
       await admitted.value.markUnknown(response.status)
       return withResponseFields(response, fields)
@@ -128,7 +129,8 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   return {
     aliases:
       fetch =>
-      async (request, env, ...rest) => {
+      async (request, ...beside) => {
+        const [env, ...rest] = beside as [Env, ...never[]]
         const entered = gate.enter(request, facts(request, env))
         if (!entered.ok) return toResponse(entered.answer)
         const { facts: canonical, fields } = entered.value
@@ -139,16 +141,22 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
           target = new Request(url, request)
           gate.adopt(target, request)
         }
-        return withResponseFields(await fetch(target, env, ...(rest as never[])), fields())
+        return withResponseFields(await fetch(target, env, ...rest), fields())
       },
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FetchHandler<Env> {
       const run = runOf(route, handler)
-      return async (request, env, params) =>
-        toResponse(await perform(gate, route, incoming(request, env, params), run))
+      return async (request, ...beside) => {
+        const [env, params] = beside as unknown as [Env, IncomingRequest['params']?]
+        return toResponse(await perform(gate, route, incoming(request, env, params), run))
+      }
     },
     wrap(route, existing) {
       checkGuarding(route, existing)
-      return (request, env) => guardExisting(route, request, env, call => existing(request, call))
+      return (request, ...beside) => {
+        const [env, params] = beside as unknown as [Env, IncomingRequest['params']?]
+        const received = incoming(request, env, params)
+        return guardExisting(route, request, received, call => existing(request, call))
+      }
     },
     guard(route) {
       checkGuarding(route)
@@ -160,7 +168,9 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
           return context.res
         }
         const hasThrown = (): boolean => context.error !== undefined
-        const response = await guardExisting(route, context.req.raw, context.env, existing, hasThrown)
+        const { raw } = context.req
+        const received = incoming(raw, context.env, context.req.param())
+        const response = await guardExisting(route, raw, received, existing, hasThrown)
         if (!passed) return response
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined
@@ -177,13 +187,17 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   }
 }
 
-/** Runs an existing handler. If it throws, the outcome of the run is unknown, and the server renders the error. */
+/** Runs an existing handler. If it throws or returns no response, the outcome of the run is unknown, and the server renders the error. */
 async function runExisting(
+  operation: string,
   existing: () => Response | Promise<Response>,
   { markUnknown }: Pick<AdmittedRequest<never>, 'markUnknown'>,
 ): Promise<Response> {
   try {
-    return await existing()
+    const response: Response | undefined = await existing()
+    if (typeof response?.status === 'number') return response
+    const got = response === undefined ? 'nothing: a return is missing' : typeof response
+    throw new TypeError(`${operation}: the handler must return a Response, got ${got}`)
   } catch (error) {
     await markUnknown(500)
     throw error

@@ -12,3 +12,10 @@ export function checkGate(binding: string, gate: OpenGate): void {
     `${binding}: the first argument must be a gate made by gate({ ... }), got ${typeof gate}`,
   )
 }
+
+/** Checks the option `body`. Throws a `TypeError` if it is missing: a default could compare other bytes than were sent. */
+export function checkedBody<B extends string>(body: B, choices: readonly B[]): B {
+  if (choices.includes(body)) return body
+  const names = choices.map(choice => `'${choice}'`).join(' or ')
+  throw new TypeError(`body must be ${names}, got ${JSON.stringify(body)}: there is no default`)
+}

@@ -1,7 +1,9 @@
 import { allow, type Verdict } from '@gatewright/kernel'
-import { isJson, parseJsonObject, readRawBody } from '../request/body.ts'
+import { isJson, parseJsonObject } from '../request/body.ts'
+import { readRawBody } from '../request/raw-body.ts'
 import { deny } from '../codes.ts'
 import type { NodeRequest } from '../request/facts.ts'
+import { checkedBody } from './mount-checks.ts'
 import { jsonFault } from '../request/json-fault.ts'
 
 /**
@@ -30,13 +32,6 @@ interface BodyReader<R> {
   bytes(request: R): Promise<Verdict<Uint8Array>>
   /** Reads the bytes for an existing handler, and sets its `body` to the parsed object if no parser runs before. */
   forHandler(request: R): Promise<Verdict<Uint8Array>>
-}
-
-/** Checks the option `body`. Throws a `TypeError` if it is missing: a default could compare other bytes than were sent. */
-export function checkedBody<B extends string>(body: B, choices: readonly B[]): B {
-  if (choices.includes(body)) return body
-  const names = choices.map(choice => `'${choice}'`).join(' or ')
-  throw new TypeError(`body must be ${names}, got ${JSON.stringify(body)}: there is no default`)
 }
 
 /** Makes the reader of request bodies. */

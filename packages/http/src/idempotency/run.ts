@@ -5,6 +5,7 @@ import type { DecisionDraft } from '../response/decision.ts'
 import { storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, WriteOptions } from '../route/handler-types.ts'
 import { createReservations } from './reservations.ts'
+import { writeFacts } from './write-facts.ts'
 
 /** Ends a run. Its functions never reject: if the store fails, the outcome is still sent and the fault is reported. */
 export interface RunEnding {
@@ -44,15 +45,9 @@ export async function startRun(
   decision: DecisionDraft,
 ): Promise<StartedRun | Denial | { readonly stored: WireAnswer; readonly fields: readonly HeaderField[] }> {
   const { operation, idempotency, accountOf, spending, reserves, prepare } = dependencies
-  const { facts, access, body } = guarded
+  const { access } = guarded
   const startedAt = performance.now()
-  const begin = await idempotency.begin({
-    account: accountOf(access),
-    operation,
-    key: facts.header('idempotency-key'),
-    method: facts.method,
-    body,
-  })
+  const begin = await idempotency.begin(writeFacts(operation, accountOf(access), guarded))
   decision.storeMs += performance.now() - startedAt
   if (!begin.ok) return begin
   if (begin.value.state === 'replay') {

@@ -4,6 +4,7 @@ import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, HandlerAnswer, TransactionContext, WriteOptions } from '../route/handler-types.ts'
 import { outcomeOf } from '../route/perform.ts'
 import { recordFields, replayDenial } from './run.ts'
+import { writeFacts } from './write-facts.ts'
 
 type Call = GuardedCall<AccessLike>
 type Prepare = NonNullable<WriteOptions<AccessLike>['prepare']>
@@ -40,7 +41,7 @@ class Abandoned extends Error {
 /** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored answer. */
 export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
   const { operation, transactions, accountOf, spending, prepare, handler } = dependencies
-  const { facts, access, body } = call
+  const { access } = call
   let outcome: Outcome | undefined
   let prepared: unknown
   const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
@@ -51,13 +52,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
   }
   try {
     const run = await transactions.run(
-      {
-        account: accountOf(access),
-        operation,
-        key: facts.header('idempotency-key'),
-        method: facts.method,
-        body,
-      },
+      writeFacts(operation, accountOf(access), call),
       async (tx, { effectId, fence }) => {
         const spends: AmountLike[] = []
         const spendFunctions = spendFunctionsOf(dependencies, call, { tx, effectId, spends })

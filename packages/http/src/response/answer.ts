@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http'
 import type { Denial, Fault, HeaderField } from '@gatewright/kernel'
 import type { WireAnswer } from '../ports.ts'
+import { statusPhrase } from './status-phrase.ts'
 
 /** An HTTP response as plain data, before a framework sends it. If `body` is undefined, it has no body. */
 export interface Answer {
@@ -27,7 +27,7 @@ function errorBody(denial: RenderedDenial, shape: ErrorShape): Record<string, un
   const named = field === undefined ? {} : { field }
   if (shape === 'problem') {
     // RFC 9457 section 4.2.1: with `about:blank`, the title is the status phrase.
-    const title = STATUS_CODES[status] ?? 'Error'
+    const title = statusPhrase(status)
     return { ...details, ...named, type: 'about:blank', title, status, detail: message, code }
   }
   const plain = { ...details, error: code, message, ...named }

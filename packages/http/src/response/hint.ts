@@ -1,4 +1,5 @@
 import type { Denial } from '@gatewright/kernel'
+import { environment, printError } from '@gatewright/kernel/platform'
 
 /** Tells a developer the cause of a denial, which the answer does not contain. */
 export type Hint = (operation: string | undefined, denial: Pick<Denial, 'code' | 'status' | 'reason'>) => void
@@ -8,13 +9,13 @@ const MOST = 100
 
 /** Prints each cause once, to stderr, where `NODE_ENV` is `development`; undefined elsewhere. */
 export function developmentHint(): Hint | undefined {
-  if (process.env['NODE_ENV'] !== 'development') return undefined
+  if (environment() !== 'development') return undefined
   const printed = new Set<string>()
   return (operation = 'a request', { code, status, reason }) => {
     if (reason === undefined || printed.size === MOST) return
-    const line = `gatewright: ${operation} was answered ${status} ${code}: ${reason} (printed once, in development)\n`
+    const line = `gatewright: ${operation} was answered ${status} ${code}: ${reason} (printed once, in development)`
     if (printed.has(line)) return
     printed.add(line)
-    process.stderr.write(line)
+    printError(line)
   }
 }

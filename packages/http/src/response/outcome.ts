@@ -59,6 +59,11 @@ export function storedForm(outcome: Outcome): WireAnswer {
  */
 export function replayOutcome(stored: WireAnswer, parse: boolean): Outcome {
   const { status, body } = stored
+  // It was too long to store: the replay says what happened, without it.
+  if (stored.bodyOmitted) {
+    const { headers } = withoutMark(stored)
+    return { kind: 'answer', answer: { status, headers, body: undefined } }
+  }
   const refusal = unmarked(stored, REFUSAL)
   if (refusal) {
     const { error, message, field, ...details } = JSON.parse(body) as PlainError

@@ -1,4 +1,3 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http'
 import { allow, type HeaderField, type Verdict } from '@gatewright/kernel'
 import type { OpenGate } from '../gate-types.ts'
 import type { WireAnswer } from '../ports.ts'
@@ -73,11 +72,15 @@ export function outcomeOf(operation: string, answer: HandlerAnswer): Outcome {
     const { status, headers = [] } = answer
     if (Number.isInteger(status)) return { kind: 'answer', answer: { status, headers, body } }
   }
-  const type = returned === null ? 'null' : typeof returned
-  const got = type === 'object' ? 'an object without a status' : type
   throw new TypeError(
-    `${operation}: the handler must return { status, headers?, body? } or a denial, got ${got}`,
+    `${operation}: the handler must return { status, headers?, body? } or a denial, got ${nameOf(returned)}`,
   )
+}
+
+function nameOf(returned: unknown): string {
+  if (returned === undefined) return 'nothing: a return is missing'
+  if (returned === null) return 'null'
+  return typeof returned === 'object' ? 'an object without a status' : typeof returned
 }
 
 /** Statuses whose answers must not have a body (RFC 9110 sections 15.3.5, 15.3.6 and 15.4.5). */
@@ -92,10 +95,20 @@ function checkSendable(operation: string, { status, headers, body }: Answer): vo
     throw new TypeError(`${operation}: the handler's status must be 200 to 599, got ${status}`)
   if (BODILESS.includes(status) && body !== undefined && body !== '')
     throw new TypeError(`${operation}: an answer with status ${status} must not have a body`)
-  for (const [name, value] of headers) {
-    validateHeaderName(name)
-    validateHeaderValue(name, value)
-  }
+  for (const [name, value] of headers) checkField(operation, name, value)
+}
+
+/** A field name (RFC 9110 section 5.1), and what a field value must not contain (section 5.5). */
+const FIELD_NAME = /^[!#$%&'*+\-.^_`|~\w]+$/
+const NOT_IN_VALUE = /[^\t\u0020-\u007e\u0080-\u00ff]/
+
+function checkField(operation: string, name: unknown, value: unknown): void {
+  if (typeof name !== 'string' || !FIELD_NAME.test(name))
+    throw new TypeError(
+      `${operation}: the handler's header names must be HTTP field names, got ${JSON.stringify(name)}`,
+    )
+  if (value === undefined || NOT_IN_VALUE.test(value as string))
+    throw new TypeError(`${operation}: the handler's header ${name} has a value that cannot be sent`)
 }
 
 /** Runs a handler and ends the run with the outcome. An error that the handler throws becomes a failure. */

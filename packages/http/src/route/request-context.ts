@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { HeaderField } from '@gatewright/kernel'
 import type { Settings } from '../options.ts'
 import type { AliasPort } from '../ports.ts'
@@ -41,7 +40,7 @@ export function createRequestContext(
   const exposed = settings.exposeHeaders ? exposureFields(facts) : []
   return {
     facts: { ...facts, oldNames },
-    requestId: original?.requestId ?? randomUUID(),
+    requestId: original?.requestId ?? crypto.randomUUID(),
     startedAtMs: original?.startedAtMs ?? performance.now(),
     decision: original?.decision ?? newDecisionDraft(),
     fields() {

@@ -1,0 +1,2 @@
+// For servers of Node: kept apart, because the library behind it needs Node, and other runtimes load the main entry.
+export { readRawBody } from './request/raw-body.ts'

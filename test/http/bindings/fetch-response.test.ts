@@ -1,0 +1,54 @@
+import { scopeCatalogue } from '@gatewright/kernel'
+import { gate } from '@gatewright/http'
+import { fetchGate } from '@gatewright/http/fetch'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import t from 'tap'
+import { bench } from '../../scope-guard/issuer.ts'
+
+/** A response whose body breaks off. */
+const broken = (): Response =>
+  new Response(
+    new ReadableStream({
+      pull(controller) {
+        controller.error(new Error('the source is gone'))
+      },
+    }),
+    { status: 201 },
+  )
+
+/** A response whose body somebody reads already. */
+function taken(): Response {
+  const response = new Response('{}', { status: 201 })
+  response.body?.getReader()
+  return response
+}
+
+for (const [name, respond] of Object.entries({ broken, taken })) {
+  t.test(`an existing handler with a ${name} body: the outcome is unknown at once`, async t => {
+    const { guard, bearer } = await bench()
+    const idempotency = createIdempotency({ storage: memoryStorage() })
+    const failures: unknown[] = []
+    const scopes = scopeCatalogue(['cards.write'])
+    const api = gate({ guard, scopes, idempotency, report: ({ error }) => failures.push(error) })
+    const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
+    let runs = 0
+    const serve = fetchGate(api, { body: 'clone', peer: 'none' }).wrap(route, async () => {
+      runs++
+      return respond()
+    })
+    const headers = {
+      ...{ authorization: await bearer({ scopes: ['cards.write'] }), 'idempotency-key': 'key-00000001' },
+      'content-type': 'application/json',
+    }
+    const send = async () =>
+      serve(new Request('http://api.test/', { method: 'POST', headers, body: '{}' }), undefined)
+    t.equal((await send()).status, 500)
+    t.equal(failures.length, 1)
+    const again = await send()
+    t.equal(again.status, 503)
+    t.match(await again.json(), { error: 'outcome_unknown' })
+    t.equal(runs, 1)
+    await idempotency.drained()
+  })
+}
