@@ -40,6 +40,7 @@ t.test('reads every variable', async t => {
     PAYIN_RECEIVERS: JSON.stringify([RECEIVER]),
     CHAIN_POLL_SECONDS: '300',
     DRAIN_SECONDS: '7',
+    HELPER_PAGE: 'off',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":5}',
   })
   t.ok(config.ok)
@@ -92,6 +93,9 @@ t.test('reads every variable', async t => {
     requireHttps: false,
     redis: undefined,
     directUserKey: false,
+    docsPage: true,
+    operator: undefined,
+    helperPage: false,
     signingAlgorithm: 'ES256',
     logLevel: 'info',
   })
@@ -120,6 +124,11 @@ t.test('reports all problems at once, each with its variable and without secrets
     CHAIN_POLL_SECONDS: '0',
     RATE_LIMITS: '{"guardedPerKeyPerMinute":0}',
     DIRECT_USER_KEY: 'yes',
+    HELPER_PAGE: 'yes',
+    DOCS_PAGE: 'yes',
+    OPERATOR_PAGE: 'yes',
+    OPERATOR_PORT: '70000',
+    OPERATOR_TOKEN: 'hunter2',
     LOG_LEVEL: 'loud',
   }
   const config = readConfig(wrong)
@@ -284,3 +293,26 @@ t.test('property: live trusts no block with addresses that differ in a leading b
     { numRuns: 1000 },
   )
 })
+
+t.test(
+  'turns the operator page on with a port and a token of its own, and never without a token on live',
+  async t => {
+    const token = 'o'.repeat(32)
+    t.match(readConfig({ OPERATOR_PAGE: 'on' }), { value: { operator: { port: 3001, token: undefined } } })
+    const given = { OPERATOR_PAGE: 'on', OPERATOR_PORT: '4001', OPERATOR_TOKEN: token }
+    t.match(readConfig(given), { value: { operator: { port: 4001, token } } })
+    const problemsOf = (env: Record<string, string>): readonly string[] => {
+      const config = readConfig(env)
+      return config.ok ? [] : config.problems.filter(problem => problem.startsWith('OPERATOR'))
+    }
+    t.same(problemsOf({ ...given, PORT: '4001' }), [
+      'OPERATOR_PORT must not be PORT: the operator page has a listener of its own',
+    ])
+    for (const env of [{ DATABASE_URL: 'postgres://db/x' }, { GATEWRIGHT_ENV: 'live' }]) {
+      t.match(problemsOf({ OPERATOR_PAGE: 'on', ...env }), [/^OPERATOR_TOKEN must be set with OPERATOR_PAGE/])
+      t.same(problemsOf({ ...given, ...env }), [])
+    }
+    for (const OPERATOR_TOKEN of ['o'.repeat(31), `${token} `, 'ö'.repeat(32)])
+      t.match(problemsOf({ OPERATOR_TOKEN }), [/^OPERATOR_TOKEN must be 32 to 256 visible ASCII/])
+  },
+)

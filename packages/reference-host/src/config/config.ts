@@ -6,7 +6,8 @@ import { EMPTY_PRODUCT, SANDBOX_PRODUCT, type Product } from '../product/product
 import { unsafeForLive } from './live.ts'
 import type { NamedKey, NamedSecret, WebhookSecret } from './parsers.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { UNSUPPORTED, variables, type Values, type Variable } from './variables.ts'
+import type { Variable } from './variable.ts'
+import { UNSUPPORTED, variables, type Values } from './variables.ts'
 
 /** Where Redis is: one server, or some nodes of a cluster. */
 export type RedisTarget = { readonly url: string } | { readonly clusterUrls: readonly string[] }
@@ -43,6 +44,12 @@ export interface Config {
   readonly drainSeconds: number
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
+  /** The listener of the operator page; undefined: there is none. Without a token, one is generated in the data folder. */
+  readonly operator: { readonly port: number; readonly token: string | undefined } | undefined
+  /** Whether `/helper` is served. */
+  readonly helperPage: boolean
+  /** Whether `/docs` is served. */
+  readonly docsPage: boolean
   readonly logLevel: Values['LOG_LEVEL']
 }
 
@@ -99,6 +106,9 @@ function toConfig(values: Values, env: Env): Config {
     drainSeconds: values.DRAIN_SECONDS ?? (live ? 5 : 0),
     rateLimits: values.RATE_LIMITS,
     directUserKey: values.DIRECT_USER_KEY,
+    operator: values.OPERATOR_PAGE ? { port: values.OPERATOR_PORT, token: values.OPERATOR_TOKEN } : undefined,
+    helperPage: values.HELPER_PAGE,
+    docsPage: values.DOCS_PAGE,
     logLevel: values.LOG_LEVEL,
   }
 }
@@ -115,6 +125,12 @@ function conflicts(env: Env): string[] {
     for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {
       if (!env[name]) problems.push(`${name} must be set with DATABASE_URL: hosts on one database share it`)
     }
+  }
+  if (env['OPERATOR_PAGE'] === 'on') {
+    if (env['DATABASE_URL'] && !env['OPERATOR_TOKEN'])
+      problems.push('OPERATOR_TOKEN must be set with OPERATOR_PAGE and DATABASE_URL')
+    if (env['OPERATOR_PORT'] && env['OPERATOR_PORT'] !== '0' && env['OPERATOR_PORT'] === env['PORT'])
+      problems.push('OPERATOR_PORT must not be PORT: the operator page has a listener of its own')
   }
   return problems
 }

@@ -17,6 +17,8 @@ export function unsafeForLive(
   for (const name of ['KEY_PEPPERS', 'SIGNING_KEY_ENCRYPTION_KEY', 'DATA_KEYS']) {
     if (!env[name] && !env['DATABASE_URL']) problems.push(`${name} must be set: live generates no secrets`)
   }
+  if (env['OPERATOR_PAGE'] === 'on' && !env['OPERATOR_TOKEN'] && !env['DATABASE_URL'])
+    problems.push('OPERATOR_TOKEN must be set with OPERATOR_PAGE: live generates no secrets')
   if (!env['TRUST_PROXY'])
     problems.push('TRUST_PROXY must name the proxy that ends HTTPS: live refuses plain HTTP')
   if (env['REQUIRE_HTTPS'] === 'off') problems.push('REQUIRE_HTTPS must not be off: live refuses plain HTTP')

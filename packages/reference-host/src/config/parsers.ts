@@ -104,6 +104,12 @@ export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
       )
 }
 
+/** A token of 32 to 256 visible ASCII characters. The text is never shown again. */
+export const operatorToken: Parser<string> = text =>
+  /^[\x21-\x7e]{32,256}$/.test(text)
+    ? { value: text }
+    : expected('must be 32 to 256 visible ASCII characters, such as what openssl rand -hex 32 prints')
+
 /** A named key of 32 bytes. */
 export interface NamedKey {
   readonly id: string

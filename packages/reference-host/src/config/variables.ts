@@ -18,31 +18,14 @@ import {
   wholeNumber,
   type NamedKey,
   type NamedSecret,
-  type Parser,
   type WebhookSecret,
 } from './parsers.ts'
+import { pageVariables } from './page-variables.ts'
 import { plansFile } from './plans.ts'
 import { productFile } from './product-file.ts'
 import { DEFAULT_LIMITS, rateLimits, type RateLimits } from './rate-limits.ts'
 import { payinReceivers } from './receivers.ts'
-
-/** One environment variable. */
-export interface Variable<T> {
-  readonly parse: Parser<T>
-  readonly fallback: T
-  /** The default as the documentation shows it. */
-  readonly defaultText: string
-  readonly meaning: string
-}
-
-function variable<T>(parse: Parser<T>, fallback: T, defaultText: string, meaning: string): Variable<T> {
-  return { parse, fallback, defaultText, meaning }
-}
-
-/** A variable that may be absent. */
-function optional<T>(parse: Parser<T>, defaultText: string, meaning: string): Variable<T | undefined> {
-  return { parse, fallback: undefined, defaultText, meaning }
-}
+import { optional, variable, type Variable } from './variable.ts'
 
 const redisUrl = urlOf('redis', 'rediss')
 
@@ -177,6 +160,7 @@ export const variables = {
     '`off`',
     '`on` also accepts a user API key in place of a session on user operations, as some existing clients send it',
   ),
+  ...pageVariables,
   DRAIN_SECONDS: optional(
     wholeNumber(0, 300),
     '`0`, live `5`',

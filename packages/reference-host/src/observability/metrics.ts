@@ -1,5 +1,6 @@
 import type { Decision } from '@gatewright/http'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { STORE_CHECK_SECONDS } from './quantile.ts'
 
 /** Prometheus metrics of one host. Labels are operation ids, statuses and codes: bounded and not secret. */
 export interface Metrics {
@@ -22,6 +23,10 @@ export interface Metrics {
   authorization(outcome: string, reason: string): void
   /** Sets how many rows of a kind the operator must look at. */
   attention(kind: string, rows: number): void
+  /** Records how long a check of a store took, and whether it failed. */
+  storeCheck(store: string, seconds: number, ok: boolean): void
+  /** From now on, the age of the revocation feed is what `ageSeconds` returns. */
+  feedAge(ageSeconds: () => number | undefined): void
   /** The exposition text with its media type. */
   text(): Promise<{ readonly contentType: string; readonly body: string }>
 }
@@ -103,7 +108,25 @@ export function createMetrics(): Metrics {
     labelNames: ['kind'],
     registers: [registry],
   })
+  const checks = new Histogram({
+    name: 'gatewright_store_check_seconds',
+    help: 'Round trip of a readiness check to each store, every 5 seconds',
+    labelNames: ['store'],
+    buckets: [...STORE_CHECK_SECONDS],
+    registers: [registry],
+  })
+  const failedChecks = new Counter({
+    name: 'gatewright_store_checks_failed_total',
+    help: 'Readiness checks that failed or took more than 2 seconds, by store',
+    labelNames: ['store'],
+    registers: [registry],
+  })
   return {
+    storeCheck(store, seconds, ok) {
+      checks.observe({ store }, seconds)
+      if (!ok) failedChecks.inc({ store })
+    },
+    feedAge: ageSeconds => void feedGauge(registry, ageSeconds),
     waitingJobs(kinds) {
       jobs.reset()
       oldest.reset()
@@ -126,4 +149,17 @@ export function createMetrics(): Metrics {
     },
     text: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
   }
+}
+
+/** A gauge that asks for the age when the metrics are read. */
+function feedGauge(registry: Registry, ageSeconds: () => number | undefined): Gauge {
+  return new Gauge({
+    name: 'gatewright_revocation_feed_age_seconds',
+    help: 'Seconds since the start of the last complete read of the revocation feed by this host',
+    registers: [registry],
+    collect() {
+      const age = ageSeconds()
+      if (age !== undefined) this.set(age)
+    },
+  })
 }

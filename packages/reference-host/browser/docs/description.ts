@@ -1,0 +1,19 @@
+/** The part of an OpenAPI document that the page changes. */
+interface Description {
+  readonly components?: {
+    readonly parameters?: Readonly<Record<string, { examples?: Readonly<Record<string, object>> }>>
+  }
+}
+
+/**
+ * Loads the API description. The forms would otherwise ask for every answer as an Open Responses object, since the only values of that
+ * header field are chosen at once: here the field begins as not sent.
+ */
+export async function loadDescription(): Promise<object> {
+  const response = await fetch('/openapi.json', { credentials: 'omit', redirect: 'error' })
+  if (!response.ok) throw new Error(`the description answered ${response.status}`)
+  const description = (await response.json()) as Description
+  const parameter = description.components?.parameters?.['OpenResponses']
+  if (parameter) parameter.examples = { default: { value: '1', 'x-disabled': true } }
+  return description
+}

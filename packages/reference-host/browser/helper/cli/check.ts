@@ -1,0 +1,132 @@
+import { short } from '../../shared/address.ts'
+import { el, whileSending, type Child } from '../../shared/dom.ts'
+import { say } from '../../shared/live.ts'
+import { when } from '../../shared/time.ts'
+import { show, type IsShown } from '../screen.ts'
+import { codeBoxes, type CodeBoxes } from './code-boxes.ts'
+import type { CliRequest } from './request.ts'
+
+/** Who asks, with which account one would answer, and what the two buttons do. */
+interface CheckOptions {
+  readonly request: CliRequest
+  readonly account: string
+  /** What was wrong with the code that was typed before. */
+  readonly wrong: string | undefined
+  /** Tries to approve with a code. Resolves to what is wrong with it; to undefined once another screen is shown. */
+  readonly approve: (code: string) => Promise<string | undefined>
+  /** Denies, with the code where all of it was typed. Resolves as `approve`. */
+  readonly deny: (code: string | undefined) => Promise<string | undefined>
+}
+
+const CODE = /^.{8}$/
+
+/** Shows who asks to be signed in, and asks for the code that the terminal shows. */
+export function showCheck({ request, account, wrong: wrongBefore, approve, deny }: CheckOptions): IsShown {
+  const boxes = codeBoxes('code-help code-wrong')
+  const wrong = el('p', { class: 'wrong', id: 'code-wrong' })
+  const other = request.sameNetwork ? undefined : otherNetwork()
+  const yes = el('button', { class: 'button primary' }, 'Approve sign-in')
+  const no = el('button', { type: 'button', class: 'button' }, 'Deny')
+  const fault = (text: string): void => {
+    wrong.textContent = text
+    boxes.mark(true)
+    say(text)
+  }
+  boxes.whenChanged(() => {
+    wrong.textContent = ''
+    boxes.mark(false)
+  })
+  const send = (running: Promise<string | undefined>): void => {
+    // One answer at a time: the other button would race with it.
+    for (const each of [yes, no]) whileSending(each, running)
+    void running.then(text => text !== undefined && fault(text))
+  }
+  const form = el(
+    'form',
+    { class: 'form' },
+    other?.element,
+    codeField(boxes, wrong),
+    el('div', { class: 'buttons equal' }, yes, no),
+  )
+  form.addEventListener('submit', event => {
+    event.preventDefault()
+    const code = boxes.value()
+    if (!CODE.test(code)) fault('Type all 8 characters of the code that your terminal shows.')
+    else if (!other || other.isConfirmed()) send(approve(code))
+  })
+  no.addEventListener('click', () => send(deny(CODE.test(boxes.value()) ? boxes.value() : undefined)))
+  const isShown = show({
+    ...{ title: 'Does this come from you?', step: 'Step 2 of 3: check who asks' },
+    body: [
+      el('p', {}, 'A command line asks to be signed in with your account.'),
+      facts(request, account),
+      form,
+    ],
+  })
+  if (wrongBefore !== undefined) fault(wrongBefore)
+  return isShown
+}
+
+function facts({ clientName, clientAddress, startedAt }: CliRequest, account: string): Child {
+  const rows: readonly (readonly [string, Child])[] = [
+    ['Program', clientName === null ? 'Without a name' : claimedName(clientName)],
+    ['From', el('code', {}, clientAddress)],
+    ['Asked', when(startedAt)],
+    ['Your account', short(account)],
+  ]
+  return el(
+    'dl',
+    { class: 'facts' },
+    ...rows.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]),
+  )
+}
+
+/** A name that the program chose: isolated, so that no character of it can turn or hide what stands beside it. */
+function claimedName(name: string): Child {
+  return el('span', {}, el('bdi', {}, `“${name}”`), el('span', {}, ' (so it calls itself)'))
+}
+
+function codeField({ element }: CodeBoxes, wrong: HTMLElement): HTMLElement {
+  return el(
+    'fieldset',
+    { class: 'field' },
+    el('legend', { class: 'label' }, 'Code from your terminal'),
+    element,
+    el(
+      'p',
+      { class: 'help', id: 'code-help' },
+      'Type it from your own terminal. Do not use a code that somebody sent you.',
+    ),
+    wrong,
+  )
+}
+
+/** A warning that must be confirmed by itself. */
+function otherNetwork(): { readonly element: HTMLElement; isConfirmed(): boolean } {
+  const box = el('input', {
+    type: 'checkbox',
+    id: 'other-network',
+    'aria-describedby': 'other-network-wrong',
+  })
+  const wrong = el('p', { class: 'wrong', id: 'other-network-wrong' })
+  const label = el('label', { for: 'other-network' }, 'I started it myself, on another network.')
+  const element = el(
+    'div',
+    { class: 'note bad' },
+    el('p', {}, el('strong', {}, 'This request began on another network than this browser.')),
+    el('p', {}, 'If somebody sent you the link, deny it: whoever began the request gets into your account.'),
+    el('div', { class: 'choice' }, box, label),
+    wrong,
+  )
+  return {
+    element,
+    isConfirmed() {
+      wrong.textContent = box.checked ? '' : 'Confirm this before you approve, or deny the request.'
+      if (!box.checked) {
+        box.focus()
+        say(wrong.textContent)
+      }
+      return box.checked
+    },
+  }
+}

@@ -1,0 +1,94 @@
+import { el } from '../../shared/dom.ts'
+
+/** Letters and digits of codes: no vowels, and no digit that looks like a letter. */
+const NOT_IN_CODES = /[^BCDFGHJKLMNPQRSTVWXZ23456789]/g
+const LENGTH = 8
+
+/** Eight boxes for the code that a terminal shows. */
+export interface CodeBoxes {
+  readonly element: HTMLElement
+  /** What is in the boxes: 8 characters once all are filled. */
+  value(): string
+  /** Marks them as wrong or right, and puts the focus on the first empty one, or the first. */
+  mark(wrong: boolean): void
+  /** Calls a function after each change. */
+  whenChanged(listener: () => void): void
+}
+
+/** Makes the boxes. A typed character jumps to the next box; a pasted code fills them all, with or without its dash. */
+export function codeBoxes(describedBy: string): CodeBoxes {
+  const boxes = Array.from({ length: LENGTH }, (_, place) => box(place, describedBy))
+  const group = (from: number): HTMLElement =>
+    el('div', { class: 'code-group' }, ...boxes.slice(from, from + 4))
+  let tell = (): void => {}
+  const made: CodeBoxes = {
+    element: el('div', { class: 'code-boxes' }, group(0), group(4)),
+    value: () => boxes.map(({ value }) => value).join(''),
+    mark(wrong) {
+      for (const each of boxes) each.setAttribute('aria-invalid', String(wrong))
+      if (wrong) (boxes.find(({ value }) => value === '') ?? boxes[0])?.focus()
+    },
+    whenChanged(listener) {
+      tell = listener
+    },
+  }
+  const put = (place: number, text: string): void => {
+    const code = text.toUpperCase().replaceAll(NOT_IN_CODES, '')
+    // A whole code goes into all boxes, wherever it is pasted.
+    const from = code.length >= LENGTH ? 0 : place
+    for (const [at, character] of [...code].entries()) {
+      const target = boxes[from + at]
+      if (target) target.value = character
+    }
+    boxes[Math.min(from + code.length, LENGTH - 1)]?.focus()
+    tell()
+  }
+  for (const [place, each] of boxes.entries()) listen(each, place, boxes, put)
+  return made
+}
+
+function box(place: number, describedBy: string): HTMLInputElement {
+  const label = `Character ${place + 1} of ${LENGTH}`
+  return el('input', {
+    ...{
+      class: 'code-box',
+      type: 'text',
+      autocomplete: 'off',
+      autocapitalize: 'characters',
+      spellcheck: 'false',
+    },
+    ...{ 'aria-label': label, 'aria-describedby': describedBy, enterkeyhint: 'go' },
+  })
+}
+
+function listen(
+  each: HTMLInputElement,
+  place: number,
+  boxes: readonly HTMLInputElement[],
+  put: (place: number, text: string) => void,
+): void {
+  const move = (to: number): void => boxes[Math.max(0, Math.min(LENGTH - 1, to))]?.focus()
+  each.addEventListener('focus', () => each.select())
+  each.addEventListener('input', () => {
+    const typed = each.value
+    each.value = ''
+    put(place, typed)
+  })
+  each.addEventListener('paste', event => {
+    event.preventDefault()
+    put(place, event.clipboardData?.getData('text') ?? '')
+  })
+  each.addEventListener('keydown', event => {
+    const { key } = event
+    if (key === 'Backspace' && each.value === '' && place > 0) {
+      const before = boxes[place - 1] as HTMLInputElement
+      before.value = ''
+      before.focus()
+    } else if (key === 'ArrowLeft') move(place - 1)
+    else if (key === 'ArrowRight') move(place + 1)
+    else if (key === 'Home') move(0)
+    else if (key === 'End') move(LENGTH - 1)
+    else return
+    event.preventDefault()
+  })
+}

@@ -1,0 +1,21 @@
+import { call, type Reply } from '../../shared/api.ts'
+
+/** The request of a command line, as the host shows it. */
+export interface CliRequest {
+  readonly clientName: string | null
+  readonly clientAddress: string
+  readonly startedAt: string
+  readonly expiresAt: string
+  /** Whether it came from the network of this browser. */
+  readonly sameNetwork: boolean
+}
+
+/** Asks who wants to be signed in. */
+export function inspectRequest(requestId: string): Promise<Reply<CliRequest>> {
+  return call('/auth/cli/inspect', { body: { requestId } })
+}
+
+/** Denies a request. Only who has the code can. */
+export function denyRequest(requestId: string, code: string): Promise<Reply<unknown>> {
+  return call('/auth/cli/deny', { body: { requestId, code } })
+}

@@ -1,0 +1,52 @@
+import { money } from '../../shared/money.ts'
+import { fromNow, utc } from '../../shared/time.ts'
+import type { Cap } from './wire.ts'
+
+const NAMES: Readonly<Record<string, string>> = {
+  maxAuthAmountCents: 'Each payment',
+  dailySpendCapCents: 'Spending',
+  dailyWithdrawalCapCents: 'Withdrawals',
+}
+const WINDOWS: Readonly<Record<Cap['window'], string>> = {
+  operation: 'at once',
+  day: 'today',
+  month: 'this month',
+  total: 'in all',
+}
+
+/** What a cap counts and over what time, such as "Spending today". */
+export function capName({ rule, operations, window }: Cap): string {
+  const counted = operations === null ? (NAMES[rule] ?? rule) : operations.join(', ')
+  if (operations === null && window === 'operation') return counted
+  return `${counted} ${WINDOWS[window]}`
+}
+
+/** An amount of a cap: dollars, or a number of calls. */
+export function capAmount({ unit }: Pick<Cap, 'unit'>, amount: number): string {
+  return unit === 'cents' ? money(amount) : String(amount)
+}
+
+/** The unit of a cap, said once. */
+export function capUnit({ unit, cap }: Pick<Cap, 'unit' | 'cap'>): string {
+  if (unit === 'cents') return 'USD'
+  return cap === 1 ? 'call' : 'calls'
+}
+
+/** When a cap starts anew, such as "Starts anew in 5 hours, at 2026-11-23 00:00 UTC". */
+export function capReset({ window, resetsAt }: Cap): string {
+  if (window === 'operation') return 'For each payment by itself.'
+  if (resetsAt === null) return 'Never starts anew.'
+  return `Starts anew ${fromNow(resetsAt)}, at ${utc(resetsAt).slice(0, 16)} UTC.`
+}
+
+/**
+ * Sorts caps so that the tightest is first: what leaves the least money free, then caps on the number of calls by what part of them
+ * is free.
+ */
+export function tightestFirst(caps: readonly Cap[]): Cap[] {
+  const part = ({ remaining, cap }: Cap): number => (cap === 0 ? 0 : remaining / cap)
+  return [...caps].sort((a, b) => {
+    if (a.unit !== b.unit) return a.unit === 'cents' ? -1 : 1
+    return a.unit === 'cents' ? a.remaining - b.remaining || a.cap - b.cap : part(a) - part(b)
+  })
+}

@@ -1,0 +1,126 @@
+import { short } from '../../shared/address.ts'
+import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { capAmount, capName, capReset, capUnit, tightestFirst } from './cap-words.ts'
+import type { ConsoleContext } from './context.ts'
+import { empty, load, problemNote, section } from './states.ts'
+import { isLive, type Cap, type Key } from './wire.ts'
+
+/** How many keys are asked for their caps at the same time. */
+const AT_ONCE = 4
+
+/** The caps of every live key: how much of each is used, held and free. */
+export function limitsSection(context: ConsoleContext): HTMLElement {
+  const body = el('div', { class: 'lines' })
+  const show = ({ keys }: { readonly keys: readonly Key[] }): Child[] => {
+    const live = keys.filter(key => !key.console && isLive(key))
+    if (live.length === 0) return [noKeys(context)]
+    const blocks = live.map(key => ({ key, element: el('div', { class: 'key-caps' }) }))
+    const rest = el('p', { class: 'muted' })
+    void readAll(context, blocks, rest)
+    return [...blocks.map(({ element }) => element), rest]
+  }
+  const what = { what: 'your limits', read: () => context.call<{ keys: readonly Key[] }>('/keys'), show }
+  void load(body, what)
+  return section(
+    'Limits',
+    [body],
+    button('Read again', () => load(body, what), 'small'),
+  )
+}
+
+const noKeys = ({ ways, show }: ConsoleContext): HTMLElement =>
+  empty(
+    'You have no keys, so there is nothing to limit.',
+    'A key lets a program use your account. You choose what it may do, and how much it may spend.',
+    button('Create key', () => ways.createKey(show), 'primary'),
+  )
+
+interface Block {
+  readonly key: Key
+  readonly element: HTMLElement
+}
+
+/** Reads the caps of all keys, a few at a time, and says at the end which of them come from a key above. */
+async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: HTMLElement): Promise<void> {
+  const waiting = [...blocks]
+  const read = new Map<Block, readonly Cap[]>()
+  const next = async (): Promise<void> => {
+    for (let block = waiting.shift(); block; block = waiting.shift()) {
+      const caps = await context.call<{ caps: readonly Cap[] }>(`/keys/${block.key.id}/caps`)
+      if (caps.ok) show(block, caps.data.caps, () => undefined)
+      else fill(block.element, problemNote('The limits of a key cannot be shown.', caps.problem))
+      if (caps.ok) read.set(block, caps.data.caps)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, next))
+  for (const [block, caps] of read) show(block, caps, cap => ownerOf(cap, block.key, read))
+  const unlimited = [...read.values()].filter(({ length }) => length === 0).length
+  if (unlimited === 0) return rest.remove()
+  rest.textContent =
+    unlimited === 1
+      ? '1 key has no limit: it may spend the whole balance, if its scopes move money.'
+      : `${unlimited} keys have no limit: they may spend the whole balance, if their scopes move money.`
+}
+
+/** The key above, whose policy a cap of a key is; undefined for a cap of its own. */
+function ownerOf({ policyId }: Cap, key: Key, read: ReadonlyMap<Block, readonly Cap[]>): Key | undefined {
+  const holders = [...read].filter(([, caps]) => caps.some(cap => cap.policyId === policyId))
+  // A key above is older than those below it.
+  const [first] = holders.map(([block]) => block.key).sort((a, b) => a.createdAt.localeCompare(b.createdAt))
+  return first === key ? undefined : first
+}
+
+type OwnerOf = (cap: Cap) => Key | undefined
+
+function show({ key: { keyPrefix }, element }: Block, caps: readonly Cap[], owner: OwnerOf): void {
+  if (caps.length === 0) return fill(element)
+  const sorted = tightestFirst(caps)
+  const bars = sorted.map((cap, place) => capBar(cap, place === 0 && sorted.length > 1, owner(cap)))
+  const name = el('h3', { class: 'key-name' }, 'Key ', short(keyPrefix))
+  fill(element, name, el('ul', { class: 'cap-list' }, ...bars))
+}
+
+/** One cap as a bar, with its numbers in words. `binds`: no other cap of the key stops earlier. */
+function capBar(cap: Cap, binds: boolean, owner: Key | undefined): HTMLElement {
+  const reserved = cap.reserved ?? 0
+  const used = Math.max(0, cap.used - reserved)
+  const parts: Child[] =
+    cap.window === 'operation'
+      ? [`At most ${capAmount(cap, cap.cap)} ${capUnit(cap)}.`]
+      : [
+          `${capAmount(cap, used)} used, `,
+          cap.reserved === undefined ? undefined : `${capAmount(cap, reserved)} reserved, `,
+          el('strong', {}, `${capAmount(cap, cap.remaining)} free`),
+          ` of ${capAmount(cap, cap.cap)} ${capUnit(cap)}.`,
+        ]
+  return el(
+    'li',
+    { class: binds ? 'cap binds' : 'cap' },
+    el(
+      'p',
+      { class: 'cap-name' },
+      el('span', {}, capName(cap)),
+      binds && el('span', { class: 'badge warn' }, 'Binds first'),
+      owner && el('span', { class: 'muted small' }, 'from key ', short(owner.keyPrefix)),
+    ),
+    cap.window !== 'operation' && bar(cap.cap, used, reserved),
+    el('p', { class: 'cap-words' }, ...parts),
+    el('p', { class: 'cap-words muted' }, capReset(cap)),
+  )
+}
+
+/** The picture of a cap. The words beside it say the same, so that it is hidden from screen readers. */
+function bar(cap: number, used: number, reserved: number): HTMLElement {
+  const piece = (name: string, amount: number): HTMLElement => {
+    const part = el('span', { class: `bar-${name}` })
+    part.style.inlineSize = `${cap === 0 ? 0 : Math.min(100, (amount / cap) * 100)}%`
+    return part
+  }
+  const full = cap === 0 || used + reserved >= cap
+  return el(
+    'div',
+    { class: full ? 'bar full' : 'bar', 'aria-hidden': 'true' },
+    piece('used', used),
+    piece('reserved', reserved),
+  )
+}

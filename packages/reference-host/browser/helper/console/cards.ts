@@ -1,0 +1,76 @@
+import { el, type Child } from '../../shared/dom.ts'
+import { money } from '../../shared/money.ts'
+import type { ConsoleContext } from './context.ts'
+import { empty, load, section } from './states.ts'
+import type { Card } from './wire.ts'
+
+const STATUSES: Readonly<Record<string, readonly [tone: string, word: string]>> = {
+  active: ['ok', 'Active'],
+  locked: ['warn', 'Locked'],
+  notActivated: ['warn', 'Not activated'],
+  canceled: ['bad', 'Canceled'],
+}
+const FREQUENCIES: Readonly<Record<string, string>> = {
+  perAuthorization: 'for each payment',
+  per24HourPeriod: 'in 24 hours',
+  per7DayPeriod: 'in 7 days',
+  per30DayPeriod: 'in 30 days',
+  perYearPeriod: 'in a year',
+  allTime: 'in all',
+}
+
+/** The cards of the account, without their numbers: a console cannot read those. */
+export function cardsPanel(context: ConsoleContext): Child[] {
+  const body = el('div', { class: 'lines' })
+  void load<{ cards: readonly Card[] }>(body, {
+    what: 'your cards',
+    read: () => context.call('/cards'),
+    show: ({ cards }) => [cards.length === 0 ? noCards() : el('ul', { class: 'cards' }, ...cards.map(tile))],
+  })
+  const note = el(
+    'p',
+    { class: 'muted' },
+    'Programs create, lock and reveal cards with a key. This page only lists them.',
+  )
+  return [section('Cards', [note, body])]
+}
+
+const noCards = (): HTMLElement =>
+  empty('You have no cards.', 'A program with a key that has the scope cards.write can create one.')
+
+function tile({
+  last4,
+  brand,
+  status,
+  limit,
+  expirationMonth,
+  expirationYear,
+  disposable,
+}: Card): HTMLElement {
+  const [tone, word] = STATUSES[status] ?? ['', status]
+  const expires = `${String(expirationMonth).padStart(2, '0')}/${expirationYear}`
+  const most =
+    limit && `At most ${money(limit.amount)} USD ${FREQUENCIES[limit.frequency] ?? limit.frequency}`
+  return el(
+    'li',
+    { class: 'card-tile' },
+    el(
+      'p',
+      { class: 'row-name' },
+      el(
+        'span',
+        { class: 'mono' },
+        el('span', { 'aria-hidden': 'true' }, '•••• '),
+        el('span', { class: 'unseen' }, 'Ends in '),
+        last4,
+      ),
+      el('span', { class: `badge ${tone}`.trim() }, word),
+    ),
+    el(
+      'p',
+      { class: 'muted small' },
+      `${brand.toUpperCase()} · Until ${expires}${disposable ? ' · For one purchase' : ''}`,
+    ),
+    el('p', { class: 'small' }, most ?? 'No limit of its own'),
+  )
+}

@@ -1,0 +1,60 @@
+import { short } from '../../shared/address.ts'
+import type { Child } from '../../shared/dom.ts'
+import { money } from '../../shared/money.ts'
+import type { Key } from './wire.ts'
+
+/** Who made a key, in words. */
+export function makerWords({ createdBy, rotatedBy }: Key, keys: readonly Key[]): Child[] {
+  const maker = rotatedBy ?? createdBy
+  if (maker === null) return ['Made by your wallet, or by rotating such a key']
+  const known = keys.find(({ id }) => id === maker.keyId)
+  const verb = rotatedBy === null ? 'Made' : 'Rotated'
+  const by: Child[] = [`${verb} by key `, short(known?.keyPrefix ?? maker.keyId)]
+  return maker.sessionId === null ? by : [...by, ', session ', short(maker.sessionId)]
+}
+
+const LIMIT_WINDOWS: Readonly<Record<string, string>> = {
+  operation: 'at once',
+  day: 'a day',
+  month: 'a month',
+  total: 'in all',
+}
+const text = (value: unknown): string => (Array.isArray(value) ? value.join(', ') : String(value))
+const cents = (value: unknown): string => `${money(Number(value))} USD`
+
+/** Each member of a policy in words. A member without an entry is told by its name and value. */
+const MEMBERS: Readonly<Record<string, (value: never) => string>> = {
+  maxAuthAmountCents: value => `At most ${cents(value)} in one payment`,
+  dailySpendCapCents: value => `At most ${cents(value)} spent a day`,
+  dailyWithdrawalCapCents: value => `At most ${cents(value)} withdrawn a day`,
+  allowedIps: value => `Only from ${text(value)}`,
+  allowOperations: value => `Only ${text(value)}`,
+  denyOperations: value => `Never ${text(value)}`,
+  notBefore: value => `Not before ${text(value)}`,
+  notAfter: value => `Not after ${text(value)}`,
+  limits: (limits: readonly Limit[]) => limits.map(limitWords).join('; '),
+}
+
+interface Limit {
+  readonly operations: readonly string[]
+  readonly window: string
+  readonly maxCents?: number
+  readonly maxCount?: number
+}
+
+function limitWords({ operations, window, maxCents, maxCount }: Limit): string {
+  const most = maxCents === undefined ? `${maxCount ?? 0} times` : cents(maxCents)
+  return `At most ${most} ${LIMIT_WINDOWS[window] ?? window} by ${operations.join(', ')}`
+}
+
+/** The policy of a key in words, one line for each member. */
+export function policyLines(policy: unknown): string[] {
+  if (policy === null) return []
+  const policies = (Array.isArray(policy) ? policy : [policy]) as Record<string, unknown>[]
+  return policies.flatMap(each =>
+    Object.entries(each).map(([name, value]) => {
+      const words = MEMBERS[name]
+      return words ? words(value as never) : `${name}: ${JSON.stringify(value)}`
+    }),
+  )
+}

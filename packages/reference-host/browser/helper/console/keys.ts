@@ -1,0 +1,156 @@
+import type { Reply } from '../../shared/api.ts'
+import { button, el, type Child } from '../../shared/dom.ts'
+import { when } from '../../shared/time.ts'
+import type { ConsoleContext } from './context.ts'
+import { narrowKey, revokeKey, rotateKey } from './key-actions.ts'
+import { makerWords, policyLines } from './key-words.ts'
+import { empty, load, section } from './states.ts'
+import { isLive, type Key } from './wire.ts'
+
+/** The keys of the account, who made which, and the consoles that are open. */
+export function keysPanel(context: ConsoleContext): Child[] {
+  const body = el('div', { class: 'lines' })
+  const again = (): Promise<void> =>
+    load<Keys>(body, {
+      what: 'your keys',
+      read: () => readKeys(context),
+      show: keys => shown(context, keys, again),
+    })
+  void again()
+  const create = button('Create key', () => context.ways.createKey(context.show), 'primary small')
+  const note = el(
+    'p',
+    { class: 'muted' },
+    'A key lets a program use your account. Creating or rotating one asks your wallet for a signature.',
+  )
+  return [section('Keys', [note, body], create)]
+}
+
+interface Keys {
+  readonly keys: readonly Key[]
+  /** The key of this page's own console. */
+  readonly ownId: string
+}
+
+async function readKeys({ call }: ConsoleContext): Promise<Reply<Keys>> {
+  const [listed, own] = await Promise.all([
+    call<{ keys: readonly Key[] }>('/keys'),
+    call<{ identity: { keyId: string } }>('/identity'),
+  ])
+  if (!listed.ok) return listed
+  return own.ok ? { ok: true, data: { keys: listed.data.keys, ownId: own.data.identity.keyId } } : own
+}
+
+function shown(context: ConsoleContext, { keys, ownId }: Keys, again: () => Promise<void>): Child[] {
+  const own = keys.filter(key => !key.console)
+  const live = own.filter(key => isLive(key))
+  const ended = own.filter(key => !isLive(key))
+  const consoles = keys.filter(key => key.console && isLive(key))
+  const row = (key: Key): HTMLElement => keyRow(context, key, keys, again)
+  return [
+    live.length === 0
+      ? empty('You have no keys.', 'Create one, and choose what it may do and how much it may spend.')
+      : el('ul', { class: 'rows' }, ...live.map(row)),
+    el('h3', {}, 'Open consoles'),
+    el('ul', { class: 'rows' }, ...consoles.map(key => consoleRow(context, key, key.id === ownId, again))),
+    ended.length > 0 &&
+      el(
+        'details',
+        {},
+        el('summary', {}, `Ended keys (${ended.length})`),
+        el('ul', { class: 'rows' }, ...ended.map(row)),
+      ),
+  ]
+}
+
+function keyRow(
+  context: ConsoleContext,
+  key: Key,
+  keys: readonly Key[],
+  again: () => Promise<void>,
+): HTMLElement {
+  const live = isLive(key)
+  const fault = el('div')
+  return el(
+    'li',
+    { class: 'row tall' },
+    el(
+      'div',
+      { class: 'row-main' },
+      el('p', { class: 'row-name' }, el('span', { class: 'mono' }, key.keyPrefix), state(key)),
+      el(
+        'p',
+        { class: 'muted small' },
+        ...makerWords(key, keys),
+        ' · Created ',
+        when(key.createdAt),
+        ...lastUse(key),
+      ),
+      ...policyLines(key.policy).map(line => el('p', { class: 'small' }, line)),
+      el(
+        'details',
+        { class: 'small' },
+        el('summary', {}, `${key.scopes.length} scopes`),
+        el('p', { class: 'mono' }, key.scopes.join(', ') || 'None: it can do nothing.'),
+      ),
+      fault,
+    ),
+    key.revokedAt === null &&
+      el(
+        'div',
+        { class: 'row-actions' },
+        live && button('Narrow', () => narrowKey(context, key, fault, again), 'small'),
+        live && button('Rotate', () => rotateKey(context, key), 'small'),
+        // Also where it has expired by the clock of this browser, which may be ahead.
+        button('Revoke', () => revokeKey(context, key, fault, again), 'danger small'),
+      ),
+  )
+}
+
+function state(key: Key): HTMLElement {
+  if (key.revokedAt !== null) return el('span', { class: 'badge bad' }, 'Revoked')
+  if (!isLive(key)) return el('span', { class: 'badge' }, 'Expired')
+  return key.expiresAt === null
+    ? el('span', { class: 'badge ok' }, 'Works')
+    : el('span', { class: 'badge warn' }, 'Ends ', when(key.expiresAt))
+}
+
+function lastUse({ lastUsedAt }: Key): Child[] {
+  return lastUsedAt === null ? [' · Never used'] : [' · Used ', when(lastUsedAt)]
+}
+
+function consoleRow(
+  context: ConsoleContext,
+  key: Key,
+  isOwn: boolean,
+  again: () => Promise<void>,
+): HTMLElement {
+  const fault = el('div')
+  return el(
+    'li',
+    { class: 'row' },
+    el(
+      'div',
+      { class: 'row-main' },
+      el(
+        'p',
+        { class: 'row-name' },
+        'Console',
+        isOwn && el('span', { class: 'badge ok' }, 'This page'),
+        el('span', { class: 'badge' }, 'Moves no money'),
+      ),
+      el(
+        'p',
+        { class: 'muted small' },
+        ...['Opened ', when(key.createdAt), ' by your wallet · Ends ', when(key.expiresAt ?? Date.now())],
+      ),
+      fault,
+    ),
+    !isOwn &&
+      el(
+        'div',
+        { class: 'row-actions' },
+        button('End', () => revokeKey(context, key, fault, again), 'small'),
+      ),
+  )
+}

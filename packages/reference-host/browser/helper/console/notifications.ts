@@ -1,0 +1,119 @@
+import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { say } from '../../shared/live.ts'
+import { when } from '../../shared/time.ts'
+import type { ConsoleContext } from './context.ts'
+import { empty, load, problemNote, section } from './states.ts'
+import type { Notification } from './wire.ts'
+
+interface Page {
+  readonly notifications: readonly Notification[]
+  readonly unreadCount: number
+  readonly nextCursor: string | null
+}
+
+/** What happened to what the account has, newest first. */
+export function notificationsPanel(context: ConsoleContext): Child[] {
+  const body = el('div', { class: 'lines' })
+  const again = (): Promise<void> =>
+    load<Page>(body, {
+      what: 'your notifications',
+      read: () => context.call('/notifications?limit=50'),
+      show: page => shown(context, page, again),
+    })
+  void again()
+  return [section('Notifications', [body], button('Read again', again, 'small'))]
+}
+
+function shown(context: ConsoleContext, page: Page, again: () => Promise<void>): Child[] {
+  if (page.notifications.length === 0)
+    return [empty('Nothing has happened yet.', 'Payments, cards and your identity check tell you here.')]
+  const count = el('p', { class: 'muted', 'aria-live': 'polite' })
+  let unread = page.unreadCount
+  const tell = (change: number): void => {
+    unread += change
+    count.textContent = unread === 0 ? 'All read.' : `${unread} unread.`
+  }
+  tell(0)
+  const list = el('ul', { class: 'rows' })
+  const fault = el('div')
+  const add = ({ notifications }: Page): void =>
+    list.append(...notifications.map(each => row(context, each, fault, tell)))
+  add(page)
+  const all = button('Mark all as read', () => markAll(context, fault, again), 'small')
+  const bar = el('div', { class: 'section-head' }, count, page.unreadCount > 0 && all)
+  return [bar, fault, list, moreButton(context, page, fault, add)]
+}
+
+function row(
+  context: ConsoleContext,
+  { id, title, text, read, createdAt }: Notification,
+  fault: HTMLElement,
+  tell: (change: number) => void,
+): HTMLElement {
+  const dot = el('span', { class: 'badge' }, 'New')
+  const mark = button(
+    'Mark as read',
+    async () => {
+      const reply = await context.call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
+      if (!reply.ok) return fill(fault, problemNote('The notification was not marked.', reply.problem))
+      for (const gone of [mark, dot]) gone.remove()
+      item.classList.remove('unread')
+      item.focus()
+      tell(-1)
+      return undefined
+    },
+    'small',
+  )
+  mark.setAttribute('aria-label', `Mark as read: ${title}`)
+  const item = el(
+    'li',
+    { class: read ? 'row' : 'row unread', tabindex: -1 },
+    el(
+      'div',
+      { class: 'row-main' },
+      el('p', { class: 'row-name' }, title, !read && dot),
+      el('p', {}, text),
+      el('p', { class: 'muted small' }, when(createdAt)),
+    ),
+    !read && el('div', { class: 'row-actions' }, mark),
+  )
+  return item
+}
+
+function moreButton(
+  { call }: ConsoleContext,
+  { nextCursor }: Page,
+  fault: HTMLElement,
+  add: (page: Page) => void,
+): Child {
+  if (nextCursor === null) return undefined
+  let cursor: string | null = nextCursor
+  const more = button('Show older', async () => {
+    const reply = await call<Page>(`/notifications?limit=50&cursor=${encodeURIComponent(cursor ?? '')}`)
+    if (!reply.ok) return fill(fault, problemNote('Older notifications cannot be shown.', reply.problem))
+    add(reply.data)
+    cursor = reply.data.nextCursor
+    if (cursor === null) more.remove()
+    return undefined
+  })
+  return more
+}
+
+/** Marks every unread one, a page at a time. */
+async function markAll(
+  { call }: ConsoleContext,
+  fault: HTMLElement,
+  again: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const page = await call<Page>('/notifications?unread=true&limit=100')
+    if (!page.ok) return fill(fault, problemNote('Some notifications were not marked.', page.problem))
+    if (page.data.notifications.length === 0) break
+    for (const { id } of page.data.notifications) {
+      const marked = await call(`/notifications/${id}`, { method: 'PATCH', body: { read: true } })
+      if (!marked.ok) return fill(fault, problemNote('Some notifications were not marked.', marked.problem))
+    }
+  }
+  say('All notifications are read.')
+  return again()
+}

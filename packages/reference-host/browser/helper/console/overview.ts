@@ -1,0 +1,41 @@
+import { button, el, type Child } from '../../shared/dom.ts'
+import { money } from '../../shared/money.ts'
+import { limitsSection } from './caps.ts'
+import type { ConsoleContext } from './context.ts'
+import { spendSection } from './spend.ts'
+import { load, section } from './states.ts'
+import { stepsSection } from './steps.ts'
+import type { Balance } from './wire.ts'
+
+/** The money of the account, what is left to set up, the caps of every key, and what was spent in 30 days. */
+export function overviewPanel(context: ConsoleContext): Child[] {
+  return [balanceSection(context), stepsSection(context), limitsSection(context), spendSection(context)]
+}
+
+function balanceSection(context: ConsoleContext): HTMLElement {
+  const body = el('div', { class: 'lines' })
+  void load<{ balances: readonly Balance[] }>(body, {
+    what: 'your balance',
+    read: () => context.call('/balances'),
+    show: ({ balances: [balance] }) => [balance && figures(balance)],
+  })
+  const all = button('All transactions', () => context.open('transactions'), 'small')
+  return section('Balance', [body], all)
+}
+
+function figures({ availableCents, pendingCents, contractsCents }: Balance): HTMLElement {
+  const figure = (name: string, cents: number, main = false): HTMLElement =>
+    el(
+      'div',
+      { class: main ? 'figure main' : 'figure' },
+      el('dt', {}, name),
+      el('dd', { class: 'amount' }, money(cents), el('span', { class: 'currency' }, ' USD')),
+    )
+  return el(
+    'dl',
+    { class: 'figures' },
+    figure('Free to spend', availableCents, true),
+    figure('Promised, not yet paid', pendingCents),
+    figure('Put aside', contractsCents),
+  )
+}

@@ -1,0 +1,132 @@
+import { short } from '../../shared/address.ts'
+import { ask } from '../../shared/dialog.ts'
+import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { say } from '../../shared/live.ts'
+import { when } from '../../shared/time.ts'
+import type { ConsoleContext } from './context.ts'
+import { load, notDone, problemNote, section } from './states.ts'
+import type { Key, Session } from './wire.ts'
+
+/** The live sessions of the account: programs, and consoles such as this one. */
+export function sessionsPanel(context: ConsoleContext): Child[] {
+  const body = el('div', { class: 'lines' })
+  const again = (): Promise<void> =>
+    load<{ sessions: readonly Session[]; keys: readonly Key[] }>(body, {
+      what: 'your sessions',
+      read: () => readBoth(context),
+      show: ({ sessions, keys }) => [
+        el('ul', { class: 'rows' }, ...sessions.map(session => row(context, session, keys, again))),
+        sessions.length === 1 &&
+          el(
+            'p',
+            { class: 'muted' },
+            'Only this page is signed in. Programs show up here when they start a session.',
+          ),
+      ],
+    })
+  void again()
+  const note = el(
+    'p',
+    { class: 'muted' },
+    'A session is what a program works with for a while after it showed its key.',
+  )
+  return [section('Live sessions', [note, body], button('Read again', again, 'small'))]
+}
+
+async function readBoth({ call }: ConsoleContext) {
+  const [sessions, keys] = await Promise.all([
+    call<{ sessions: readonly Session[] }>('/sessions'),
+    call<{ keys: readonly Key[] }>('/keys'),
+  ])
+  if (!sessions.ok) return sessions
+  if (!keys.ok) return keys
+  // The own session first, then the one that ends last.
+  const sorted = [...sessions.data.sessions].sort((a, b) => Number(b.current) - Number(a.current))
+  return { ok: true as const, data: { sessions: sorted, keys: keys.data.keys } }
+}
+
+function row(
+  context: ConsoleContext,
+  session: Session,
+  keys: readonly Key[],
+  again: () => Promise<void>,
+): HTMLElement {
+  const key = keys.find(({ id }) => id === session.keyId)
+  const fault = el('div')
+  const from: Child[] = key?.console
+    ? ['Console, opened by your wallet']
+    : ['Key ', short(key?.keyPrefix ?? session.keyId)]
+  return el(
+    'li',
+    { class: 'row' },
+    el(
+      'div',
+      { class: 'row-main' },
+      el(
+        'p',
+        { class: 'row-name' },
+        ...from,
+        session.current && el('span', { class: 'badge ok' }, 'This page'),
+        session.label !== null && session.label !== '' && el('span', { class: 'badge' }, session.label),
+      ),
+      el(
+        'p',
+        { class: 'muted small' },
+        ...['Session ', short(session.sessionId), ' · Started ', when(session.createdAt)],
+        ...[' · Ends ', when(session.expiresAt), ` · ${session.scopes.length} scopes`],
+      ),
+      fault,
+    ),
+    !session.current &&
+      el(
+        'div',
+        { class: 'row-actions' },
+        button('End', () => endSession(context, session, fault, again), 'danger small'),
+      ),
+  )
+}
+
+async function endSession(
+  context: ConsoleContext,
+  { sessionId }: Session,
+  fault: HTMLElement,
+  again: () => Promise<void>,
+): Promise<void> {
+  const keysToo = el('input', { type: 'checkbox', id: 'keys-too' })
+  const yes = await ask({
+    title: `End session ${sessionId.slice(0, 6)}…?`,
+    body: [
+      el(
+        'p',
+        {},
+        'Its program is refused at once. With its key it can start another one: revoke the key to stop it.',
+      ),
+      el(
+        'div',
+        { class: 'choice' },
+        keysToo,
+        el('label', { for: 'keys-too' }, 'Also revoke the keys that this session made.'),
+      ),
+    ],
+    ...{ confirm: 'End session', danger: true },
+  })
+  if (!yes) return undefined
+  await sendEnd(context, sessionId, keysToo.checked, fault, again)
+}
+
+/** With its keys, the session may have ended and a key not: the same request again ends the rest. */
+async function sendEnd(
+  context: ConsoleContext,
+  sessionId: string,
+  keysToo: boolean,
+  fault: HTMLElement,
+  again: () => Promise<void>,
+): Promise<void> {
+  const query = keysToo ? '?keys=revoke' : ''
+  const what = keysToo ? 'session with its keys' : 'session'
+  const retry = (): unknown => sendEnd(context, sessionId, keysToo, fault, again)
+  const reply = await context.call(`/sessions/${sessionId}${query}`, { method: 'DELETE' })
+  if (!reply.ok) return fill(fault, problemNote(notDone(what, 'ended', reply.problem), reply.problem, retry))
+  say('The session has ended.')
+  return again()
+}

@@ -1,0 +1,95 @@
+import { el, fill, type Child } from '../../shared/dom.ts'
+import { money } from '../../shared/money.ts'
+import type { ConsoleContext } from './context.ts'
+import { firstOf, spendingOf, type Spending } from './spend-days.ts'
+import { spendPlot } from './spend-plot.ts'
+import { empty, problemNote, section, skeleton } from './states.ts'
+
+const DAYS = 30
+const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+/** What was spent on each of the last 30 days: a plot, and a table with the same numbers. */
+export function spendSection(context: ConsoleContext): HTMLElement {
+  const body = el('div', { class: 'lines' }, skeleton('what was spent'))
+  void read(context, body)
+  return section('Spent in 30 days', [body], el('span', { class: 'muted small' }, 'USD a day, in UTC'))
+}
+
+async function read(context: ConsoleContext, body: HTMLElement): Promise<void> {
+  const { transactions: feed } = context
+  const first = firstOf(DAYS)
+  const progress = el('p', { class: 'muted' })
+  const isEnough = (): boolean => Date.parse(feed.items.at(-1)?.createdAt ?? '') < first
+  const problem = await feed.until(isEnough, () => {
+    progress.textContent = `${feed.items.length} transactions read so far.`
+    if (!progress.isConnected && feed.items.length > 500) body.append(progress)
+  })
+  if (problem) {
+    const again = (): Promise<void> => read(context, body)
+    return fill(body, problemNote('What was spent cannot be shown. Nothing was changed.', problem, again))
+  }
+  fill(body, ...shown(spendingOf(feed.items, DAYS)))
+}
+
+function shown(spending: Spending): Child[] {
+  if (spending.tags.length === 0)
+    return [
+      empty(
+        'Nothing was spent in the last 30 days.',
+        'Card payments, payments, bills and withdrawals show up here.',
+      ),
+    ]
+  return [spendPlot(spending, dayName), totals(spending), table(spending)]
+}
+
+/** The sum of each tag, with the colour of its bars. */
+function totals({ tags, days }: Spending): HTMLElement {
+  const sums = tags.map((_, tag) => days.reduce((sum, { cents }) => sum + (cents[tag] ?? 0), 0))
+  const items = tags.map(({ name }, tag) =>
+    el(
+      'li',
+      {},
+      el('span', { class: `swatch tag-${tag + 1}`, 'aria-hidden': 'true' }),
+      `${name} `,
+      el('strong', {}, money(sums[tag] ?? 0)),
+    ),
+  )
+  const all = sums.reduce((sum, each) => sum + each, 0)
+  return el(
+    'ul',
+    { class: 'totals' },
+    ...items,
+    el('li', {}, 'In all ', el('strong', {}, money(all)), ' USD'),
+  )
+}
+
+function table({ tags, days }: Spending): HTMLElement {
+  const head = ['Day', ...tags.map(({ name }) => name), 'In all'].map((name, place) =>
+    el('th', { scope: 'col', class: place === 0 ? '' : 'number' }, name),
+  )
+  const rows = days
+    .toReversed()
+    .map(({ at, cents, total }) =>
+      el(
+        'tr',
+        {},
+        el(
+          'th',
+          { scope: 'row' },
+          el('time', { datetime: new Date(at).toISOString().slice(0, 10) }, dayName.format(at)),
+        ),
+        ...[...cents, total].map(each => el('td', { class: 'number' }, money(each))),
+      ),
+    )
+  const caption = el('caption', { class: 'unseen' }, 'Spent in the last 30 days, in USD')
+  return el(
+    'details',
+    {},
+    el('summary', {}, 'Show the numbers as a table'),
+    el(
+      'div',
+      { class: 'table-scroll', tabindex: 0, role: 'region', 'aria-label': 'Spent by day, in USD' },
+      el('table', {}, caption, el('thead', {}, el('tr', {}, ...head)), el('tbody', {}, ...rows)),
+    ),
+  )
+}

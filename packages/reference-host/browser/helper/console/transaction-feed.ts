@@ -1,0 +1,82 @@
+import type { Problem, Reply } from '../../shared/api.ts'
+import type { Transaction } from './wire.ts'
+
+/** A page of transactions, newest first. */
+interface Page {
+  readonly transactions: readonly Transaction[]
+  readonly nextCursor: string | null
+}
+
+/** The transactions of the account, read page by page and kept while the console is open. */
+export interface TransactionFeed {
+  /** Those that were read so far, newest first. */
+  readonly items: readonly Transaction[]
+  /** Whether all of them were read. */
+  readonly complete: boolean
+  /** Reads one more page. Resolves to what went wrong, or undefined. Calls at once share one read. */
+  more(): Promise<Problem | undefined>
+  /** Reads until `enough`, or all. `progress` is called after each page. */
+  until(enough: () => boolean, progress: () => void): Promise<Problem | undefined>
+  /** Forgets all of them, so that the next read begins with the newest. */
+  clear(): void
+}
+
+/** Waits this long where the host says that there were too many requests, at most. */
+const MOST_WAIT_S = 60
+
+/** Makes the feed over a function that reads one page. */
+export function transactionFeed(read: (cursor: string | undefined) => Promise<Reply<Page>>): TransactionFeed {
+  let items: Transaction[] = []
+  let cursor: string | undefined
+  let complete = false
+  let reading: Promise<Problem | undefined> | undefined
+  let round = 0
+
+  const readPage = async (): Promise<Problem | undefined> => {
+    const mine = round
+    const reply = await read(cursor)
+    if (mine !== round) return undefined
+    if (!reply.ok) return reply.problem
+    items.push(...reply.data.transactions)
+    cursor = reply.data.nextCursor ?? undefined
+    complete = cursor === undefined
+    return undefined
+  }
+  const more = (): Promise<Problem | undefined> => {
+    if (complete) return Promise.resolve(undefined)
+    if (!reading) {
+      const mine = readPage().finally(() => {
+        if (reading === mine) reading = undefined
+      })
+      reading = mine
+    }
+    return reading
+  }
+  return {
+    get items() {
+      return items
+    },
+    get complete() {
+      return complete
+    },
+    more,
+    async until(enough, progress) {
+      for (;;) {
+        if (complete || enough()) return undefined
+        const problem = await more()
+        if (problem?.status === 429 && (problem.retryAfterSeconds ?? MOST_WAIT_S) <= MOST_WAIT_S)
+          await new Promise(resolve => setTimeout(resolve, (problem.retryAfterSeconds ?? 1) * 1000))
+        else if (problem) return problem
+        progress()
+      }
+    },
+    clear() {
+      round++
+      // What is being read belongs to the list that is forgotten.
+      reading = undefined
+      items = []
+      cursor = undefined
+      complete = false
+    },
+  }
+}

@@ -1,0 +1,96 @@
+import { el } from '../../shared/dom.ts'
+
+/** A long list of which only the rows in sight are in the document. */
+export interface VirtualList {
+  readonly element: HTMLElement
+  /** Draws again after the number of rows has changed. */
+  update(): void
+}
+
+interface VirtualOptions {
+  readonly label: string
+  /** Names of the columns. */
+  readonly columns: readonly string[]
+  /** How many rows there are so far, and whether there are no more. */
+  readonly count: () => number
+  readonly complete: () => boolean
+  /** Makes an empty row, and fills it for a place. A row is filled many times. */
+  readonly make: () => HTMLElement
+  readonly fill: (row: HTMLElement, place: number) => void
+  /** Called when the end of what is there comes into sight. */
+  readonly nearEnd: () => void
+}
+
+/** Height of a row in CSS pixels, as console.css has it: wide and narrow. */
+const ROW_HEIGHTS = [48, 72] as const
+const NARROW = '(max-width: 40rem)'
+/** Rows above and below the ones in sight, so that a quick scroll shows no gap. */
+const MARGIN = 12
+/** Rows before the end at which more are asked for. */
+const AHEAD = 40
+
+/** Makes a virtual list. Its rows are reused, so that scrolling makes no elements. */
+export function virtualList(options: VirtualOptions): VirtualList {
+  const narrow = matchMedia(NARROW)
+  const rows: HTMLElement[] = []
+  const spacer = el('div', { class: 'virtual-space', role: 'rowgroup' })
+  const scroller = el(
+    'div',
+    { class: 'virtual', role: 'table', tabindex: 0, 'aria-label': options.label },
+    spacer,
+  )
+  scroller.prepend(headOf(options.columns))
+  let asked = false
+
+  const draw = (): void => {
+    asked = false
+    const height = narrow.matches ? ROW_HEIGHTS[1] : ROW_HEIGHTS[0]
+    const count = options.count()
+    spacer.style.blockSize = `${count * height}px`
+    scroller.setAttribute('aria-rowcount', String(options.complete() ? count + 1 : -1))
+    const first = Math.max(0, Math.floor(scroller.scrollTop / height) - MARGIN)
+    const inSight = Math.ceil(scroller.clientHeight / height) + 2 * MARGIN
+    const last = Math.min(count, first + inSight)
+    place(first, last, height)
+    if (!options.complete() && last > count - AHEAD) options.nearEnd()
+  }
+  const place = (first: number, last: number, height: number): void => {
+    while (rows.length < last - first) {
+      const row = options.make()
+      row.setAttribute('role', 'row')
+      rows.push(row)
+      spacer.append(row)
+    }
+    while (rows.length > last - first) rows.pop()?.remove()
+    // The row of a place is always the same one, so that scrolling by a row fills one row.
+    for (let at = first; at < last; at++) {
+      const row = rows[at % rows.length] as HTMLElement
+      if (row.dataset['place'] !== String(at)) {
+        row.dataset['place'] = String(at)
+        row.setAttribute('aria-rowindex', String(at + 2))
+        options.fill(row, at)
+      }
+      row.style.transform = `translateY(${at * height}px)`
+    }
+  }
+  const later = (): void => {
+    if (!asked) requestAnimationFrame(draw)
+    asked = true
+  }
+  scroller.addEventListener('scroll', later, { passive: true })
+  new ResizeObserver(later).observe(scroller)
+  const update = (): void => {
+    for (const row of rows) delete row.dataset['place']
+    later()
+  }
+  return { element: scroller, update }
+}
+
+function headOf(columns: readonly string[]): HTMLElement {
+  const cells = columns.map(name => el('span', { role: 'columnheader' }, name))
+  return el(
+    'div',
+    { role: 'rowgroup' },
+    el('div', { role: 'row', class: 'virtual-head', 'aria-rowindex': 1 }, ...cells),
+  )
+}

@@ -1,0 +1,117 @@
+// What the console reads of the host's answers (`/openapi.json` has all of it).
+
+/** A cap of a key, and how much of it is used. */
+export interface Cap {
+  readonly policyId: string
+  readonly rule: string
+  /** What a limit counts; null: every operation that moves money. */
+  readonly operations: readonly string[] | null
+  readonly unit: 'cents' | 'count'
+  readonly window: 'operation' | 'day' | 'month' | 'total'
+  readonly cap: number
+  /** Spent or held in the window. */
+  readonly used: number
+  /** The part of `used` that operations without an outcome hold. Hosts before it answer none. */
+  readonly reserved?: number
+  readonly remaining: number
+  readonly resetsAt: string | null
+}
+
+/** Who created or rotated a key. */
+interface KeyMaker {
+  readonly keyId: string
+  readonly sessionId: string | null
+}
+
+/** An API key without its text. */
+export interface Key {
+  readonly id: string
+  readonly keyPrefix: string
+  readonly scopes: readonly string[]
+  /** Its own policy: an object, a list of several, or null. */
+  readonly policy: unknown
+  readonly console: boolean
+  readonly createdBy: KeyMaker | null
+  readonly rotatedBy: KeyMaker | null
+  readonly createdAt: string
+  readonly lastUsedAt: string | null
+  readonly expiresAt: string | null
+  readonly revokedAt: string | null
+}
+
+/** A live session. */
+export interface Session {
+  readonly sessionId: string
+  readonly keyId: string
+  readonly scopes: readonly string[]
+  readonly label: string | null
+  readonly createdAt: string
+  readonly expiresAt: string
+  readonly current: boolean
+}
+
+/** A card without its number. */
+export interface Card {
+  readonly id: string
+  readonly last4: string
+  readonly brand: string
+  readonly status: string
+  readonly limit: { readonly amount: number; readonly frequency: string } | null
+  readonly expirationMonth: number
+  readonly expirationYear: number
+  readonly createdAt: string
+  readonly disposable: boolean
+}
+
+/** What happened to money of the account. */
+export interface Transaction {
+  readonly id: string
+  readonly type: string
+  readonly status: 'pending' | 'completed' | 'declined' | 'reversed' | 'failed'
+  readonly amountCents: number
+  readonly direction: 'debit' | 'credit'
+  readonly description: string
+  readonly merchant: string | null
+  readonly createdAt: string
+  readonly source: { readonly kind: string; readonly id: string }
+}
+
+/** Something that happened to what the account has. */
+export interface Notification {
+  readonly id: string
+  readonly title: string
+  readonly text: string
+  readonly read: boolean
+  readonly createdAt: string
+}
+
+/** A step of the way in. */
+export interface Step {
+  readonly step: string
+  readonly status: 'done' | 'open' | 'skipped'
+}
+
+/** The check of the identity. */
+export interface Application {
+  readonly status: string
+  readonly reason: string | null
+}
+
+/** A text that people accept before money moves. */
+export interface Agreement {
+  readonly id: string
+  readonly text: string
+  readonly links: readonly { readonly label: string; readonly url: string }[]
+}
+
+/** The money of the account. */
+export interface Balance {
+  readonly availableCents: number
+  readonly pendingCents: number
+  readonly contractsCents: number
+}
+
+/** Whether a key works now. */
+export function isLive({ revokedAt, expiresAt }: Key, now: number = Date.now()): boolean {
+  return revokedAt === null && (expiresAt === null || now < Date.parse(expiresAt))
+}

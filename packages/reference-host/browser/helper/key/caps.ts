@@ -1,0 +1,73 @@
+import { el } from '../../shared/dom.ts'
+import { money, parseMoney } from '../../shared/money.ts'
+
+/** Caps of a key in cents, as policies name them. */
+export type Caps = Readonly<Partial<Record<CapName, number>>>
+type CapName = (typeof CAPS)[number]['name']
+
+const CAPS = [
+  { name: 'maxAuthAmountCents', label: 'Per payment', help: 'The most that one payment may move.' },
+  {
+    name: 'dailySpendCapCents',
+    label: 'Per day',
+    help: 'Payments and withdrawals together, from midnight to midnight UTC.',
+  },
+  {
+    name: 'dailyWithdrawalCapCents',
+    label: 'Withdrawals per day',
+    help: 'Withdrawals alone, within the limit per day.',
+  },
+] as const
+
+/** Fields for the caps of a key. An empty field is no limit. */
+export function capFields(before: Caps): {
+  readonly element: HTMLElement
+  /** The caps, or undefined after the first wrong field was marked and has the focus. */
+  read(): Caps | undefined
+} {
+  const fields = CAPS.map(cap => ({ name: cap.name, ...moneyField(cap, before[cap.name]) }))
+  return {
+    element: el('div', { class: 'caps' }, ...fields.map(({ element }) => element)),
+    read() {
+      const wrong = fields.filter(field => !field.check())
+      wrong[0]?.input.focus()
+      if (wrong.length > 0) return undefined
+      const given = fields.flatMap(({ name, cents }) => {
+        const value = cents()
+        return value === undefined ? [] : [[name, value] as const]
+      })
+      return Object.fromEntries(given)
+    },
+  }
+}
+
+function moneyField({ name, label, help }: (typeof CAPS)[number], before: number | undefined) {
+  const wrong = el('p', { class: 'wrong', id: `${name}-wrong` })
+  const input = el('input', {
+    ...{
+      class: 'input',
+      id: name,
+      type: 'text',
+      inputmode: 'decimal',
+      autocomplete: 'off',
+      placeholder: 'No limit',
+    },
+    ...{ 'aria-describedby': `${name}-help ${name}-wrong`, value: before === undefined ? '' : money(before) },
+  })
+  const element = el(
+    'div',
+    { class: 'field' },
+    el('label', { for: name }, label),
+    el('div', { class: 'money-input' }, input, el('span', {}, 'USD')),
+    el('p', { class: 'help', id: `${name}-help` }, help),
+    wrong,
+  )
+  const cents = (): number | undefined => (input.value.trim() === '' ? undefined : parseMoney(input.value))
+  const check = (): boolean => {
+    const isRight = input.value.trim() === '' || cents() !== undefined
+    wrong.textContent = isRight ? '' : 'Type dollars, such as 50 or 12.50, or leave it empty for no limit.'
+    input.setAttribute('aria-invalid', String(!isRight))
+    return isRight
+  }
+  return { element, input, cents, check }
+}

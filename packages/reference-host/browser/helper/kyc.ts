@@ -1,0 +1,124 @@
+import { call, type Problem } from '../shared/api.ts'
+import { button, el, type Child } from '../shared/dom.ts'
+import { chooseWallet, type Journey } from './journey.ts'
+import { show, showFault } from './screen.ts'
+import type { SignedIn } from './sign-in.ts'
+import type { Signer } from './signer.ts'
+
+interface Link {
+  readonly url: string
+  readonly params: Readonly<Record<string, string>>
+}
+
+interface Application {
+  readonly status: string
+  readonly reason: string | null
+  readonly completionLink: Link | null
+  readonly externalVerificationLink: Link | null
+}
+
+const NOT_SUBMITTED: Application = {
+  ...{ status: 'notSubmitted', reason: null, completionLink: null, externalVerificationLink: null },
+}
+
+type Tone = 'ok' | 'warn' | 'bad'
+const NOT_BEGUN = [
+  'warn',
+  'Not begun',
+  'You have not told the host who you are. The program that uses your account can send it.',
+] as const
+
+/** What each status means to the person. */
+const STATUSES: Readonly<Record<string, readonly [tone: Tone, name: string, meaning: string]>> = {
+  notSubmitted: NOT_BEGUN,
+  pending: ['warn', 'Under way', 'Your identity is being checked. There is nothing for you to do.'],
+  manualReview: [
+    'warn',
+    'Under review',
+    'A person looks at your application. There is nothing for you to do.',
+  ],
+  needsInformation: ['warn', 'Something is missing', 'Send your application again with what is missing.'],
+  needsVerification: ['warn', 'Waits for you', 'Go on at the page of the checking service.'],
+  approved: ['ok', 'Approved', 'Your identity is checked. Your account may create cards and move money.'],
+  denied: ['bad', 'Denied', 'Your account cannot create cards or move money. Ask support.'],
+  locked: ['bad', 'Locked', 'Your account is locked. Ask support.'],
+  canceled: ['warn', 'Canceled', 'The application was canceled. You can send another one.'],
+}
+
+/** Shows the state of the identity check of who signed in. */
+export async function showKyc({ token }: SignedIn, _: Signer, journey: Journey): Promise<void> {
+  const again = (): void => chooseWallet(journey)
+  const isShown = show({
+    title: 'Your identity check',
+    body: [el('p', { class: 'waiting' }, 'Asking the host.')],
+  })
+  const read = await readApplication(token)
+  if (!isShown()) return
+  if (!read.ok) {
+    const { problem } = read
+    showFault({
+      ...{ title: 'The state cannot be shown', text: ['Nothing has changed.'], problem },
+      ways: [['Sign in again', again]],
+    })
+    return
+  }
+  const { status, reason, completionLink, externalVerificationLink } = read.application
+  const [tone, name, meaning] = STATUSES[status] ?? (['warn', status, ''] as const)
+  const isPlay = [completionLink, externalVerificationLink].some(link => link !== null && isHere(link))
+  show({
+    title: 'Your identity check',
+    body: [
+      el('p', {}, el('span', { class: `badge ${tone}` }, name)),
+      el('p', {}, meaning),
+      reason !== null && el('p', {}, `Reason: ${reason}`),
+      isPlay && playNote(),
+      el(
+        'div',
+        { class: 'buttons' },
+        linkTo(completionLink, 'Complete the application'),
+        linkTo(externalVerificationLink, 'Prove who you are'),
+        button('Sign in again to refresh', again),
+      ),
+    ],
+  })
+}
+
+/** Reads the application in a console session: a web token itself reads nothing. */
+async function readApplication(
+  token: string,
+): Promise<{ ok: true; application: Application } | { ok: false; problem: Problem }> {
+  const opened = await call<{ sessionToken: string; sessionId: string }>('/auth/console', {
+    method: 'POST',
+    token,
+  })
+  if (!opened.ok) return opened
+  const { sessionToken, sessionId } = opened.data
+  const kyc = await call<{ application: Application }>('/user/v1/kyc/status', { token: sessionToken })
+  // It has served its purpose. Should this fail, it ends by itself.
+  void call(`/user/v1/sessions/${sessionId}`, { method: 'DELETE', token: sessionToken })
+  if (!kyc.ok) return kyc.problem.code === 'not_found' ? { ok: true, application: NOT_SUBMITTED } : kyc
+  return { ok: true, application: kyc.data.application }
+}
+
+/** In a sandbox nobody is checked, so its link leads here. */
+const playNote = (): HTMLElement =>
+  el(
+    'div',
+    { class: 'note' },
+    el('p', {}, 'This host checks nobody: it is a sandbox. A program decides instead, for example by '),
+    el('p', {}, el('code', {}, 'POST /user/v1/sandbox/kyc {"status":"approved"}')),
+  )
+
+const isHere = ({ url }: Link): boolean =>
+  URL.canParse(url) &&
+  new URL(url).origin === location.origin &&
+  ['/identity/kyc', '/helper'].includes(new URL(url).pathname)
+
+/** A link of the provider; left out where it leads to this page, or nowhere that a browser should go. */
+function linkTo(link: Link | null, label: string): Child {
+  if (link === null || !URL.canParse(link.url) || isHere(link)) return undefined
+  const url = new URL(link.url)
+  if (!['https:', 'http:'].includes(url.protocol)) return undefined
+  for (const [name, value] of Object.entries(link.params)) url.searchParams.set(name, value)
+  return el('a', { class: 'button primary', href: url.href, rel: 'noreferrer' }, label)
+}

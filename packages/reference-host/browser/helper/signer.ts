@@ -1,0 +1,93 @@
+import type { Wallet } from './wallets.ts'
+
+/** An account of a wallet that can sign. */
+export interface Signer {
+  readonly wallet: Wallet
+  readonly address: string
+  readonly chainId: number | null
+}
+
+/** Why a wallet did not do what it was asked. `busy`: it has a question open already. */
+export type WalletFault =
+  | { readonly kind: 'rejected' | 'busy' | 'changed' }
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** The answer of a wallet. */
+export type Asked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly fault: WalletFault }
+
+/** Asks a wallet for its accounts and takes the first one. */
+export async function connect(wallet: Wallet): Promise<Asked<Signer>> {
+  try {
+    const [address] = (await wallet.provider.request({ method: 'eth_requestAccounts' })) as unknown[]
+    if (!isAddress(address)) return failed('it has no account')
+    const chainId = await wallet.provider.request({ method: 'eth_chainId' }).catch(() => null)
+    return { ok: true, value: { wallet, address, chainId: readChainId(chainId) } }
+  } catch (error) {
+    return { ok: false, fault: faultOf(error) }
+  }
+}
+
+/** Asks a wallet to sign a text with the account of a signer, and refuses where it has another account by now. */
+export async function sign({ wallet, address }: Signer, message: string): Promise<Asked<string>> {
+  try {
+    if (!(await isCurrent(wallet, address))) return { ok: false, fault: { kind: 'changed' } }
+    const params = [hexOf(message), address]
+    const signature = await wallet.provider.request({ method: 'personal_sign', params })
+    if (typeof signature !== 'string' || !/^0x[0-9a-f]*$/i.test(signature))
+      return failed('it gave no signature')
+    return { ok: true, value: signature }
+  } catch (error) {
+    return { ok: false, fault: faultOf(error) }
+  }
+}
+
+/** Asks a wallet again for the chain that it is on: a person may have switched it. */
+export async function withCurrentChain(signer: Signer): Promise<Signer> {
+  const chainId = await signer.wallet.provider.request({ method: 'eth_chainId' }).catch(() => null)
+  return { ...signer, chainId: readChainId(chainId) ?? signer.chainId }
+}
+
+/** Calls `changed` when the wallet turns to another account. Returns a function that stops it. */
+export function watchAccount({ wallet: { provider }, address }: Signer, changed: () => void): () => void {
+  const listener = (accounts: unknown): void => {
+    const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : []
+    if (!isSame(first, address)) changed()
+  }
+  provider.on?.('accountsChanged', listener)
+  return () => provider.removeListener?.('accountsChanged', listener)
+}
+
+async function isCurrent({ provider }: Wallet, address: string): Promise<boolean> {
+  const accounts = await provider.request({ method: 'eth_accounts' })
+  return Array.isArray(accounts) && isSame(accounts[0], address)
+}
+
+const isAddress = (value: unknown): value is string =>
+  typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value)
+const isSame = (value: unknown, address: string): boolean =>
+  typeof value === 'string' && value.toLowerCase() === address.toLowerCase()
+
+function readChainId(value: unknown): number | null {
+  const id = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN
+  return Number.isSafeInteger(id) && id > 0 ? id : null
+}
+
+function hexOf(text: string): string {
+  const bytes = [...new TextEncoder().encode(text)]
+  return `0x${bytes.map(byte => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+const failed = (message: string): Asked<never> => ({ ok: false, fault: { kind: 'failed', message } })
+
+/** Reads the error of a provider (EIP-1193, EIP-1474). */
+function faultOf(error: unknown): WalletFault {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
+  if (code === 4001 || code === 'ACTION_REJECTED') return { kind: 'rejected' }
+  if (code === -32_002) return { kind: 'busy' }
+  // Not authorized for the account: the person took the connection back.
+  if (code === 4100) return { kind: 'changed' }
+  const text = typeof message === 'string' && message !== '' ? message.slice(0, 200) : 'it gave no reason'
+  return { kind: 'failed', message: text }
+}

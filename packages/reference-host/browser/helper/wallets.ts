@@ -1,0 +1,80 @@
+/** The part of an EIP-1193 provider that the page uses. */
+export interface Provider {
+  request(call: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>
+  on?(event: string, listener: (value: unknown) => void): void
+  removeListener?(event: string, listener: (value: unknown) => void): void
+}
+
+/** A wallet that announced itself (EIP-6963), or the one at `window.ethereum`. */
+export interface Wallet {
+  readonly id: string
+  readonly name: string
+  /** A `data:` image; undefined where the wallet gave none or another address. */
+  readonly icon: string | undefined
+  /** The domain that the wallet says it is from, reversed, such as `io.metamask`. */
+  readonly rdns: string | undefined
+  readonly provider: Provider
+}
+
+interface Announcement {
+  readonly info?: {
+    readonly uuid?: unknown
+    readonly name?: unknown
+    readonly icon?: unknown
+    readonly rdns?: unknown
+  }
+  readonly provider?: Provider
+}
+
+/** How long wallets have to announce themselves before `window.ethereum` is looked at. */
+const ANNOUNCE_MS = 300
+/** More than anybody has: a page full of wallets is an extension gone wrong. */
+const MOST_WALLETS = 20
+
+/**
+ * Finds the wallets of this browser. Calls `changed` for each one that announces itself, and once after the time to announce with
+ * what there is, which may be nothing. Returns a function that stops it.
+ */
+export function findWallets(changed: (wallets: readonly Wallet[], searching: boolean) => void): () => void {
+  const found = new Map<string, Wallet>()
+  let searching = true
+  const tell = (): void => changed([...found.values()], searching)
+  const announced = (event: Event): void => {
+    const wallet = readAnnouncement((event as CustomEvent<Announcement>).detail)
+    if (!wallet || found.has(wallet.id) || found.size >= MOST_WALLETS) return
+    // A wallet that comes late takes the place of the one without a name.
+    found.delete(UNNAMED)
+    found.set(wallet.id, wallet)
+    tell()
+  }
+  window.addEventListener('eip6963:announceProvider', announced)
+  window.dispatchEvent(new Event('eip6963:requestProvider'))
+  const timer = setTimeout(() => {
+    searching = false
+    const provider = (window as { ethereum?: Provider }).ethereum
+    if (found.size === 0 && typeof provider?.request === 'function')
+      found.set(UNNAMED, { id: UNNAMED, name: 'Browser wallet', icon: undefined, rdns: undefined, provider })
+    tell()
+  }, ANNOUNCE_MS)
+  return () => {
+    clearTimeout(timer)
+    window.removeEventListener('eip6963:announceProvider', announced)
+  }
+}
+
+const UNNAMED = 'window.ethereum'
+
+function readAnnouncement({ info, provider }: Announcement): Wallet | undefined {
+  if (typeof info?.uuid !== 'string' || typeof provider?.request !== 'function') return undefined
+  const text = (value: unknown, most: number): string | undefined =>
+    typeof value === 'string' && value.trim() !== '' ? value.trim().slice(0, most) : undefined
+  const icon = text(info.icon, 500_000)
+  return {
+    id: info.uuid,
+    name: text(info.name, 40) ?? 'Wallet without a name',
+    // Any other address would be a request to somewhere else.
+    icon: icon && /^data:image\//i.test(icon) ? icon : undefined,
+    rdns: text(info.rdns, 40),
+    provider,
+  }
+}

@@ -1,0 +1,51 @@
+import { short } from '../shared/address.ts'
+import { el, fill } from '../shared/dom.ts'
+import { when } from '../shared/time.ts'
+import { bars } from './bars.ts'
+import type { AliasFigures, UsedAlias } from './figures.ts'
+import { count, counted } from './numbers.ts'
+import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+
+/** Legacy names that somebody still uses. */
+export function aliasPanel(ask: Ask): Panel {
+  return panel<AliasFigures>(ask, {
+    title: 'Legacy names in use',
+    about: 'Requests by the old name that they used, and by whom. As gatewright aliases report.',
+    ...{ path: 'aliases', wide: true },
+    show({ aliases, unused }, body) {
+      const rest = `${count(unused)} further old names still work and nobody has used them.`
+      if (aliases.length === 0)
+        return fill(body, empty(`Nobody has used one of the ${count(unused)} old names that still work.`))
+      fill(
+        body,
+        bars(
+          'Requests by old name',
+          aliases.map(({ id, count: calls, callers, due }) => ({
+            ...{ name: id, value: calls, colour: due ? '--warn' : '--accent' },
+            text: `${counted(calls, 'request')} of ${counted(callers, 'caller')}${due ? ', past its sunset' : ''}`,
+          })),
+        ),
+        ...aliases.map(alias => callers(alias)),
+        el('p', { class: 'small muted' }, rest),
+      )
+      return undefined
+    },
+  })
+}
+
+function callers({ id, to, users, callers: all }: UsedAlias): HTMLElement {
+  const rows = users.map(({ principal, count: calls, lastSeen }) => [
+    principal === 'anonymous' ? 'without a key' : short(principal),
+    ...[count(calls), when(lastSeen)],
+  ])
+  const more = all - users.length
+  return el(
+    'details',
+    {},
+    el('summary', {}, `Who uses ${id}`),
+    to !== null && el('p', { class: 'small' }, 'Its current name is ', el('code', {}, to), '.'),
+    table(`Callers of ${id}`, ['Key', 'Requests', 'Last'], rows, ['Requests']),
+    more > 0 &&
+      el('p', { class: 'small muted' }, `And ${count(more)} more: gatewright aliases report prints all.`),
+  )
+}

@@ -1,0 +1,76 @@
+import { sentence, type Reply } from '../shared/api.ts'
+import { button, el, fill, type Child } from '../shared/dom.ts'
+import { say } from '../shared/live.ts'
+import { when } from '../shared/time.ts'
+import type { LedgerCheck } from './figures.ts'
+import { count, duration } from './numbers.ts'
+import { panel, type Ask, type Panel } from './panel.ts'
+
+const POLL_MS = 700
+
+/** The latest check of the ledger, and a button that starts one. */
+export function ledgerPanel(ask: Ask): Panel {
+  const show = (check: LedgerCheck, body: HTMLElement): void => {
+    const start = button('Check the ledger', () => run(), 'small')
+    start.disabled = check.state === 'running'
+    fill(body, ...describe(check), el('div', { class: 'buttons' }, start))
+    const run = async (): Promise<void> => follow(await ask<LedgerCheck>('ledger-check', {}), body)
+  }
+  const follow = (reply: Reply<LedgerCheck>, body: HTMLElement): void => {
+    if (!reply.ok) {
+      body.prepend(el('p', { class: 'note bad' }, sentence(reply.problem)))
+      return
+    }
+    show(reply.data, body)
+    if (reply.data.state === 'running') setTimeout(() => void askAgain(body), POLL_MS)
+    else say(body.querySelector('.note')?.textContent ?? '')
+  }
+  const askAgain = async (body: HTMLElement): Promise<void> => {
+    if (!body.isConnected) return
+    const reply = await ask<LedgerCheck>('ledger-check')
+    follow(reply, body)
+  }
+  return panel<LedgerCheck>(ask, {
+    title: 'Ledger',
+    about:
+      'Adds up every transfer and compares it with the business rows, in a process of its own. As gatewright ledger check.',
+    path: 'ledger-check',
+    show,
+  })
+}
+
+function describe(check: LedgerCheck): Child[] {
+  if (check.state === 'never') return [el('p', { class: 'empty' }, 'Not checked since this host started.')]
+  const began = el('p', { class: 'small muted' }, 'Started ', when(check.startedAt), '.')
+  if (check.state === 'running') return [el('p', { class: 'waiting' }, 'The check is running.'), began]
+  if (check.state === 'failed') {
+    const text = `The check did not end within ${duration(check.limitMs)}, or the database failed. Nothing is known. gatewright ledger check has no limit.`
+    return [el('p', { class: 'note warn' }, text), began]
+  }
+  const { problems, transfers, tookMs } = check
+  const facts = el(
+    'p',
+    { class: 'small muted' },
+    'Started ',
+    when(check.startedAt),
+    `, took ${duration(tookMs)}.`,
+  )
+  if (problems.length === 0)
+    return [
+      el(
+        'p',
+        { class: 'note ok' },
+        `Right: ${count(transfers)} transfers, every account adds up, the sum is 0.`,
+      ),
+      facts,
+    ]
+  return [
+    el(
+      'div',
+      { class: 'note bad' },
+      el('p', {}, `Broken: ${count(problems.length)} findings in ${count(transfers)} transfers.`),
+      el('ul', { class: 'findings' }, ...problems.map(problem => el('li', {}, problem))),
+    ),
+    facts,
+  ]
+}

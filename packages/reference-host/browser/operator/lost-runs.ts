@@ -1,0 +1,58 @@
+import { short } from '../shared/address.ts'
+import { sentence } from '../shared/api.ts'
+import { copyButton } from '../shared/copy.ts'
+import { button, el, fill } from '../shared/dom.ts'
+import { say } from '../shared/live.ts'
+import { when } from '../shared/time.ts'
+import type { LostRun } from './figures.ts'
+import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+import { askDecision } from './resolve.ts'
+
+interface LostRunFigures {
+  readonly runs: readonly LostRun[]
+}
+
+/** Writes whose outcome is unknown, each with a button that decides about it: the only write of this page. */
+export function lostRunPanel(ask: Ask): Panel {
+  const said = el('div', { class: 'said' })
+  const made: Panel = panel<LostRunFigures>(ask, {
+    title: 'Lost runs',
+    about:
+      'Writes with an idempotency key whose process ended before their outcome was stored. Clients get outcome_unknown until somebody decides. As gatewright runs lost.',
+    path: 'lost-runs',
+    wide: true,
+    show({ runs }, body) {
+      const rows = runs.map(run => [
+        el(
+          'span',
+          { class: 'copied' },
+          short(run.operationId),
+          copyButton('operation id', () => run.operationId),
+        ),
+        when(run.beganAt),
+        run.leaseEndedAt === null ? 'reported by its handler' : when(run.leaseEndedAt),
+        button('Decide', () => decide(run), 'small'),
+      ])
+      const head = ['Operation id', 'Began', 'Lost', 'Decision']
+      fill(body, said, runs.length === 0 ? empty('No run is lost.') : table('Lost runs', head, rows))
+    },
+  })
+  const decide = async (run: LostRun): Promise<void> => {
+    const decision = await askDecision(run)
+    if (!decision) return
+    const reply = await ask('lost-runs/resolve', { run: run.run, ...decision })
+    const done =
+      decision.outcome === 'completed'
+        ? 'Retries of this request are now answered as completed.'
+        : 'The key is free. The next retry runs the write again.'
+    const text = reply.ok
+      ? done
+      : reply.problem.status === 409
+        ? 'Somebody has decided about this run meanwhile. Nothing was changed.'
+        : sentence(reply.problem)
+    fill(said, el('p', { class: `note ${reply.ok ? 'ok' : 'warn'}` }, text))
+    say(text)
+    await made.refresh()
+  }
+  return made
+}

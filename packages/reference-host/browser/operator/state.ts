@@ -1,0 +1,85 @@
+import { el, fill, type Child } from '../shared/dom.ts'
+import { sentence } from '../shared/api.ts'
+import type { JobFigures, LostRun } from './figures.ts'
+import { age, count } from './numbers.ts'
+import { panel, type Ask, type Panel } from './panel.ts'
+
+interface StateFigures {
+  readonly ageSeconds: number | null
+}
+
+/** The guard asks the store for every request once the feed is older than a second. */
+const FEED_BOUND_SECONDS = 1
+
+/** What needs a person now, in words: feed, attention, jobs, lost runs. */
+export function statePanel(ask: Ask): Panel {
+  return panel<StateFigures>(ask, {
+    title: 'Right now',
+    about: 'What may need you. Each has its own part below or a command.',
+    ...{ path: 'feed', wide: true },
+    show({ ageSeconds }, body) {
+      const list = el('ul', { class: 'states' }, feedState(ageSeconds))
+      fill(body, list)
+      void others(ask).then(states => list.append(...states))
+    },
+  })
+}
+
+function feedState(ageSeconds: number | null): HTMLElement {
+  if (ageSeconds === null) return state('warn', 'Revocation feed', 'not read yet')
+  const late = ageSeconds > FEED_BOUND_SECONDS
+  const text = `${ageSeconds.toFixed(1)} s old${late ? ': every request asks the store instead' : ''}`
+  return state(late ? 'bad' : 'ok', 'Revocation feed', text)
+}
+
+async function others(ask: Ask): Promise<HTMLElement[]> {
+  const [attention, jobs, runs] = await Promise.all([
+    ask<{ readonly attention: Readonly<Record<string, number>> }>('attention'),
+    ask<JobFigures>('jobs'),
+    ask<{ readonly runs: readonly LostRun[] }>('lost-runs'),
+  ])
+  const attentionStates = attention.ok
+    ? Object.entries(attention.data.attention).map(([kind, rows]) =>
+        state(
+          rows === 0 ? 'ok' : 'bad',
+          `${kind === 'authorization' ? 'Card authorizations' : 'Withdrawals'} with attention`,
+          rows === 0
+            ? 'none'
+            : `${count(rows)}: see gatewright ${kind === 'withdrawal' ? 'withdrawals list --attention' : 'help authorizations'}`,
+        ),
+      )
+    : [state('warn', 'Attention', sentence(attention.problem))]
+  return [
+    ...attentionStates,
+    jobs.ok ? jobState(jobs.data) : state('warn', 'Provider calls', sentence(jobs.problem)),
+    runs.ok
+      ? state(
+          runs.data.runs.length === 0 ? 'ok' : 'bad',
+          'Lost runs',
+          runs.data.runs.length === 0 ? 'none' : `${count(runs.data.runs.length)} to decide`,
+        )
+      : state('warn', 'Lost runs', sentence(runs.problem)),
+  ]
+}
+
+function jobState({ kinds }: JobFigures): HTMLElement {
+  const waiting = kinds.reduce((sum, { jobs }) => sum + jobs, 0)
+  if (waiting === 0) return state('ok', 'Provider calls', 'none wait')
+  const oldest = Math.max(...kinds.map(({ ageSeconds }) => ageSeconds))
+  return state(
+    oldest > 300 ? 'warn' : 'ok',
+    'Provider calls',
+    `${count(waiting)} wait, the oldest for ${age(oldest)}`,
+  )
+}
+
+const WORDS = { ok: 'fine', warn: 'look', bad: 'act' } as const
+
+function state(kind: keyof typeof WORDS, name: string, text: Child): HTMLElement {
+  return el(
+    'li',
+    { class: 'state' },
+    el('span', { class: `badge ${kind}` }, WORDS[kind]),
+    el('span', {}, el('strong', {}, name), ' ', text),
+  )
+}

@@ -1,0 +1,52 @@
+import { fill } from '../shared/dom.ts'
+import type { StoreFigures } from './figures.ts'
+import { count, duration } from './numbers.ts'
+import { empty, panel, table, type Ask, type Panel } from './panel.ts'
+import { plot } from './plot.ts'
+import { valuesAt } from './times.ts'
+
+/** How long a round trip to each store takes. */
+export function storePanel(ask: Ask): Panel {
+  return panel<StoreFigures>(ask, {
+    title: 'Stores',
+    about:
+      'Round trip of a readiness check, every 5 seconds: half took at most p50, 99 of 100 at most p99. As gatewright_store_check_seconds in /metrics.',
+    ...{ path: 'stores', wide: true },
+    show({ stores }, body) {
+      if (stores.length === 0)
+        return fill(body, empty('The first check comes within 5 seconds of the start.'))
+      const rows = stores.map(({ name, checks, p50Ms, p99Ms }) => [
+        name,
+        ...[duration(p50Ms), duration(p99Ms), count(checks)],
+      ])
+      fill(
+        body,
+        table('Latency of stores in 24 hours', ['Store', 'p50', 'p99', 'Checks'], rows, [
+          'p50',
+          'p99',
+          'Checks',
+        ]),
+        ...stores.map(({ name, slots, p50Ms, p99Ms }) => {
+          const times = slots.map(({ at }) => Date.parse(at) / 1000)
+          return plot({
+            description: `Latency of ${name}: p50 ${duration(p50Ms)}, p99 ${duration(p99Ms)}.`,
+            times,
+            lines: [
+              {
+                label: `${name} p50`,
+                colour: '--accent',
+                values: valuesAt(times, slots, slot => slot.p50Ms, null),
+              },
+              {
+                ...{ label: `${name} p99`, colour: '--accent', dashed: true },
+                values: valuesAt(times, slots, slot => slot.p99Ms, null),
+              },
+            ],
+            ...{ unit: 'ms, logarithmic', show: duration, logarithmic: true },
+          })
+        }),
+      )
+      return undefined
+    },
+  })
+}

@@ -1,0 +1,31 @@
+/**
+ * The starts of all slots of a window, in seconds: also of those in which nothing happened. The current slot is left out unless it is
+ * the only one, since it would always look like a fall.
+ */
+export function slotTimes(
+  since: string,
+  slotSeconds: number,
+  windowSeconds: number,
+  now = Date.now(),
+): number[] {
+  const end = Math.floor(now / 1000 / slotSeconds) * slotSeconds
+  const began = Math.floor(Date.parse(since) / 1000 / slotSeconds) * slotSeconds
+  const start = Math.max(began, end - windowSeconds + slotSeconds)
+  const times: number[] = []
+  for (let at = start; at <= end; at += slotSeconds) times.push(at)
+  return times.length > 1 ? times.slice(0, -1) : times
+}
+
+/** The values of slots at given times; `none` where there is no slot. */
+export function valuesAt<S extends { readonly at: string }>(
+  times: readonly number[],
+  slots: readonly S[],
+  value: (slot: S) => number | null,
+  none: number | null,
+): (number | null)[] {
+  const byTime = new Map(slots.map(slot => [Date.parse(slot.at) / 1000, slot]))
+  return times.map(at => {
+    const slot = byTime.get(at)
+    return slot ? value(slot) : none
+  })
+}

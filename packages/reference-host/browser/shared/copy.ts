@@ -1,0 +1,25 @@
+import { el } from './dom.ts'
+import { say } from './live.ts'
+
+const SHOWN_MS = 2000
+
+/** Makes a button that copies a text and says "Copied". `what` names the text, such as "address". */
+export function copyButton(what: string, text: () => string): HTMLButtonElement {
+  const label = el('span', {}, 'Copy')
+  const made = el('button', { type: 'button', class: 'button small', 'aria-label': `Copy ${what}` }, label)
+  made.addEventListener('click', () => {
+    navigator.clipboard.writeText(text()).then(
+      () => tell(label, 'Copied', `Copied ${what}.`),
+      () => tell(label, 'Not copied', `Your browser did not copy the ${what}. Select the text and copy it.`),
+    )
+  })
+  return made
+}
+
+function tell(label: HTMLElement, shown: string, sentence: string): void {
+  label.textContent = shown
+  say(sentence)
+  setTimeout(() => {
+    label.textContent = 'Copy'
+  }, SHOWN_MS)
+}

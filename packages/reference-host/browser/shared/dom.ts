@@ -1,0 +1,57 @@
+/** What can stand inside an element. `false` and undefined are left out. */
+export type Child = Node | string | false | undefined
+
+/** Attributes and listeners of a new element. `on*` are listeners, booleans are present or absent attributes. */
+export type Props = Readonly<Record<string, string | number | boolean | undefined | ((event: never) => void)>>
+
+/** Makes an element. Texts are text nodes, so no value becomes markup. */
+export function el<T extends keyof HTMLElementTagNameMap>(
+  tag: T,
+  props: Props = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[T] {
+  const element = document.createElement(tag)
+  for (const [name, value] of Object.entries(props)) setProp(element, name, value)
+  element.append(...shown(children))
+  return element
+}
+
+function setProp(element: HTMLElement, name: string, value: Props[string]): void {
+  if (typeof value === 'function') element.addEventListener(name.slice(2), value as EventListener)
+  else if (value === true) element.setAttribute(name, '')
+  else if (value !== false && value !== undefined) element.setAttribute(name, String(value))
+}
+
+/** Replaces what an element holds. */
+export function fill(element: Element, ...children: readonly Child[]): void {
+  element.replaceChildren(...shown(children))
+}
+
+/** Finds an element of the document that its HTML is known to have. */
+export function byId(id: string): HTMLElement {
+  const found = document.getElementById(id)
+  if (!found) throw new Error(`the document has no #${id}`)
+  return found
+}
+
+/** Makes a button that calls `press`. While a promise of `press` is pending it takes no second press. */
+export function button(label: string, press: () => unknown, kind = ''): HTMLButtonElement {
+  const made = el('button', { type: 'button', class: `button ${kind}`.trim() }, label)
+  made.addEventListener('click', () => {
+    const running = press()
+    if (running instanceof Promise) whileSending(made, running)
+  })
+  return made
+}
+
+/** Disables a button until a promise has settled. */
+export function whileSending(control: HTMLButtonElement, running: Promise<unknown>): void {
+  control.disabled = true
+  const enable = (): void => {
+    control.disabled = false
+  }
+  running.then(enable, enable)
+}
+
+const shown = (children: readonly Child[]): (Node | string)[] =>
+  children.filter(child => child !== false && child !== undefined)

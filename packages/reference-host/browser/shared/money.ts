@@ -1,0 +1,16 @@
+const dollars = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
+
+/** Cents as dollars, such as `1,234.50`, with a true minus. The currency stands beside it once. */
+export function money(cents: number): string {
+  const text = dollars.format(Math.abs(cents) / 100)
+  return cents < 0 ? `−${text}` : text
+}
+
+/** Reads dollars that a person typed, such as `1,234.5`, as cents; undefined for anything else and for more than `most`. */
+export function parseMoney(typed: string, most = 100_000_000_000): number | undefined {
+  const text = typed.replaceAll(/[\s,$]/g, '')
+  if (!/^\d{1,12}(\.\d{1,2})?$/.test(text)) return undefined
+  const [whole = '', fraction = ''] = text.split('.')
+  const cents = Number(whole) * 100 + Number(fraction.padEnd(2, '0'))
+  return cents <= most ? cents : undefined
+}

@@ -1,0 +1,12 @@
+/** What came of a request: let through, refused, refused by a rate limit, or failed on the host's side. */
+export type DecisionOutcome = 'allowed' | 'refused' | 'limited' | 'failed'
+
+/** The outcomes, in the order in which they are shown. */
+export const DECISION_OUTCOMES = ['allowed', 'refused', 'limited', 'failed'] as const
+
+/** Tells the outcome of a request by the status of its answer. */
+export function outcomeOf(status: number): DecisionOutcome {
+  if (status < 400) return 'allowed'
+  if (status === 429) return 'limited'
+  return status < 500 ? 'refused' : 'failed'
+}

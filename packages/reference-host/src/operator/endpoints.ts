@@ -1,0 +1,70 @@
+import { allow, type Verdict } from '@gatewright/kernel'
+import { HOST_VERSION } from '../product/version.ts'
+import { aliasesInUse, reportAliases } from './aliases.ts'
+import { countAttention } from './attention.ts'
+import { deny, type OperatorDenial } from './codes.ts'
+import { countJobs, listJobs } from './jobs.ts'
+import { decisionOf, listLostRuns, resolveLostRun } from './lost-runs.ts'
+import { decisionsOverTime, storesOverTime } from './over-time.ts'
+import type { OperatorServices } from './services.ts'
+
+/** One endpoint of the operator page. */
+export interface OperatorEndpoint {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  /** Answers with JSON. `body` is the JSON object of a POST. */
+  answer(body: Readonly<Record<string, unknown>>): Promise<Verdict<object, OperatorDenial>>
+}
+
+/** Most rows of a list on the page. The commands print more. */
+const MOST = 100
+
+/** Every endpoint of the operator page. Each GET is one panel, so that a store that fails breaks no other panel. */
+export function operatorEndpoints(services: OperatorServices): readonly OperatorEndpoint[] {
+  const { clock, history, jobs, lostRuns, ledgerChecks, feed } = services
+  const get = (path: string, figures: () => Promise<object> | object): OperatorEndpoint => ({
+    ...{ method: 'GET', path: `/operator/api/${path}` },
+    answer: async () => allow(await figures()),
+  })
+  return [
+    get('host', () => {
+      const { environment, serviceName } = services
+      const since = new Date(history.since).toISOString()
+      return { serviceName, environment, version: HOST_VERSION, pid: process.pid, since }
+    }),
+    get('decisions', () => decisionsOverTime(history)),
+    get('stores', () => storesOverTime(history)),
+    get('feed', () => ({ ageSeconds: feed.ageSeconds() ?? null })),
+    get('jobs', async () => ({
+      kinds: await countJobs(jobs, clock.now()),
+      jobs: await listJobs(jobs, MOST),
+    })),
+    get('attention', async () => ({ attention: await countAttention(services.sql) })),
+    get('aliases', async () => {
+      await services.flushAliasUsage()
+      return aliasesInUse(await reportAliases(services.aliasUsage, clock.now()))
+    }),
+    get('lost-runs', async () => ({ runs: await listLostRuns(lostRuns, MOST, clock.now()) })),
+    get('ledger-check', () => ledgerChecks.latest()),
+    { method: 'POST', path: '/operator/api/ledger-check', answer: async () => allow(ledgerChecks.start()) },
+    {
+      ...{ method: 'POST', path: '/operator/api/lost-runs/resolve' },
+      answer: body => resolveRun(services, body),
+    },
+  ]
+}
+
+async function resolveRun(
+  { lostRuns, clock }: OperatorServices,
+  { run, outcome, data = {} }: Readonly<Record<string, unknown>>,
+): Promise<Verdict<object, OperatorDenial>> {
+  if (typeof run !== 'string') return deny('invalid_request', 'run must be a text', { field: 'run' })
+  const decision = decisionOf(outcome, data)
+  if (!decision) {
+    const message = 'outcome must be never_happened, or completed with data, a JSON object'
+    return deny('invalid_request', message, { field: 'outcome' })
+  }
+  return (await resolveLostRun(lostRuns, run, decision, clock.now()))
+    ? allow({ run, outcome })
+    : deny('invalid_state', 'this run is not lost, or somebody has decided about it already')
+}

@@ -1,0 +1,29 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { JobQueue, ListedJob } from '../records/jobs.ts'
+
+/** A job as operators see it: its instants are RFC 3339. */
+export interface DescribedJob extends Omit<ListedJob, 'dueAt' | 'createdAt'> {
+  readonly dueAt: string
+  readonly createdAt: string
+}
+
+/** How many jobs of a kind wait, and how old the oldest is. */
+export interface WaitingKind {
+  readonly kind: string
+  readonly jobs: number
+  readonly ageSeconds: number
+}
+
+/** Lists up to `limit` jobs, those due first. */
+export async function listJobs(queue: JobQueue, limit: number): Promise<DescribedJob[]> {
+  return (await queue.list(limit)).map(({ kind, subjectId, attempts, dueAt, createdAt }) => ({
+    ...{ kind, subjectId, attempts },
+    ...{ dueAt: new Date(dueAt).toISOString(), createdAt: new Date(createdAt).toISOString() },
+  }))
+}
+
+/** Counts the jobs of each kind, with the age of the oldest. */
+export async function countJobs(queue: JobQueue, now: EpochMs): Promise<WaitingKind[]> {
+  const waiting = await queue.waiting()
+  return waiting.map(({ kind, jobs, oldestAt }) => ({ kind, jobs, ageSeconds: (now - oldestAt) / 1000 }))
+}

@@ -1,0 +1,34 @@
+// A process of its own that checks the ledger: SQLite is synchronous and would stop the host meanwhile, and a check on Postgres would
+// take a connection from the host's pool. The parent sends where the database is, so that no URL is in the list of processes.
+import { fromPgPool, fromSqlite, type SqlClient } from '@gatewright/kernel/sql'
+import { checkLedger, type LedgerFindings } from '../ledger/check.ts'
+import { createLedger } from '../ledger/ledger.ts'
+import type { CheckedDatabase } from './ledger-check.ts'
+
+async function findingsOf(target: CheckedDatabase): Promise<LedgerFindings> {
+  if ('url' in target) {
+    const { Pool } = (await import('pg')).default
+    const db = fromPgPool(
+      new Pool({ connectionString: target.url, max: 1, statement_timeout: target.statementMs }),
+    )
+    return checkLedger(createLedger(db, 'postgres'), db, target.statementMs)
+  }
+  const db = await openEmbedded(target.path)
+  return checkLedger(createLedger(db, 'sqlite'), db)
+}
+
+/** Opens the embedded database beside the host that writes to it. */
+async function openEmbedded(path: string): Promise<SqlClient> {
+  const { default: Database } = await import('libsql')
+  const database = new Database(path)
+  database.exec('pragma query_only = on; pragma busy_timeout = 1000')
+  return fromSqlite({
+    prepare: text => database.prepare(text),
+    // A transaction that only reads must not take the lock of the writer, which the host needs.
+    exec: text => database.exec(text === 'begin immediate' ? 'begin' : text),
+  })
+}
+
+process.once('message', (target: CheckedDatabase) => {
+  void findingsOf(target).then(findings => process.send?.(findings, () => process.exit(0)))
+})

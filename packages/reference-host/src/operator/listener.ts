@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { denialAnswer, failureAnswer, parseJsonObject, wire, type Answer } from '@gatewright/http'
+import { readRawBody } from '@gatewright/http/node'
+import type { PageAnswer, Pages } from '../pages/serve.ts'
+import { operatorAccess, type OperatorAccess } from './access.ts'
+import { deny } from './codes.ts'
+import { operatorEndpoints, type OperatorEndpoint } from './endpoints.ts'
+import type { OperatorServices } from './services.ts'
+
+/** The running operator listener. */
+export interface OperatorListener {
+  /** The address of the page. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+/** Where the listener listens, and who may use it. The address is always that of this machine. */
+export interface OperatorOptions {
+  readonly port: number
+  readonly token: string
+}
+
+/** Header fields of every answer. There is no CORS: no other origin may ask. */
+const HEADERS = [
+  ['Cache-Control', 'no-store'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['X-Content-Type-Options', 'nosniff'],
+] as const
+
+const TIMEOUT_MS = 10_000
+const MOST_BODY_BYTES = 65_536
+/** A browser opens six. */
+const MOST_CONNECTIONS = 32
+
+/** Starts the operator listener on loopback. Rejects if the port is in use. */
+export async function startOperatorListener(
+  { port, token }: OperatorOptions,
+  services: OperatorServices,
+): Promise<OperatorListener> {
+  let actualPort = port
+  const access = operatorAccess(token, () => actualPort)
+  const endpoints = operatorEndpoints(services)
+  const server = createServer({ requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }, (req, res) => {
+    void answerOf(req, access, endpoints, services.pages)
+      .catch((error: unknown) => {
+        services.report(error)
+        return failureAnswer(error, 'plain')
+      })
+      .then(answer => send(res, answer))
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  await listen(server, port)
+  actualPort = (server.address() as AddressInfo).port
+  return {
+    url: `http://127.0.0.1:${actualPort}/operator`,
+    async close() {
+      const closed = new Promise(resolve => server.close(resolve))
+      server.closeAllConnections()
+      await closed
+      await services.ledgerChecks.stop()
+    },
+  }
+}
+
+async function answerOf(
+  req: IncomingMessage,
+  access: OperatorAccess,
+  endpoints: readonly OperatorEndpoint[],
+  pages: Pages,
+): Promise<Answer | PageAnswer> {
+  const method = req.method ?? ''
+  const header = (name: string): string | undefined => {
+    const value = req.headers[name]
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+  const request = { method, header }
+  const misplaced = access.wrongPlace(request)
+  if (misplaced) return denialAnswer(misplaced, 'plain')
+  const [path = ''] = (req.url ?? '').split('?')
+  const page = pages(method, path, req.headers)
+  if (page) return page
+  const unproven = access.wrongToken(request)
+  if (unproven) return denialAnswer(unproven, 'plain')
+  const served = endpoints.filter(endpoint => endpoint.path === path)
+  const endpoint = served.find(each => each.method === method)
+  if (served.length === 0)
+    return denialAnswer(deny('not_found', 'the operator page has no such path'), 'plain')
+  if (!endpoint) {
+    const names = served.map(each => each.method).join(', ')
+    const denial = deny('method_not_allowed', `this path allows ${names}`)
+    return denialAnswer({ ...denial, headers: [['Allow', names]] }, 'plain')
+  }
+  const raw = await readRawBody(req, MOST_BODY_BYTES)
+  const body = raw.ok ? parseJsonObject(raw.value, req.headers['content-type']) : raw
+  if (!body.ok) return denialAnswer(body, 'plain')
+  const verdict = await endpoint.answer(body.value)
+  return verdict.ok ? { status: 200, headers: [], body: verdict.value } : denialAnswer(verdict, 'plain')
+}
+
+function send(res: ServerResponse, answer: Answer | PageAnswer): void {
+  const { status, headers, body } =
+    answer.body instanceof Buffer ? { ...answer, body: answer.body } : wire(answer)
+  // A page brings fields of its own in place of these.
+  for (const [name, value] of [...HEADERS, ...headers, ['X-Request-Id', randomUUID()] as const])
+    res.setHeader(name, value)
+  res.writeHead(status)
+  res.end(body)
+}
+
+async function listen(server: Server, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, '127.0.0.1', resolve)
+  })
+}

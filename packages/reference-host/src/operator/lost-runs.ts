@@ -1,0 +1,61 @@
+import { storedForm } from '@gatewright/http'
+import type { EpochMs } from '@gatewright/kernel'
+import type { ListedLostRun, LostRuns } from '@gatewright/idempotency-store/postgres'
+
+/** A lost run as operators see it: `run` names it, its instants are RFC 3339. */
+export interface DescribedLostRun {
+  readonly run: string
+  /** What the client was told as `operationId`. */
+  readonly operationId: string
+  readonly beganAt: string
+  /** Null if the handler reported that it does not know the outcome. */
+  readonly leaseEndedAt: string | null
+}
+
+/** A decision of the operator about a lost run. */
+export type RunDecision =
+  | { readonly outcome: 'never_happened' }
+  /** The write took effect. Retries of the client are answered 200 with `data`. */
+  | { readonly outcome: 'completed'; readonly data: Readonly<Record<string, unknown>> }
+
+/** Lists up to `limit` writes with an idempotency key whose outcome is unknown. */
+export async function listLostRuns(runs: LostRuns, limit: number, now: EpochMs): Promise<DescribedLostRun[]> {
+  return (await runs.list(limit, now)).map(describe)
+}
+
+/** Decides about a lost run. False: it is not lost, or no longer. Of several decisions at once, one returns true. */
+export async function resolveLostRun(
+  runs: LostRuns,
+  run: string,
+  decision: RunDecision,
+  now: EpochMs,
+): Promise<boolean> {
+  const named = parseRun(run)
+  if (!named) return false
+  if (decision.outcome === 'never_happened') return runs.resolve(named, { state: 'never_happened' }, now)
+  // As the answer of a handler is stored: before the envelope.
+  const body = { data: decision.data, summary: 'The operator found that this request took effect.' }
+  const response = storedForm({ kind: 'answer', answer: { status: 200, headers: [], body } })
+  return runs.resolve(named, { state: 'completed', response }, now)
+}
+
+/** Reads a decision. Undefined if it is none: another outcome, or `data` of a completed run that is no JSON object. */
+export function decisionOf(outcome: unknown, data: unknown): RunDecision | undefined {
+  if (outcome === 'never_happened') return { outcome }
+  if (outcome !== 'completed' || typeof data !== 'object' || data === null || Array.isArray(data))
+    return undefined
+  return { outcome, data: data as Readonly<Record<string, unknown>> }
+}
+
+function describe({ digest, fence, effectId, leaseEndedAt }: ListedLostRun): DescribedLostRun {
+  return {
+    ...{ run: `${digest}.${fence}`, operationId: effectId },
+    beganAt: new Date(fence).toISOString(),
+    leaseEndedAt: leaseEndedAt === null ? null : new Date(leaseEndedAt).toISOString(),
+  }
+}
+
+function parseRun(run: string): Pick<ListedLostRun, 'digest' | 'fence'> | undefined {
+  const [, digest, fence] = /^([\w-]{1,64})\.(\d{1,15})$/.exec(run) ?? []
+  return digest === undefined ? undefined : { digest, fence: Number(fence) }
+}

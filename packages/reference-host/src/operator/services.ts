@@ -1,0 +1,29 @@
+import type { Clock } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { LostRuns } from '@gatewright/idempotency-store/postgres'
+import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
+import type { MeasuredFeed } from '../observability/feed-age.ts'
+import type { History } from '../observability/history.ts'
+import type { Pages } from '../pages/serve.ts'
+import type { JobQueue } from '../records/jobs.ts'
+import type { LedgerChecks } from './ledger-check.ts'
+
+/** What the operator page shows, and what it can decide. */
+export interface OperatorServices {
+  readonly clock: Clock
+  /** The operator page and its assets. They hold no figure, so they need no token. */
+  readonly pages: Pages
+  readonly environment: 'sandbox' | 'live'
+  readonly serviceName: string
+  readonly sql: SqlQueries
+  readonly aliasUsage: AliasUsageStorage
+  /** Writes out what this process has counted of legacy names. */
+  readonly flushAliasUsage: () => Promise<void>
+  readonly history: History
+  readonly feed: Pick<MeasuredFeed, 'ageSeconds'>
+  readonly jobs: JobQueue
+  readonly lostRuns: LostRuns
+  readonly ledgerChecks: LedgerChecks
+  /** Takes failures of the listener. */
+  readonly report: (error: unknown) => void
+}

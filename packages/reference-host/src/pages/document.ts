@@ -1,0 +1,32 @@
+/** What the documents of a host say about it. Scripts of pages read it as JSON; nothing in it is secret. */
+export interface HostFacts {
+  readonly environment: 'sandbox' | 'live'
+  readonly serviceName: string
+  /** The origin that wallets sign for. */
+  readonly origin: string
+  /** Scopes that a user key can have. */
+  readonly scopes: readonly string[]
+  /** Whether the host serves this page. */
+  readonly pages: { readonly helper: boolean; readonly docs: boolean }
+}
+
+const SANDBOX_BAR =
+  '<aside class="sandbox-bar" aria-label="Sandbox"><strong>Sandbox</strong> Play money only.</aside>'
+
+const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+/** Fills in what the document of a page says about its host. */
+export function fillDocument(template: string, facts: HostFacts): string {
+  // A function as replacement: `$&` in a service name stays as it is.
+  const filled: Readonly<Record<string, () => string>> = {
+    '{{service}}': () => escapeText(facts.serviceName),
+    '{{environment}}': () => facts.environment,
+    '{{origin}}': () => escapeText(facts.origin),
+    '{{helper-page}}': () => (facts.pages.helper ? 'on' : 'off'),
+    '{{docs-page}}': () => (facts.pages.docs ? 'on' : 'off'),
+    '{{sandbox-bar}}': () => (facts.environment === 'sandbox' ? SANDBOX_BAR : ''),
+    '{{host}}': () => JSON.stringify(facts).replaceAll('<', '\\u003c'),
+  }
+  return template.replaceAll(/\{\{[a-z-]+\}\}/g, name => filled[name]?.() ?? name)
+}

@@ -1,0 +1,49 @@
+import type { Page } from './table.ts'
+
+type Header = readonly [name: string, value: string]
+
+/** What a page may load and do. `'none'` for Trusted Types: no text becomes markup or script. */
+const POLICY: Readonly<Record<string, string>> = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+  'require-trusted-types-for': "'script'",
+  'trusted-types': "'none'",
+}
+
+/** Every feature that browsers can switch off by `Permissions-Policy`, but writing to the clipboard: pages have copy buttons. */
+const FEATURES = [
+  ...[
+    'accelerometer',
+    'autoplay',
+    'bluetooth',
+    'browsing-topics',
+    'camera',
+    'clipboard-read',
+    'display-capture',
+  ],
+  ...['encrypted-media', 'fullscreen', 'gamepad', 'geolocation', 'gyroscope', 'hid', 'idle-detection'],
+  ...['local-fonts', 'magnetometer', 'microphone', 'midi', 'payment', 'picture-in-picture'],
+  ...['publickey-credentials-create', 'publickey-credentials-get', 'screen-wake-lock', 'serial'],
+  ...['storage-access', 'usb', 'web-share', 'window-management', 'xr-spatial-tracking'],
+]
+
+/** Header fields of documents and assets. None allows another origin to read them. */
+const COMMON: readonly Header[] = [
+  ['Cross-Origin-Opener-Policy', 'same-origin'],
+  ['Cross-Origin-Resource-Policy', 'same-origin'],
+  ['Referrer-Policy', 'no-referrer'],
+  ['Permissions-Policy', [...FEATURES.map(feature => `${feature}=()`), 'clipboard-write=(self)'].join(', ')],
+  ['X-Content-Type-Options', 'nosniff'],
+]
+
+/** The security header fields of a page and of its assets. */
+export function pageHeaders({ policy = {} }: Pick<Page, 'policy'>): readonly Header[] {
+  const directives = Object.entries({ ...POLICY, ...policy }).map(([name, value]) => `${name} ${value}`)
+  return [['Content-Security-Policy', directives.join('; ')], ...COMMON]
+}

@@ -1,0 +1,37 @@
+/**
+ * Whether an `Accept` field prefers JSON to HTML (RFC 9110 section 12.5.1). The higher quality wins, then the type that is named more
+ * exactly, then HTML: browsers and clients that take anything get the document.
+ */
+export function prefersJson(accept = ''): boolean {
+  const ranges = accept.split(',').map(parseRange)
+  const json = rankOf('application/json', ranges)
+  const html = rankOf('text/html', ranges)
+  if (json.quality !== html.quality) return json.quality > html.quality
+  return json.quality > 0 && json.exactness > html.exactness
+}
+
+interface Range {
+  readonly type: string
+  readonly quality: number
+}
+
+function parseRange(text: string): Range {
+  const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
+  const given = parameters.find(parameter => /^q\s*=/.test(parameter))?.split('=')[1]
+  const quality = given === undefined ? 1 : Number(given)
+  return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 }
+}
+
+/** The quality of a type by the range that names it most exactly; 0 if none does. */
+function rankOf(
+  type: string,
+  ranges: readonly Range[],
+): { readonly quality: number; readonly exactness: number } {
+  const names = ['*/*', `${type.split('/')[0]}/*`, type]
+  let best = { quality: 0, exactness: 0 }
+  for (const { type: name, quality } of ranges) {
+    const exactness = names.indexOf(name) + 1
+    if (exactness > best.exactness) best = { quality, exactness }
+  }
+  return best
+}

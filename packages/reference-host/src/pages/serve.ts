@@ -1,0 +1,115 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Config } from '../config/config.ts'
+import { originOf } from '../config/origin.ts'
+import { userScopes } from '../product/scopes.ts'
+import { readBuilt, readManifest } from './bundle.ts'
+import { fillDocument, type HostFacts } from './document.ts'
+import { pageHeaders } from './headers.ts'
+import { prefersJson } from './prefers-json.ts'
+import { pages as allPages, type Page } from './table.ts'
+
+/** The answer to a request for a page or one of its assets. */
+export interface PageAnswer {
+  readonly status: 200 | 304 | 405
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: string | Buffer | undefined
+}
+
+/** Answers a request; undefined where no page has the path. */
+export type Pages = (method: string, path: string, headers: IncomingHttpHeaders) => PageAnswer | undefined
+
+type Answer = (headers: IncomingHttpHeaders) => PageAnswer
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+}
+
+/** Reads the built pages that a host serves. Documents are filled in once; assets are read when they are first asked for. */
+export function createPages(config: Config, table: readonly Page[] = allPages): Pages {
+  const served = table.filter(page => page.served(config))
+  if (served.length === 0) return () => undefined
+  const manifest = readManifest()
+  const answers = new Map<string, Answer>()
+  for (const page of served) {
+    const built = manifest.pages[page.name]
+    if (!built) throw new Error(`the page ${page.name} is not built: run npm run build`)
+    const security = pageHeaders(page)
+    const facts = factsOf(config)
+    const document = documentAnswer(readBuilt(built.document).toString(), facts, security)
+    answers.set(page.path, page.json ? negotiated(document, page.json(facts), security) : document)
+    for (const [name, digest] of Object.entries(built.assets))
+      answers.set(`/assets/${name}`, assetAnswer(name, digest, security))
+  }
+  return (method, path, headers) => {
+    const answer = answers.get(path)
+    if (!answer) return undefined
+    if (method === 'GET' || method === 'HEAD') return answer(headers)
+    return { status: 405, headers: [['Allow', 'GET, HEAD']], body: undefined }
+  }
+}
+
+function factsOf(config: Config): HostFacts {
+  const { environment, serviceName } = config
+  const pages = { helper: config.helperPage, docs: config.docsPage }
+  return { environment, serviceName, origin: originOf(config), scopes: userScopes.names, pages }
+}
+
+function documentAnswer(template: string, facts: HostFacts, security: PageAnswer['headers']): Answer {
+  const headers: PageAnswer['headers'] = [
+    ...security,
+    ['Content-Type', 'text/html; charset=utf-8'],
+    ['Cache-Control', 'no-store'],
+  ]
+  const body = fillDocument(template, facts)
+  return () => ({ status: 200, headers, body })
+}
+
+/** The document, or `json` for those who prefer it. */
+function negotiated(document: Answer, json: object, security: PageAnswer['headers']): Answer {
+  const vary = ['Vary', 'Accept'] as const
+  const headers: PageAnswer['headers'] = [
+    ...security,
+    ['Content-Type', 'application/json; charset=utf-8'],
+    ['Cache-Control', 'no-store'],
+    vary,
+  ]
+  const body = JSON.stringify(json)
+  return asked => {
+    if (prefersJson(asked.accept)) return { status: 200, headers, body }
+    const answer = document(asked)
+    return { ...answer, headers: [...answer.headers, vary] }
+  }
+}
+
+function assetAnswer(name: string, digest: string, security: PageAnswer['headers']): Answer {
+  const bodies = new Map<string, Buffer>()
+  const mediaType = MEDIA_TYPES[name.split('.').at(-1) as string] ?? 'application/octet-stream'
+  return ({ 'accept-encoding': accepted, 'if-none-match': known }) => {
+    const [encoding, ending] = encodingFor(accepted)
+    const tag = `"${digest}${ending}"`
+    const headers: PageAnswer['headers'] = [
+      ...security,
+      ['Content-Type', mediaType],
+      ['Cache-Control', 'public, max-age=31536000, immutable'],
+      ['ETag', tag],
+      ['Vary', 'Accept-Encoding'],
+    ]
+    if (known?.includes(tag)) return { status: 304, headers, body: undefined }
+    const body = bodies.get(ending) ?? readBuilt(`assets/${name}${ending}`)
+    bodies.set(ending, body)
+    return { status: 200, headers: encoding ? [...headers, ['Content-Encoding', encoding]] : headers, body }
+  }
+}
+
+/** The best encoding that a client accepts, and the ending of the files that have it. */
+function encodingFor(accepted: string | string[] = ''): readonly [encoding: string, ending: string] {
+  const names = String(accepted)
+    .split(',')
+    .filter(part => !/;\s*q=0(\.0*)?\s*$/.test(part))
+    .map(part => part.split(';')[0]?.trim().toLowerCase())
+  if (names.includes('br')) return ['br', '.br']
+  return names.includes('gzip') ? ['gzip', '.gz'] : ['', '']
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { gatewright } from '../../harness/gatewright.ts'
+import { bearer, bootstrapUser } from '../../harness/host.ts'
+import { internals } from '../../harness/internals.ts'
+import { startOperatedHost } from '../../harness/operator.ts'
+
+type Figures = Readonly<Record<string, unknown>>
+
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-figures-'))
+t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+const env = { DATA_DIR: dataDir, RATE_LIMITS: '{"bootstrapPerAddressPerMinute":2}' }
+// Rendered metrics are reused for a second.
+let ahead = 0
+const host = await startOperatedHost(env, { now: () => Date.now() + ahead })
+const { db, close } = openDatabaseOf(env)
+const figures = async <T = Figures>(name: string): Promise<T> => {
+  const { status, body } = await host.ask(`/operator/api/${name}`)
+  if (status !== 200) throw new Error(`${name} answered ${status}`)
+  return body as T
+}
+/** Every sample of a metric: its labels and its value. */
+async function metric(name: string): Promise<{ labels: string; value: number }[]> {
+  ahead += 1001
+  const text = await (await fetch(`${host.url}/metrics`)).text()
+  const lines = text.split('\n').filter(line => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
+  return lines.map(line => {
+    const [, labels = '', value] = /^[^{ ]+(\{.*\})? (\S+)$/.exec(line) ?? []
+    return { labels, value: Number(value) }
+  })
+}
+
+const user = await bootstrapUser(host.send)
+await host.send('/consumer/v1/keys', { headers: bearer(user.token) })
+await host.send('/consumer/v1/keys', { headers: bearer(user.token) })
+for (let n = 0; n < 3; n++) await host.send('/user/v1/bootstrap', { body: {} })
+
+await t.test('counts the same decisions as the metrics', async t => {
+  const { totals, slots } = await figures<{
+    totals: Record<string, number>
+    slots: Record<string, unknown>[]
+  }>('decisions')
+  const samples = await metric('gatewright_requests_total')
+  const counted = (test: RegExp): number =>
+    samples.filter(({ labels }) => test.test(labels)).reduce((sum, { value }) => sum + value, 0)
+  const expected = {
+    allowed: counted(/status="[23]/),
+    refused: counted(/status="4(?!29)/),
+    limited: counted(/status="429/),
+    failed: counted(/status="5/),
+  }
+  // The second reading of the metrics is one request more.
+  t.same({ ...totals, allowed: totals['allowed'] }, expected)
+  t.ok(expected.limited >= 1 && expected.refused >= 1)
+  t.equal(
+    slots.reduce((sum, slot) => sum + Number(slot['limited']), 0),
+    expected.limited,
+  )
+})
+
+await t.test('measures the latency of each store as the metrics do', async t => {
+  for (let n = 0; n < 4; n++) await host.chore('measure stores')
+  const { stores } = await figures<{
+    stores: { name: string; checks: number; p50Ms: number; p99Ms: number }[]
+  }>('stores')
+  const [count] = await metric('gatewright_store_check_seconds_count')
+  t.match(stores, [{ name: 'database', checks: count?.value }])
+  const buckets = (await metric('gatewright_store_check_seconds_bucket')).map(({ value }) => value)
+  const counts = buckets.map((value, index) => value - (buckets[index - 1] ?? 0))
+  for (const [name, quantile] of [
+    ['p50Ms', 0.5],
+    ['p99Ms', 0.99],
+  ] as const) {
+    const seconds = internals.quantileOf(internals.STORE_CHECK_SECONDS, counts, quantile) as number
+    t.equal(stores[0]?.[name], seconds * 1000)
+  }
+})
+
+await t.test('tells how old the revocation feed is', async t => {
+  const { ageSeconds } = await figures<{ ageSeconds: number }>('feed')
+  t.ok(ageSeconds >= 0 && ageSeconds < 5)
+  const [sample] = await metric('gatewright_revocation_feed_age_seconds')
+  t.ok(sample && sample.value >= 0 && sample.value < 5)
+})
+
+await t.test('names the callers of legacy names as the command does', async t => {
+  const { aliases } = await figures<{ aliases: { id: string; count: number; users: unknown[] }[] }>('aliases')
+  t.match(aliases, [
+    { id: 'prefix:/consumer/v1', count: 2, callers: 1, users: [{ count: 2, principal: /^\w/ }] },
+  ])
+})
+
+const jobs = [
+  { kind: 'other.late', subjectId: 'a', createdAt: Date.now() - 90_000 },
+  { kind: 'other.late', subjectId: 'b', createdAt: Date.now() - 30_000 },
+  { kind: 'other.new', subjectId: 'c', createdAt: Date.now() },
+]
+await t.test('counts waiting jobs as the metrics do', async t => {
+  const insert = 'insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)'
+  for (const { kind, subjectId, createdAt } of jobs) await db.query(insert, [kind, subjectId, createdAt])
+  await host.chore('run jobs')
+  const shown = await figures<{
+    kinds: { kind: string; jobs: number; ageSeconds: number }[]
+    jobs: unknown[]
+  }>('jobs')
+  const samples = await metric('gatewright_jobs')
+  t.same(
+    shown.kinds.map(({ kind, jobs: count }) => `{kind="${kind}"} ${count}`).sort(),
+    samples.map(({ labels, value }) => `${labels} ${value}`).sort(),
+  )
+  const oldest = shown.kinds.find(({ kind }) => kind === 'other.late')?.ageSeconds ?? 0
+  t.ok(oldest >= 90 && oldest < 120, `${oldest}`)
+  t.equal(shown.jobs.length, 3)
+})
+
+await t.test('counts rows with attention as the metrics do', async t => {
+  await host.chore('count rows with attention')
+  const { attention } = await figures<{ attention: Record<string, number> }>('attention')
+  const samples = await metric('gatewright_rows_with_attention')
+  t.same(
+    Object.entries(attention)
+      .map(([kind, rows]) => `{kind="${kind}"} ${rows}`)
+      .sort(),
+    samples.map(({ labels, value }) => `${labels} ${value}`).sort(),
+  )
+})
+
+const lost = { digest: 'lost', effectId: 'effect', beganAt: Date.now() - 120_000 }
+let shownRuns: unknown[] = []
+let shownJobs: unknown[] = []
+let shownAliases: unknown[] = []
+
+await t.test('resolves a lost run once, of two operators who decide at the same time', async t => {
+  const text = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until) values ($1, $2, '', $3, 'running', $4)`
+  for (const digest of [lost.digest, 'other'])
+    await db.query(text, [digest, lost.effectId, lost.beganAt, lost.beganAt + 60_000])
+  const { runs } = await figures<{ runs: { run: string; operationId: string }[] }>('lost-runs')
+  t.match(runs, [{ operationId: 'effect', beganAt: new Date(lost.beganAt).toISOString() }, {}])
+  const run = `lost.${lost.beganAt}`
+  const decide = (body: object) => host.ask('/operator/api/lost-runs/resolve', { body: { run, ...body } })
+  t.match(await decide({ outcome: 'maybe' }), { status: 400, body: { field: 'outcome' } })
+  t.match(await decide({ outcome: 'completed', data: [] }), { status: 400, body: { field: 'outcome' } })
+  t.match(await decide({ run: 5 }), { status: 400, body: { field: 'run' } })
+  t.match(await decide({ run: 'no run', outcome: 'never_happened' }), { status: 409 })
+  const both = await Promise.all([decide({ outcome: 'never_happened' }), decide({ outcome: 'completed' })])
+  t.same(both.map(({ status }) => `${status}`).sort(), ['200', '409'])
+  t.match(both.find(({ status }) => status === 409)?.body, { error: 'invalid_state' })
+  shownRuns = (await figures<{ runs: unknown[] }>('lost-runs')).runs
+  t.match(shownRuns, [{ run: `other.${lost.beganAt}` }])
+  t.equal(shownRuns.length, 1)
+})
+
+await t.test('answers retries of a completed run with the data that the operator gave', async t => {
+  const headers = { ...bearer(user.token), 'idempotency-key': randomUUID() }
+  const path = '/user/v1/subscriptions/payin'
+  const first = await host.send(path, { body: { amountCents: 1 }, headers })
+  // The host has the answer in its memory, so another one on the same database is asked.
+  await db.query(
+    `update gw_idempotency set state = 'running', answer = null, until = 0 where answer is not null`,
+  )
+  shownJobs = (await figures<{ jobs: unknown[] }>('jobs')).jobs
+  shownAliases = (await figures<{ aliases: unknown[] }>('aliases')).aliases
+  await host.close()
+  const next = await startOperatedHost(env)
+  const lostNow = await next.send(path, { body: { amountCents: 1 }, headers })
+  t.match(lostNow, { status: 503, body: { error: 'outcome_unknown', operationId: String } })
+  const { body } = await next.ask('/operator/api/lost-runs')
+  const [found] = (body['runs'] as { run: string; operationId: string }[]).filter(
+    ({ operationId }) => operationId === lostNow.body['operationId'],
+  )
+  const { data } = first.body
+  const resolved = await next.ask('/operator/api/lost-runs/resolve', {
+    body: { run: found?.run, outcome: 'completed', data },
+  })
+  t.equal(resolved.status, 200)
+  const retried = await next.send(path, { body: { amountCents: 1 }, headers })
+  t.same(next.failures, [])
+  t.match(retried, { status: 200, body: { data } })
+  t.equal(retried.headers.get('idempotency-replayed'), 'true')
+  await next.close()
+})
+
+await t.test('shows what the commands print', async t => {
+  await close()
+  const json = async (...args: string[]): Promise<unknown> => {
+    const { code, output } = await gatewright([...args, '--json'], { ...env, PORT: '0' })
+    t.equal(code, 0, args.join(' '))
+    return JSON.parse(output)
+  }
+  t.same(await json('jobs', 'list'), shownJobs)
+  t.match(await json('runs', 'lost'), shownRuns)
+  const { aliases } = (await json('aliases', 'report')) as {
+    aliases: { id: string; count: number; users: unknown }[]
+  }
+  t.match(
+    shownAliases,
+    aliases.filter(({ count }) => count > 0).map(({ id, count, users }) => ({ id, count, users })),
+  )
+  const run = `other.${lost.beganAt}`
+  const resolve = (...args: string[]) => gatewright(['runs', 'resolve', run, ...args], { ...env, PORT: '0' })
+  t.match(await resolve('never_happened'), { code: 1, output: /needs --yes/ })
+  t.match(await resolve('perhaps', '--yes'), { code: 1, output: /OUTCOME must be/ })
+  t.match(await resolve('completed', '--data', '5', '--yes'), {
+    code: 1,
+    output: /--data must be a JSON object/,
+  })
+  t.match(await resolve('completed', '--data', '{"id":"x"}', '--yes'), { code: 0, output: /completed/ })
+  t.match(await resolve('completed', '--yes'), { code: 1, output: /is not lost, or somebody has decided/ })
+  t.same(await json('runs', 'lost'), [])
+})

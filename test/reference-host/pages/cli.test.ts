@@ -1,0 +1,120 @@
+import t from 'tap'
+import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
+import {
+  heading,
+  openHelper,
+  pick,
+  pollCli,
+  press,
+  shows,
+  startCli,
+  typeCode,
+} from '../../harness/helper-page.ts'
+import { bearer, request } from '../../harness/host.ts'
+import { copyText } from '../../harness/in-page/watch.ts'
+
+const host = await startPageHost()
+t.teardown(() => host.close())
+const browser = await startBrowser()
+t.teardown(() => browser.close())
+
+/** Opens the page for a request and goes on to the code. */
+async function check(url: string, wallet: TestWallet = testWallet()): Promise<OpenPage> {
+  const opened = await openHelper(browser, url, [wallet])
+  await pick(opened.page, wallet.name)
+  await heading(opened.page, 'Does this come from you?')
+  return opened
+}
+
+t.test('signs in a command line that polls, with the code typed from its terminal', async t => {
+  const { requestToken, code, url } = await startCli(host.url)
+  const polled = pollCli(host.url, requestToken)
+  const wallet = testWallet()
+  const { page, faults, kept, addresses } = await check(url, wallet)
+  t.match(await page.getByRole('main').innerText(), /“gw”[^]*127\.0\.0\.1/)
+  t.notMatch(await page.content(), code.replace('-', ''), 'the code is not on the page')
+  await typeCode(page, code.toLowerCase())
+  await page.keyboard.press('Enter')
+  await heading(page, 'Go back to your terminal')
+  t.match(wallet.texts, [new RegExp(`^Request ID: ${code.replace('-', '')}$`, 'm')])
+
+  const { status, body } = await polled
+  t.match(
+    { status, body },
+    { status: 200, body: { session: { address: wallet.account.address.toLowerCase() } } },
+  )
+  const key = await host.send('/identity/user-api-keys', {
+    headers: bearer(body['token'] as string),
+    body: {},
+  })
+  t.equal(key.status, 200)
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+  t.same(await kept(), [])
+  t.same(new Set(addresses), new Set([url]))
+  t.match(url, /#request=[0-9a-f]{32}$/)
+})
+
+t.test('takes a pasted code, and no code or request token from the address', async t => {
+  const { requestToken, code } = await startCli(host.url)
+  const old = `${host.url}/auth/cli?request=${requestToken}&code=${code}`
+  const { page, context } = await check(old)
+  t.equal(page.url(), `${host.url}/helper`)
+  t.equal(await page.getByLabel('Character 1 of 8').inputValue(), '')
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByLabel('Character 3 of 8').click()
+  await page.evaluate(copyText, ` ${code}\n`)
+  await page.keyboard.press('Control+V')
+  await press(page, 'Approve sign-in')
+  await heading(page, 'Go back to your terminal')
+  t.match(await pollCli(host.url, requestToken), { status: 200 })
+})
+
+t.test('ends the request after five wrong codes', async t => {
+  const { requestToken, code, url } = await startCli(host.url)
+  const { page } = await check(url)
+  const wrong = code.startsWith('BBBB') ? 'CCCC2222' : 'BBBB2222'
+  await press(page, 'Approve sign-in')
+  await shows(page, 'Type all 8 characters')
+  for (let attempt = 1; attempt < 5; attempt++) {
+    await typeCode(page, wrong)
+    await press(page, 'Approve sign-in')
+    await shows(page, 'This is not the code')
+  }
+  await typeCode(page, wrong)
+  await press(page, 'Approve sign-in')
+  await heading(page, 'Too many wrong codes')
+  t.match(await pollCli(host.url, requestToken), { status: 404 })
+  await page.reload()
+  await heading(page, 'This sign-in is over')
+})
+
+t.test('denies a request, which takes its code', async t => {
+  const { requestToken, code, url } = await startCli(host.url)
+  const { page } = await check(url)
+  await press(page, 'Deny')
+  await heading(page, 'You denied the sign-in')
+  t.match(await page.getByRole('main').innerText(), /ends by itself/)
+  const again = await check(url)
+  await typeCode(again.page, code)
+  await press(again.page, 'Deny')
+  await heading(again.page, 'You denied the sign-in')
+  const { status, body } = await pollCli(host.url, requestToken)
+  t.match({ status, body }, { status: 404, body: { message: 'the request was denied' } })
+})
+
+t.test('warns of a request from another network, and wants that confirmed by itself', async t => {
+  const { requestToken, code, url } = await startCli(host.url, '203.0.113.9')
+  const { page } = await check(url)
+  t.match(
+    await page.getByRole('main').innerText(),
+    /began on another network[^]*203\.0\.113\.9|203\.0\.113\.9[^]*began on another network/,
+  )
+  await typeCode(page, code)
+  await press(page, 'Approve sign-in')
+  await shows(page, 'Confirm this before you approve')
+  t.match(await request(host.url, '/auth/cli/poll', { body: { requestToken } }), { status: 202 })
+  await page.getByLabel('I started it myself, on another network').check()
+  await press(page, 'Approve sign-in')
+  await heading(page, 'Go back to your terminal')
+})

@@ -1,0 +1,140 @@
+// What the console adds up and sorts in the browser, without one.
+import t from 'tap'
+
+interface Transaction {
+  readonly direction: string
+  readonly status: string
+  readonly amountCents: number
+  readonly createdAt: string
+  readonly source: { readonly kind: string }
+}
+interface Cap {
+  readonly rule: string
+  readonly unit: string
+  readonly cap: number
+  readonly remaining: number
+}
+interface Spending {
+  readonly tags: readonly { readonly name: string }[]
+  readonly days: readonly { readonly at: number; readonly cents: readonly number[]; readonly total: number }[]
+}
+const folder = `${process.cwd()}/build/packages/reference-host/browser/helper/console`
+const { spendingOf } = (await import(`${folder}/spend-days.js`)) as {
+  spendingOf(transactions: readonly Transaction[], count: number, now: number): Spending
+}
+const { transactionFeed } = (await import(`${folder}/transaction-feed.js`)) as {
+  transactionFeed(read: () => Promise<object>): {
+    readonly items: readonly unknown[]
+    more(): Promise<unknown>
+    clear(): void
+  }
+}
+const { tightestFirst } = (await import(`${folder}/cap-words.js`)) as {
+  tightestFirst(caps: readonly Cap[]): Cap[]
+}
+const { policyLines } = (await import(`${folder}/key-words.js`)) as {
+  policyLines(policy: unknown): string[]
+}
+
+const NOW = Date.UTC(2026, 2, 1, 0, 0, 5)
+const spent = (createdAt: string, amountCents: number, changes: object = {}): Transaction => ({
+  ...{ direction: 'debit', status: 'completed', amountCents, createdAt, source: { kind: 'payment' } },
+  ...changes,
+})
+
+t.test('adds spending up by days of UTC, across the end of a month', t => {
+  const { days, tags } = spendingOf(
+    [
+      spent('2026-03-01T00:00:00.000Z', 1),
+      spent('2026-02-28T23:59:59.999Z', 20),
+      spent('2026-02-28T00:00:00.000Z', 300, { source: { kind: 'authorization' } }),
+      spent('2026-02-27T23:59:59.999Z', 4000),
+      spent('2026-02-26T23:59:59.999Z', 50_000),
+    ],
+    3,
+    NOW,
+  )
+  t.same(
+    tags.map(({ name }) => name),
+    ['Cards', 'Payments'],
+  )
+  t.same(
+    days.map(({ cents, total }) => [...cents, total]),
+    [
+      [0, 4000, 4000],
+      [300, 20, 320],
+      [0, 1, 1],
+    ],
+  )
+  t.equal(days.at(-1)?.at, Date.UTC(2026, 2, 1))
+  t.end()
+})
+
+t.test('counts money that left or is promised to leave, and nothing else', t => {
+  const at = '2026-03-01T00:00:01.000Z'
+  const { tags, days } = spendingOf(
+    [
+      spent(at, 1, { status: 'pending' }),
+      spent(at, 2, { source: { kind: 'something new' } }),
+      ...['declined', 'failed', 'reversed'].map(status => spent(at, 100, { status })),
+      spent(at, 100, { direction: 'credit' }),
+      spent(at, 100, { source: { kind: 'move' } }),
+    ],
+    1,
+    NOW,
+  )
+  t.same(
+    tags.map(({ name }) => name),
+    ['Payments', 'Other'],
+  )
+  t.same(days[0]?.cents, [1, 2])
+  t.same(spendingOf([], 30, NOW).tags, [])
+  t.equal(spendingOf([], 30, NOW).days.length, 30)
+  t.end()
+})
+
+t.test('sorts caps by what money they leave free, and counts of calls after them', t => {
+  const cap = (rule: string, unit: string, most: number, remaining: number): Cap => ({
+    ...{ rule, unit, cap: most, remaining },
+  })
+  const sorted = tightestFirst([
+    cap('few calls', 'count', 5, 1),
+    cap('day', 'cents', 10_000, 700),
+    cap('once', 'cents', 500, 500),
+    cap('no calls', 'count', 0, 0),
+    cap('month', 'cents', 90_000, 0),
+  ])
+  t.same(
+    sorted.map(({ rule }) => rule),
+    ['month', 'once', 'day', 'no calls', 'few calls'],
+  )
+  t.end()
+})
+
+t.test('says every member of a policy in words, also one that it does not know', t => {
+  const limits = [
+    { operations: ['bills.*'], window: 'month', maxCents: 700 },
+    { operations: ['cards.authorize'], window: 'day', maxCount: 5 },
+  ]
+  t.same(policyLines([{ maxAuthAmountCents: 5000, limits }, { newMember: [1] }]), [
+    'At most 50.00 USD in one payment',
+    'At most 7.00 USD a month by bills.*; At most 5 times a day by cards.authorize',
+    'newMember: [1]',
+  ])
+  t.same(policyLines(null), [])
+  t.end()
+})
+
+t.test('a list that is read anew does not wait for the page of the list before', async t => {
+  const answers: ((page: object) => void)[] = []
+  const feed = transactionFeed(() => new Promise(resolve => answers.push(resolve)))
+  const page = (id: string) => ({ ok: true, data: { transactions: [id], nextCursor: null } })
+  void feed.more()
+  feed.clear()
+  const anew = feed.more()
+  t.equal(answers.length, 2, 'a request of its own')
+  answers[0]?.(page('before'))
+  answers[1]?.(page('new'))
+  await anew
+  t.same(feed.items, ['new'])
+})

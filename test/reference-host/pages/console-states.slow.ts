@@ -1,0 +1,175 @@
+// Shows every state of the account console in both colour schemes and writes a picture of each to build/screenshots. Each must fit a
+// window of 320 px and pass axe-core.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page, Route } from 'playwright-core'
+import t from 'tap'
+import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser.ts'
+import {
+  accountOf,
+  openAccount,
+  openTab,
+  programOf,
+  spendSome,
+  writeTransactions,
+} from '../../harness/console-page.ts'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { heading, openHelper, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { bearer } from '../../harness/host.ts'
+import { findProblems, overflow } from '../../harness/in-page/watch.ts'
+
+const FOLDER = 'build/screenshots/console'
+mkdirSync(FOLDER, { recursive: true })
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-console-'))
+const host = await startPageHost({ DATA_DIR, SERVICE_NAME: 'Acme Pay', RATE_LIMITS: 'off' })
+const browser = await startBrowser()
+t.teardown(async () => {
+  await browser.close()
+  await host.close()
+  rmSync(DATA_DIR, { recursive: true, force: true })
+})
+
+/** A wallet whose account has something of everything. */
+const rich = testWallet('Rabbit Wallet')
+const fresh = testWallet('Rabbit Wallet')
+const { db, close } = openDatabaseOf({ DATA_DIR })
+const limits = [
+  { operations: ['bills.*'], window: 'month', maxCents: 700 },
+  { operations: ['cards.authorize'], window: 'day', maxCount: 5 },
+]
+const program = await programOf(host, rich, { maxAuthAmountCents: 5000, dailySpendCapCents: 10_000, limits })
+await spendSome(host, program)
+await programOf(host, rich)
+const child = {
+  scopes: ['users.read', 'keys.read'],
+  policy: { dailySpendCapCents: 4660, allowedIps: ['10.0.0.0/8'] },
+}
+await host.send('/user/v1/keys', { body: child, headers: bearer(program.token) })
+await writeTransactions(db, await accountOf(db, rich.account), { count: 300, days: 40 })
+await close()
+
+type Scheme = 'light' | 'dark'
+type State = (scheme: Scheme) => Promise<Page>
+
+async function at(
+  scheme: Scheme,
+  wallet: TestWallet,
+  prepare?: (page: Page) => Promise<unknown>,
+): Promise<Page> {
+  const options = { colorScheme: scheme, viewport: { width: 1100, height: 800 } }
+  const { page } = await openHelper(browser, `${host.url}/helper`, [wallet], options)
+  await prepare?.(page)
+  await openAccount(page, wallet)
+  return page
+}
+
+/** A part of the console of an account, and what is done there. */
+const part =
+  (wallet: TestWallet, tab: string, go: (page: Page) => Promise<unknown> = async () => {}): State =>
+  async scheme => {
+    const page = await at(scheme, wallet)
+    await openTab(page, tab)
+    await go(page)
+    await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+    return page
+  }
+const first = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name, exact: true }).first().click()
+const failing = (route: Route): Promise<void> =>
+  route.fulfill({
+    ...{ status: 503, headers: { 'x-request-id': '4bf92f3577b34da6', 'retry-after': '5' } },
+    json: { error: 'service_unavailable', message: 'a store is down' },
+  })
+/** A host that tells what is reserved apart. */
+const reserving = async (route: Route): Promise<void> => {
+  const answer = await route.fetch()
+  const body = (await answer.json()) as { data: { caps: { used: number; reserved?: number }[] } }
+  for (const cap of body.data.caps) cap.reserved = Math.floor(cap.used / 3)
+  await route.fulfill({ response: answer, json: body })
+}
+
+const states: Readonly<Record<string, State>> = {
+  'overview-empty': part(fresh, 'Overview'),
+  overview: part(rich, 'Overview', page => page.getByText('In all', { exact: false }).first().waitFor()),
+  'overview-reserved': async scheme => {
+    const page = await at(scheme, rich, page => page.route('**/caps', reserving))
+    await page.getByText('reserved').first().waitFor()
+    await page.getByRole('slider').focus()
+    await page.keyboard.press('ArrowLeft')
+    await page.getByText('Show the numbers as a table').click()
+    return page
+  },
+  'keys-empty': part(fresh, 'Keys'),
+  keys: part(rich, 'Keys'),
+  'key-narrow': part(rich, 'Keys', async page => {
+    await first(page, 'Narrow')
+    await page.getByText('Scopes that it keeps').click()
+  }),
+  'key-rotate': part(rich, 'Keys', page => first(page, 'Rotate')),
+  'key-revoke': part(rich, 'Keys', page => first(page, 'Revoke')),
+  'sessions-alone': part(fresh, 'Sessions'),
+  sessions: part(rich, 'Sessions'),
+  'session-end': part(rich, 'Sessions', page => first(page, 'End')),
+  'cards-empty': part(fresh, 'Cards'),
+  cards: part(rich, 'Cards'),
+  'transactions-empty': part(fresh, 'Transactions'),
+  transactions: part(rich, 'Transactions', page => page.getByRole('row').nth(5).waitFor()),
+  'notifications-empty': part(fresh, 'Notifications'),
+  notifications: part(rich, 'Notifications'),
+  loading: async scheme => {
+    const page = await at(scheme, rich)
+    await page.route('**/user/v1/keys', () => {})
+    await openTab(page, 'Keys')
+    await page.waitForTimeout(300)
+    return page
+  },
+  failed: async scheme => {
+    const page = await at(scheme, rich)
+    await page.route('**/user/v1/keys', failing)
+    await openTab(page, 'Keys')
+    await shows(page, '4bf92f3577b34da6')
+    return page
+  },
+  expired: async scheme => {
+    const page = await at(scheme, rich)
+    await page.route('**/user/v1/keys', route =>
+      route.fulfill({ status: 401, json: { error: 'unauthorized' } }),
+    )
+    await openTab(page, 'Keys')
+    await heading(page, 'Your session has ended')
+    return page
+  },
+  'not-opened': async scheme => {
+    const options = { colorScheme: scheme }
+    const { page } = await openHelper(browser, `${host.url}/helper`, [rich], options)
+    await signInBy(page, rich)
+    await page.route('**/auth/console', failing)
+    await press(page, 'Open your account')
+    await heading(page, 'Your account cannot be shown')
+    return page
+  },
+  'signed-out': part(fresh, 'Overview', async page => {
+    await press(page, 'Sign out')
+    await heading(page, 'You are signed out')
+  }),
+}
+
+for (const [name, state] of Object.entries(states)) {
+  await t.test(`${name} fits 320 px and has no fault of accessibility, in both colour schemes`, async t => {
+    for (const scheme of ['light', 'dark'] as const) {
+      const page = await state(scheme)
+      await page.screenshot({ path: `${FOLDER}/${name}-${scheme}.png`, fullPage: true })
+      t.same(await page.evaluate(findProblems, AXE), [], `${scheme}: axe-core`)
+      await page.setViewportSize({ width: 320, height: 640 })
+      await page.waitForTimeout(100)
+      t.equal(await page.evaluate(overflow), 0, `${scheme}: nothing is wider than the window`)
+      await page.screenshot({ path: `${FOLDER}/${name}-${scheme}-320.png`, fullPage: true })
+      t.same(await page.evaluate(findProblems, AXE), [], `${scheme}: axe-core at 320 px`)
+      await page.context().close()
+    }
+  })
+}

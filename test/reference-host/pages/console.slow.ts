@@ -1,0 +1,279 @@
+import t from 'tap'
+import { REJECTED, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
+import { openAccount, openTab, programOf, spendSome } from '../../harness/console-page.ts'
+import { heading, openHelper, pick, press, shows } from '../../harness/helper-page.ts'
+import { bearer } from '../../harness/host.ts'
+
+const host = await startPageHost({ RATE_LIMITS: 'off' })
+t.teardown(() => host.close())
+const browser = await startBrowser()
+t.teardown(() => browser.close())
+const NONE = { reports: [], foreign: [], errors: [] }
+
+/** Opens the console of a wallet, and tells the token that the page got for it. */
+async function open(wallet: TestWallet): Promise<OpenPage & { token: string }> {
+  const opened = await openHelper(browser, `${host.url}/helper`, [wallet])
+  const answered = opened.page.waitForResponse(`${host.url}/auth/console`)
+  await openAccount(opened.page, wallet)
+  const { data } = (await (await answered).json()) as { data: { sessionToken: string } }
+  return { ...opened, token: data.sessionToken }
+}
+
+/** Whether a token is refused within 5 seconds. The guard reads of ended sessions within one. */
+async function ends(token: string): Promise<boolean> {
+  for (let n = 0; n < 100; n++) {
+    if ((await host.send('/user/v1/users', { headers: bearer(token) })).status === 401) return true
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return false
+}
+
+t.test('a console is made by one signature, used, and ended by signing out', async t => {
+  const wallet = testWallet()
+  await spendSome(host, await programOf(host, wallet, { dailySpendCapCents: 10_000 }))
+  const texts = wallet.texts.length
+  const opened = await open(wallet)
+  const { page, token, faults, kept, addresses } = opened
+  t.equal(wallet.texts.length, texts + 1, 'one signature')
+  await shows(page, '953.40 USD')
+  for (const tab of ['Keys', 'Sessions', 'Cards', 'Transactions', 'Notifications', 'Overview']) {
+    await openTab(page, tab)
+    await page
+      .getByRole('tabpanel', { name: tab })
+      .locator('[aria-busy]')
+      .first()
+      .waitFor({ state: 'detached' })
+    t.equal(await page.locator('.note.bad').count(), 0, tab)
+  }
+  t.equal((await host.send('/user/v1/users', { headers: bearer(token) })).status, 200)
+  t.notOk((await page.content()).includes(token), 'the token is not in the document')
+  const writes = ['/deposits', '/payments', '/withdrawals', '/cards', '/subscriptions/checkout', '/bills']
+  for (const path of writes) {
+    const headers = { ...bearer(token), 'idempotency-key': 'with-a-console' }
+    const refused = await host.send(`/user/v1${path}`, { body: { amountCents: 1 }, headers })
+    t.match(refused, { status: 403, body: { error: 'insufficient_scope' } }, path)
+  }
+  await page.route('**/sessions/current', route => route.fulfill({ status: 503, body: '{}' }))
+  await press(page, 'Sign out')
+  await heading(page, 'You are not signed out')
+  t.equal((await host.send('/user/v1/users', { headers: bearer(token) })).status, 200, 'it says the truth')
+  await page.unroute('**/sessions/current')
+  await press(page, 'Try again')
+  await heading(page, 'You are signed out')
+  t.ok(await ends(token))
+  t.same(faults, NONE)
+  t.same(await kept(), [])
+  t.same(new Set(addresses), new Set([`${host.url}/helper`]))
+})
+
+t.test('shows what of each cap is used and free, the tightest first', async t => {
+  const wallet = testWallet()
+  const monthly = { operations: ['bills.*'], window: 'month', maxCents: 700 }
+  await spendSome(host, await programOf(host, wallet, { dailySpendCapCents: 10_000, limits: [monthly] }))
+  const { page, faults } = await open(wallet)
+  const caps = page.locator('.cap')
+  await caps.first().waitFor()
+  const [first, second] = [await caps.nth(0).innerText(), await caps.nth(1).innerText()]
+  t.match(first, /bills\.\* this month\s+Binds first\s+4\.20 used.* 2\.80 free of 7\.00 USD\.\s+Starts anew/s)
+  t.match(
+    second,
+    /Spending today\s+.*53\.40 free of 100\.00 USD\.\s+Starts anew .* at \d{4}-\d\d-\d\d 00:00 UTC/s,
+  )
+  t.notMatch(second, /Binds first/)
+  const drawn = await caps
+    .nth(0)
+    .locator('.bar-used')
+    .evaluate(bar => bar.getBoundingClientRect().width)
+  t.ok(drawn > 0, 'as a bar')
+  await page.getByText('Cards 22.40', { exact: true }).waitFor()
+  await page.getByText('Show the numbers as a table').click()
+  t.match(await page.locator('.table-scroll tbody tr').first().innerText(), /22\.40/)
+  t.same(faults, NONE)
+})
+
+t.test('reads a day of the plot out by arrow keys', async t => {
+  const wallet = testWallet()
+  await spendSome(host, await programOf(host, wallet))
+  const { page } = await open(wallet)
+  const plot = page.getByRole('slider')
+  await plot.focus()
+  t.match(
+    await plot.getAttribute('aria-valuetext'),
+    /: 46\.60 USD \(Cards 22\.40, Payments 20\.00, Bills 4\.20\)/,
+  )
+  await page.keyboard.press('ArrowLeft')
+  t.match(await plot.getAttribute('aria-valuetext'), /: 0\.00 USD$/)
+  t.equal(await plot.getAttribute('aria-valuenow'), '29')
+  await page.keyboard.press('Home')
+  t.equal(await plot.getAttribute('aria-valuenow'), '1')
+  const { width = 0 } = (await plot.boundingBox()) ?? {}
+  await plot.hover({ position: { x: width / 2, y: 60 } })
+  t.match(await plot.getAttribute('aria-valuenow'), /^1[3-7]$/, 'and by the pointer')
+})
+
+t.test('creates a key with a fresh signature, which works, and rotates, narrows and revokes it', async t => {
+  const wallet = testWallet()
+  const opened = await open(wallet)
+  const { page, faults } = opened
+  await openTab(page, 'Keys')
+  await shows(page, 'You have no keys.')
+  await press(page, 'Create key')
+  await page.getByLabel('Everything that you may do').check()
+  await page.getByLabel('Per day', { exact: true }).fill('75')
+  const before = wallet.texts.length
+  await press(page, 'Create key')
+  const key = await keyShown(opened)
+  t.equal(wallet.texts.length, before + 1, 'one more signature')
+  const minted = await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } })
+  t.equal(minted.status, 200)
+  await press(page, 'Back to your account')
+  await heading(page, 'Your account')
+  await shows(page, 'At most 75.00 USD spent a day')
+  t.equal(await page.getByRole('tab', { selected: true }).innerText(), 'Keys', 'where one was')
+
+  await press(page, 'Narrow')
+  await page.getByLabel('Per payment').fill('much')
+  await press(page, 'Narrow key')
+  await page.getByText('Type dollars').waitFor()
+  await page.getByLabel('Per payment').fill('5')
+  await press(page, 'Narrow key')
+  await shows(page, 'At most 5.00 USD in one payment')
+
+  await press(page, 'Rotate')
+  await press(page, 'Sign and rotate')
+  const successor = await keyShown(opened)
+  t.not(successor, key)
+  t.match(await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': key } }), { status: 401 })
+  t.match(await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': successor } }), {
+    status: 200,
+  })
+  await press(page, 'Back to your account')
+
+  await press(page, 'Revoke')
+  await press(page, 'Cancel')
+  await press(page, 'Revoke')
+  await press(page, 'Revoke key')
+  await shows(page, 'Ended keys (2)')
+  t.match(await host.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': successor } }), {
+    status: 401,
+  })
+  t.same(faults, NONE)
+})
+
+/** Reads the new key that is shown once, and goes on. */
+async function keyShown({ page }: OpenPage): Promise<string> {
+  await heading(page, 'Your new key')
+  await press(page, 'Show')
+  const [key = ''] = /gw_\w+_user_\w{16}_\w{36}/.exec(await page.getByRole('main').innerText()) ?? []
+  await page.getByLabel('I have stored it').check()
+  await press(page, 'Done')
+  await heading(page, 'Your key is ready')
+  return key
+}
+
+t.test('goes back to the account when the wallet refuses the signature for a key', async t => {
+  const wallet = testWallet()
+  const { page, faults } = await open(wallet)
+  wallet.meddle = method => (method === 'personal_sign' ? REJECTED : undefined)
+  await openTab(page, 'Keys')
+  await press(page, 'Create key')
+  await press(page, 'Create key')
+  await heading(page, 'You did not sign')
+  await press(page, 'Back to your account')
+  await shows(page, 'You have no keys.')
+  t.same(faults, NONE)
+})
+
+t.test('ends sessions, marks notifications, and does the steps that are its own', async t => {
+  const wallet = testWallet()
+  const program = await programOf(host, wallet)
+  await spendSome(host, program)
+  const opened = await open(wallet)
+  const { page, faults } = opened
+  await press(page, 'Read and accept')
+  await press(page, 'Accept agreements')
+  await page.locator('.row', { hasText: 'Accept the agreements' }).getByText('Done').waitFor()
+  await openTab(page, 'Sessions')
+  await press(page, 'End')
+  await press(page, 'End session')
+  await shows(page, 'Only this page is signed in')
+  t.ok(await ends(program.token))
+  await openTab(page, 'Notifications')
+  await page.getByRole('button', { name: 'Mark as read: ' }).first().click()
+  await press(page, 'Mark all as read')
+  await shows(page, 'All read.')
+  await openTab(page, 'Cards')
+  await shows(page, 'At most 500.00 USD in 30 days')
+  t.match(await page.getByRole('main').innerText(), /Ends in\s+\d{4}\s+Active/)
+  t.same(faults, NONE)
+})
+
+t.test('asks for one signature when the session has ended, and goes on where one was', async t => {
+  const wallet = testWallet()
+  const { page, token, faults } = await open(wallet)
+  await openTab(page, 'Notifications')
+  await host.send('/user/v1/sessions/current', { method: 'DELETE', headers: bearer(token) })
+  t.ok(await ends(token))
+  await press(page, 'Read again')
+  await heading(page, 'Your session has ended')
+  await press(page, 'Sign and go on')
+  await heading(page, 'Your account')
+  t.equal(await page.getByRole('tab', { selected: true }).innerText(), 'Notifications')
+  t.same(faults, NONE)
+})
+
+t.test('keeps a key on the screen that is shown once, though the session has ended meanwhile', async t => {
+  const wallet = testWallet()
+  const opened = await openHelper(browser, `${host.url}/helper`, [wallet])
+  const { page } = opened
+  await page.clock.install()
+  await openAccount(page, wallet)
+  await openTab(page, 'Keys')
+  await press(page, 'Create key')
+  await press(page, 'Create key')
+  await heading(page, 'Your new key')
+  await page.clock.fastForward(3_600_000)
+  t.match(await keyShown(opened), /^gw_sandbox_user_/)
+  await press(page, 'Back to your account')
+  await heading(page, 'Your session has ended')
+})
+
+t.test('says what failed, with the request id, and tries again', async t => {
+  const wallet = testWallet()
+  const { page } = await open(wallet)
+  await page.route('**/user/v1/keys', route =>
+    route.fulfill({
+      ...{ status: 503, contentType: 'application/json', headers: { 'x-request-id': 'req-of-test' } },
+      body: JSON.stringify({ error: 'service_unavailable', message: 'a store is down' }),
+    }),
+  )
+  await openTab(page, 'Keys')
+  await shows(page, 'Your keys cannot be shown. Nothing was changed.')
+  await shows(page, 'req-of-test')
+  await page.unroute('**/user/v1/keys')
+  await press(page, 'Try again')
+  await shows(page, 'You have no keys.')
+  t.equal(await page.locator('.note.bad').count(), 0)
+})
+
+t.test('ends the session when the page is closed', async t => {
+  const wallet = testWallet()
+  const { page, token } = await open(wallet)
+  await page.goto('about:blank')
+  t.ok(await ends(token))
+})
+
+t.test('a replayed web token opens no second console', async t => {
+  const wallet = testWallet()
+  const opened = await openHelper(browser, `${host.url}/helper`, [wallet])
+  await pick(opened.page, wallet.name)
+  await press(opened.page, 'Sign in')
+  await heading(opened.page, 'You are signed in')
+  const asked = opened.page.waitForRequest(`${host.url}/auth/console`)
+  await press(opened.page, 'Open your account')
+  const { authorization = '' } = (await asked).headers()
+  await heading(opened.page, 'Your account')
+  const again = await host.send('/auth/console', { method: 'POST', headers: { authorization } })
+  t.match(again, { status: 401 })
+})

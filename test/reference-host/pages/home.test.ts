@@ -1,0 +1,82 @@
+import t from 'tap'
+import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
+import { startTestHost } from '../../harness/host.ts'
+import { internals } from '../../harness/internals.ts'
+import { checkState } from '../../harness/page-checks.ts'
+
+const host = await startPageHost({ SERVICE_NAME: 'Acme Pay' })
+t.teardown(() => host.close())
+const browser = await startBrowser()
+t.teardown(() => browser.close())
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  await t.test(`says what this is and links the pages, ${colorScheme}`, async t => {
+    const { page, faults, kept } = await openPage(browser, `${host.url}/`, {
+      colorScheme,
+      javaScriptEnabled: true,
+    })
+    t.equal(await page.getByRole('heading', { level: 1 }).innerText(), 'This is the payment API of Acme Pay')
+    for (const [name, path] of [
+      ['Sign in', '/helper'],
+      ['Read and try the API', '/docs'],
+      ['OpenAPI document', '/openapi.json'],
+    ] as const)
+      t.equal(await page.getByRole('link', { name }).getAttribute('href'), path)
+    t.match(await page.getByRole('main').innerText(), /OPERATOR_PAGE=on/)
+    t.same(faults, { reports: [], foreign: [], errors: [] })
+    t.same(await kept(), [])
+    await checkState(t, page, 'home')
+    await page.context().close()
+  })
+}
+
+await t.test('links no page that is off, and is not there without any', async t => {
+  const some = await startPageHost({ DOCS_PAGE: 'off' })
+  t.teardown(() => some.close())
+  const { page } = await openPage(browser, `${some.url}/`)
+  t.notOk(await page.getByRole('link', { name: 'Read and try the API' }).isVisible())
+  const { links } = (await (await fetch(some.url, { headers: { accept: 'application/json' } })).json()) as {
+    links: object
+  }
+  t.same(Object.keys(links), ['helper', 'openapi', 'jwks', 'health', 'readiness'])
+  await page.context().close()
+  const none = await startTestHost({ HELPER_PAGE: 'off', DOCS_PAGE: 'off' })
+  t.teardown(() => none.close())
+  t.match(await none.send('/'), { status: 404 })
+})
+
+await t.test('answers JSON to those who prefer it, and says that the answer varies', async t => {
+  const ask = (accept: string) => fetch(`${host.url}/`, { headers: { accept } })
+  const json = await ask('application/json')
+  t.equal(json.headers.get('vary'), 'Accept')
+  t.match(json.headers.get('content-type'), /^application\/json/)
+  const at = (path: string): string => host.url + path
+  t.same(await json.json(), {
+    ...{ name: 'Acme Pay', environment: 'sandbox' },
+    links: {
+      ...{ helper: at('/helper'), docs: at('/docs'), openapi: at('/openapi.json') },
+      ...{ jwks: at('/.well-known/jwks.json'), health: at('/healthz'), readiness: at('/readyz') },
+    },
+  })
+  const html = await ask('text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8')
+  t.equal(html.headers.get('vary'), 'Accept')
+  t.match(html.headers.get('content-type'), /^text\/html/)
+})
+
+await t.test('prefers the higher quality, then the more exact type, then HTML', async t => {
+  const cases: readonly (readonly [accept: string | undefined, json: boolean])[] = [
+    [undefined, false],
+    ['*/*', false],
+    ['application/json', true],
+    ['application/json, text/plain, */*', true],
+    ['text/html;q=0.5, application/json;q=0.4', false],
+    ['text/html;q=0.4, application/json;q=0.5', true],
+    ['application/*', true],
+    ['application/json;q=0, */*', false],
+    ['text/*;q=0.9, */*', true],
+    ['TEXT/HTML, APPLICATION/JSON', false],
+    ['application/json; q=x', false],
+    ['', false],
+  ]
+  for (const [accept, json] of cases) t.equal(internals.prefersJson(accept), json, `${accept}`)
+})

@@ -1,0 +1,116 @@
+// Writes a picture of every state of the operator page, of the API reference and of `/` to build/screenshots, in both colour schemes
+// and at 320 px. Each must fit its window and pass axe-core.
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { openPage, startBrowser, startPageHost } from '../../harness/browser.ts'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { OPERATOR_TOKEN, startOperatedHost, type OperatedHost } from '../../harness/operator.ts'
+import { checkState } from '../../harness/page-checks.ts'
+
+const HOUR_MS = 3_600_000
+const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-pictures-'))
+const env = {
+  DATA_DIR: dataDir,
+  SERVICE_NAME: 'Acme Pay Sandbox',
+  RATE_LIMITS: '{"bootstrapPerAddressPerMinute":5}',
+}
+let behind = 20 * HOUR_MS
+const host = await startOperatedHost(env, { now: () => Date.now() - behind })
+const quiet = await startOperatedHost({ SERVICE_NAME: 'Acme Pay' })
+const pages = await startPageHost({ SERVICE_NAME: 'Acme Pay Sandbox' })
+const { db, close } = openDatabaseOf(env)
+const browser = await startBrowser()
+t.teardown(async () => {
+  await browser.close()
+  await close()
+  for (const each of [host, quiet, pages]) await each.close()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+for (let slot = 0; slot < 240; slot++) {
+  const requests = 2 + Math.round(5 * (1 + Math.sin(slot / 30)))
+  for (let n = 0; n < requests; n++)
+    await fetch(host.url + (n % 5 === 4 ? '/user/v1/keys' : n % 7 === 6 ? '/consumer/v1/keys' : '/healthz'))
+  if (slot > 100 && slot < 130)
+    for (let n = 0; n < 8; n++) await host.send('/user/v1/bootstrap', { body: {} })
+  for (let n = 0; n < 3; n++) await host.chore('measure stores')
+  behind -= HOUR_MS / 12
+}
+behind = 0
+const now = Date.now()
+for (const n of [1, 2, 3]) {
+  const lost = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until) values ($1, $2, '', $3, 'running', $4)`
+  const began = now - 2 * n * HOUR_MS
+  await db.query(lost, [
+    `digest-${n}`,
+    `eF3kZ0q1XbT7uYwN5cR8sLdV2mHgJ4pAoI6tKzQnB9${n}`,
+    began,
+    n === 3 ? 0 : began + 60_000,
+  ])
+  const job =
+    'insert into gw_jobs (kind, subject_id, due_at, created_at, attempts) values ($1, $2, $3, $4, $5)'
+  const kind = ['kyc.review', 'withdrawal.follow', 'deposit.follow'][n - 1] as string
+  await db.query(job, [kind, `wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a5${n}`, now + 60_000, now - n * 400_000, n])
+}
+
+type Scheme = 'light' | 'dark'
+const viewport = { width: 1280, height: 900 }
+
+async function figures(from: OperatedHost, colorScheme: Scheme): Promise<Page> {
+  const { page } = await openPage(browser, from.operatorUrl, { colorScheme, viewport })
+  await page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'Decisions', exact: true }).getByText('allowed').first().waitFor()
+  await page.getByRole('button', { name: 'Check the ledger' }).click()
+  await page
+    .getByText(/^Right: /)
+    .first()
+    .waitFor()
+  return page
+}
+
+/** How to get to each state from a fresh page. */
+const states: Readonly<Record<string, (scheme: Scheme) => Promise<Page>>> = {
+  'operator-unlock': async colorScheme =>
+    (await openPage(browser, host.operatorUrl, { colorScheme, viewport })).page,
+  'operator-wrong-token': async colorScheme => {
+    const { page } = await openPage(browser, host.operatorUrl, { colorScheme, viewport })
+    await page.getByLabel('Operator token').fill('wrong')
+    await page.keyboard.press('Enter')
+    await page.getByText('This is not the token of this host.').waitFor()
+    return page
+  },
+  'operator-figures': scheme => figures(host, scheme),
+  'operator-quiet': scheme => figures(quiet, scheme),
+  'operator-decide': async scheme => {
+    const page = await figures(host, scheme)
+    await page.getByRole('button', { name: 'Decide' }).first().click()
+    await page.getByLabel('It took effect').check()
+    return page
+  },
+  docs: async colorScheme => {
+    const { page } = await openPage(browser, `${pages.url}/docs`, { colorScheme, viewport })
+    await page.locator('aside.t-doc__sidebar').getByText('cards', { exact: true }).first().waitFor()
+    return page
+  },
+  home: async colorScheme => (await openPage(browser, `${pages.url}/`, { colorScheme, viewport })).page,
+}
+
+for (const [name, state] of Object.entries(states)) {
+  const folder = `build/screenshots/${name.split('-')[0]}`
+  mkdirSync(folder, { recursive: true })
+  await t.test(`${name} fits 320 px and has no fault of accessibility, in both colour schemes`, async t => {
+    for (const scheme of ['light', 'dark'] as const) {
+      const page = await state(scheme)
+      const fullPage = name !== 'docs'
+      await page.screenshot({ path: `${folder}/${name}-${scheme}.png`, fullPage })
+      await checkState(t, page, scheme)
+      await page.setViewportSize({ width: 320, height: 640 })
+      await page.screenshot({ path: `${folder}/${name}-${scheme}-320.png`, fullPage })
+      await page.context().close()
+    }
+  })
+}

@@ -1,0 +1,39 @@
+import t from 'tap'
+import { shortened } from '../../../packages/reference-host/browser/shared/address.ts'
+import { sentence, type Problem } from '../../../packages/reference-host/browser/shared/api.ts'
+import { money, parseMoney } from '../../../packages/reference-host/browser/shared/money.ts'
+import { fromNow, utc } from '../../../packages/reference-host/browser/shared/time.ts'
+
+t.test('writes and reads money without rounding', async t => {
+  t.equal(money(123_456_789), '1,234,567.89')
+  t.equal(money(-5), '−0.05')
+  const typed = { '12': 1200, '12.5': 1250, '$1,234.56': 123_456, '0': 0, '0.07': 7, '1000000000': 1e11 }
+  for (const [text, cents] of Object.entries(typed)) t.equal(parseMoney(text), cents, text)
+  for (const text of ['', '-1', '1.234', '1e3', '.5', 'ten', '1000000000.01'])
+    t.equal(parseMoney(text), undefined, text)
+})
+
+t.test('writes times as people read them', async t => {
+  const now = Date.parse('2026-01-02T03:04:05Z')
+  t.equal(utc(now), '2026-01-02 03:04:05 UTC')
+  t.equal(fromNow(now - 30_000, now), 'just now')
+  t.equal(fromNow(now + 30_000, now), 'in less than a minute')
+  t.equal(fromNow(now - 3 * 60_000, now), '3 minutes ago')
+  t.equal(fromNow(now + 49 * 3_600_000, now), 'in 2 days')
+})
+
+t.test('shortens addresses and ids', async t => {
+  t.equal(shortened(`0x1234${'0'.repeat(32)}abcd`), '0x1234…abcd')
+  t.equal(shortened('key_1234'), 'key_1234')
+})
+
+t.test('says what went wrong and what helps', async t => {
+  const problem = (status: number, retryAfterSeconds: number | null = null): Problem => ({
+    ...{ status, code: 'x', message: 'scopes has an unknown scope', requestId: null, retryAfterSeconds },
+  })
+  t.match(sentence(problem(0)), /did not answer/)
+  t.match(sentence(problem(429, 1)), /Try again in 1 second\./)
+  t.match(sentence(problem(503)), /Try again in a moment\./)
+  t.match(sentence(problem(500)), /request id/)
+  t.equal(sentence(problem(400)), 'The host refused: scopes has an unknown scope.')
+})

@@ -1,0 +1,153 @@
+import t from 'tap'
+import { REJECTED, switchAccount, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
+import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
+import { heading, openHelper, pick, press, shows, signInBy } from '../../harness/helper-page.ts'
+import { bearer, newWallet } from '../../harness/host.ts'
+
+const host = await startPageHost()
+t.teardown(() => host.close())
+const browser = await startBrowser()
+t.teardown(() => browser.close())
+
+const open = (...wallets: TestWallet[]): Promise<OpenPage> =>
+  openHelper(browser, `${host.url}/helper`, wallets)
+
+t.test('signs in with the second of two wallets, and makes a key that starts a session', async t => {
+  const [first, second] = [
+    testWallet('First', { icon: 'https://example.com/icon.png' }),
+    testWallet('Second'),
+  ]
+  const { page, faults, kept, addresses } = await open(first, second)
+  t.equal(await page.getByRole('list', { name: 'Wallets' }).getByRole('button').count(), 2)
+  t.equal(await page.locator('.wallets img').count(), 1, 'and no icon from another host')
+  const [login] = await Promise.all([page.waitForRequest(`${host.url}/auth/login`), signInBy(page, second)])
+  t.same(first.texts, [])
+  t.match(second.texts, [
+    /^127\.0\.0\.1:\d+ wants you to sign in .*\n0x[^]*can make an API key for your account, and a key can move money\./,
+  ])
+  t.match(second.texts[0], second.account.address)
+
+  await press(page, 'Create key')
+  await page.getByLabel('Everything that you may do').check()
+  await page.getByLabel('Per payment').fill('12.50')
+  await press(page, 'Create key')
+  await heading(page, 'Your new key')
+  t.notMatch(await page.getByRole('main').innerText(), /gw_\w+_user_\w{16}_\w{36}/, 'hidden at first')
+  await press(page, 'Show')
+  const [key = ''] = /gw_\w+_user_\w{16}_\w{36}/.exec(await page.getByRole('main').innerText()) ?? []
+  await press(page, 'Done')
+  await shows(page, 'Store the key first')
+  await page.getByLabel('I have stored it').check()
+  await press(page, 'Done')
+  await heading(page, 'Your key is ready')
+  t.notMatch(await page.content(), key, 'shown once')
+
+  const session = await host.send('/user/v1/sessions', { headers: { 'x-user-key': key }, body: {} })
+  const { body } = await host.send('/user/v1/identity', {
+    headers: bearer(session.body['sessionToken'] as string),
+  })
+  t.match(body['identity'], {
+    walletAddress: second.account.address.toLowerCase(),
+    policies: [{ policy: { maxAuthAmountCents: 1250 } }],
+  })
+  // Whoever saw the login cannot repeat it.
+  t.match(await host.send('/auth/login', { body: login.postDataJSON() as object }), {
+    status: 401,
+    body: { error: 'invalid_signature' },
+  })
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+  t.same(await kept(), [])
+  t.same(new Set(addresses), new Set([`${host.url}/helper`]))
+})
+
+t.test('goes on after the wallet refused to connect, and to sign', async t => {
+  const wallet = testWallet()
+  const refused = new Set(['eth_requestAccounts', 'personal_sign'])
+  wallet.meddle = method => (refused.delete(method) ? REJECTED : undefined)
+  const { page, faults } = await open(wallet)
+  await pick(page, wallet.name)
+  await heading(page, 'Your wallet did not connect')
+  await press(page, 'Try again')
+  await press(page, 'Sign in')
+  await heading(page, 'You did not sign')
+  t.match(await page.getByRole('main').innerText(), /refused to sign\. Nothing happened\./)
+  await press(page, 'Try again')
+  await heading(page, 'You are signed in')
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+})
+
+t.test('starts over when the wallet turns to another account, told or untold', async t => {
+  const wallet = testWallet()
+  const { page } = await open(wallet)
+  await pick(page, wallet.name)
+  await heading(page, 'Sign in with this account')
+  await switchAccount(page, wallet)
+  await heading(page, 'The account has changed')
+  await press(page, 'Start over')
+  await heading(page, 'Sign in with this account')
+  wallet.account = newWallet()
+  await press(page, 'Sign in')
+  await heading(page, 'The account has changed')
+  t.same(wallet.texts, [], 'and nothing was signed')
+  await press(page, 'Start over')
+  await press(page, 'Sign in')
+  await heading(page, 'You are signed in')
+})
+
+t.test('does not sign in with a signature that comes after the person has left', async t => {
+  const wallet = testWallet()
+  let allow = (): void => {}
+  const { page } = await open(wallet)
+  wallet.meddle = method =>
+    method === 'personal_sign' ? new Promise(resolve => (allow = () => resolve(undefined))) : undefined
+  await pick(page, wallet.name)
+  await press(page, 'Sign in')
+  await heading(page, `Open ${wallet.name} and sign`)
+  await press(page, 'Cancel')
+  await heading(page, 'Sign in with this account')
+  let logins = 0
+  page.on('request', request => (logins += Number(request.url().endsWith('/auth/login'))))
+  allow()
+  await page.waitForTimeout(200)
+  t.equal(logins, 0)
+})
+
+t.test('asks window.ethereum only when no wallet announced itself', async t => {
+  const alone = await open(testWallet('Old', { where: 'window' }))
+  await pick(alone.page, 'Browser wallet')
+  await heading(alone.page, 'Sign in with this account')
+  const both = await open(testWallet('New', { where: 'both' }))
+  await both.page.getByRole('button', { name: 'New' }).waitFor()
+  await both.page.waitForTimeout(400)
+  t.equal(await both.page.getByRole('button', { name: 'Browser wallet' }).count(), 0)
+})
+
+t.test('says so when there is no wallet, and looks again', async t => {
+  const { page } = await open()
+  await shows(page, 'No wallet was found in this browser')
+  await press(page, 'Look again')
+  await shows(page, 'No wallet was found in this browser')
+  t.pass()
+})
+
+t.test('asks for one more signature when the sign-in was used up, and keeps what was typed', async t => {
+  const wallet = testWallet()
+  const { page } = await open(wallet)
+  const [answer] = await Promise.all([page.waitForResponse(`${host.url}/auth/login`), signInBy(page, wallet)])
+  const { token } = (await answer.json()) as { token: string }
+  await host.send('/identity/user-api-keys', { headers: bearer(token), body: {} })
+  await press(page, 'Create key')
+  await page.getByLabel('Everything that you may do').check()
+  await page.getByLabel('Per day', { exact: true }).fill('70')
+  await press(page, 'Create key')
+  await heading(page, 'Your sign-in has ended')
+  await press(page, 'Sign in and go on')
+  t.equal(await page.getByLabel('Per day', { exact: true }).inputValue(), '70.00')
+  await press(page, 'Create key')
+  await heading(page, 'Your new key')
+  const asked = page.waitForEvent('dialog')
+  await page.close({ runBeforeUnload: true })
+  const dialog = await asked
+  t.equal(dialog.type(), 'beforeunload', 'leaving an unstored key asks first')
+  await dialog.accept()
+})
