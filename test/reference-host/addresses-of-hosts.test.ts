@@ -5,10 +5,20 @@ import { HDKey } from 'viem/accounts'
 import { startEvm } from '../harness/evm.ts'
 import { hostStoresEnv } from '../harness/host-stores.ts'
 import { startTestHost } from '../harness/host.ts'
+import { moneyUser, type MoneyUser } from '../harness/money.ts'
 import { chainUser, payinChain } from '../harness/paid-host.ts'
 
 const key = HDKey.fromMasterSeed(new Uint8Array(32).fill(5)).derive("m/44'/60'/0'")
 const { addressAt } = branchOfXpub(key.publicExtendedKey)
+
+/** Writes, and repeats the write under its key as long as a busy machine is too slow for the host's time limits. */
+async function patiently(user: Pick<MoneyUser, 'write'>, path: string, body: object) {
+  const key = crypto.randomUUID()
+  for (;;) {
+    const answer = await user.write(path, body, key)
+    if (answer.status !== 503) return answer
+  }
+}
 
 t.test('two hosts of one Postgres never share an index, and budgets hold over both', async t => {
   const chain = await startEvm()
@@ -27,21 +37,19 @@ t.test('two hosts of one Postgres never share an index, and budgets hold over bo
     const user = await chainUser(one.send, account, clock.now())
     // The same key opens a session on the other host, so both hosts allocate for one account at once.
     const minted = await two.send('/user/v1/sessions', { body: {}, headers: { 'x-user-key': user.key } })
-    const headers = (): Record<string, string> => ({
-      authorization: `Bearer ${minted.body['sessionToken'] as string}`,
-      'idempotency-key': crypto.randomUUID(),
-    })
-    const elsewhere = (): ReturnType<typeof two.send> =>
-      two.send('/user/v1/subscriptions/payin', { body, headers: headers() })
-    users.push({ user, elsewhere })
+    const other = moneyUser(two.send, { token: minted.body['sessionToken'] as string })
+    users.push(user, other)
   }
   const answers = await Promise.all(
-    users.flatMap(({ user, elsewhere }) =>
-      Array.from({ length: 8 }, () => [user.write('/subscriptions/payin', body), elsewhere()]).flat(),
-    ),
+    users.flatMap(user => Array.from({ length: 8 }, () => patiently(user, '/subscriptions/payin', body))),
   )
   const made = answers.filter(({ status }) => status === 200)
-  t.equal(made.length, 40, 'ten of each account, of 16 that were asked for at once')
+  const refused = answers.filter(({ status }) => status !== 200).map(({ body: { error } }) => error)
+  t.same(
+    refused,
+    Array.from({ length: 24 }, () => 'policy_blocked'),
+    'ten of each account pass, of 16 that were asked for at once',
+  )
   const addresses = made.map(
     ({ body: { data } }) => (data['payin'] as { payTo: { address: string } }).payTo.address,
   )

@@ -1,7 +1,7 @@
 // A sample write behind the gates, mounted as the host mounts its own, over both SQL stores.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createTransactionalIdempotency } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrate as pgRecords, postgresTransactionStorage } from '@gatewright/idempotency-store/postgres'
 import { migrate as sqliteRecords, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { allow, type Surface } from '@gatewright/kernel'

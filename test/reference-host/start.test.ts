@@ -138,13 +138,20 @@ t.test('finishes a running request on SIGTERM and then exits', async t => {
       'idempotency-key': 'while-stopping',
       'content-type': 'application/json',
       'content-length': body.length,
+      expect: '100-continue',
     },
   })
   const answered = once(sent, 'response') as Promise<[IncomingMessage]>
+  sent.flushHeaders()
+  await once(sent, 'continue')
   sent.write(body.slice(0, 5))
-  await new Promise(resolve => setTimeout(resolve, 50))
   const ended = host.stop('SIGTERM')
-  await new Promise(resolve => setTimeout(resolve, 50))
+  const isListening = () =>
+    fetch(`${host.url}/healthz`, { headers: { connection: 'close' } }).then(
+      () => true,
+      () => false,
+    )
+  while (await isListening());
   sent.end(body.slice(5))
   const [answer] = await answered
   t.equal(answer.statusCode, 200)

@@ -2,11 +2,11 @@ import t from 'tap'
 import { runHostSuites } from '../harness/host-suites.ts'
 import { startRedisCluster } from '../harness/redis-cluster.ts'
 
-t.test('the host passes its suites on the embedded database with Redis', t =>
+t.test('the host passes its suites of keys and limits on the embedded database with Redis', t =>
   runHostSuites(t, 'embedded+redis'),
 )
 
-t.test('the host passes its suites on Postgres with a Redis Cluster', async t => {
+t.test('the host passes its suites of keys and limits on Postgres with a Redis Cluster', async t => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   process.env['TEST_REDIS_CLUSTER_URLS'] = cluster.urls.join()

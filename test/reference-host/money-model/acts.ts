@@ -4,7 +4,7 @@ import type { Random } from '../../harness/random.ts'
 import { memberOf, withdrawalBody } from '../../harness/transfers.ts'
 import { decided, event, openSession, read, wasSent, write, wrong, type Act, type Client } from './client.ts'
 import { cardActs } from './card-acts.ts'
-import { count, current, endWithdrawal, held, leastRoom, policyOf, putAside } from './model.ts'
+import { count, endWithdrawal, held, leastRoom, policyOf, putAside } from './model.ts'
 
 const MAGIC = [1_000_001, 1_000_003, 1_000_004]
 const MOST_CONTRACTS = 4
@@ -15,11 +15,10 @@ const ok = (answer: Answer) => ({ answer, passed: answer.status === 200 })
 async function spend(client: Client, amountCents: number, what: string, ask: () => Promise<Answer>) {
   const fits = (room: { balance: number; spend: number }): boolean =>
     amountCents <= room.balance && amountCents <= room.spend
-  const generation = current(client.model).number
   const result = await decided(client, `${what} of ${amountCents}`, fits, async () => ok(await ask()))
   if (result.passed) {
     client.model.available -= amountCents
-    count(client.model, generation, amountCents)
+    count(client.model, amountCents)
   }
   return result
 }
@@ -113,7 +112,6 @@ const moneyActs: Readonly<Record<string, Act>> = {
     const isRich = Math.min(room.balance, room.spend, room.withdrawal) > 1_000_004
     const magic = random.next() < (isRich ? 0.6 : 0.05) ? random.of(MAGIC) : undefined
     const amountCents = magic ?? 100 + random.under(3000)
-    const generation = current(model).number
     const { answer, passed } = await decided(
       client,
       `a withdrawal of ${amountCents}`,
@@ -122,9 +120,9 @@ const moneyActs: Readonly<Record<string, Act>> = {
     )
     if (!passed) return
     model.available -= amountCents
-    count(model, generation, amountCents, true)
+    count(model, amountCents, true)
     const { id } = memberOf(answer, 'withdrawal')
-    model.withdrawals.push({ id, amountCents, generation, refused: magic === MAGIC[0], status: 'open' })
+    model.withdrawals.push({ id, amountCents, refused: magic === MAGIC[0], status: 'open' })
   },
   /** The provider says how a withdrawal ended. */
   async report(client, random) {
@@ -147,13 +145,15 @@ const moneyActs: Readonly<Record<string, Act>> = {
   async caps(client, random) {
     if (!client.alone) return 'idle'
     const { model, send, keyId, rootToken } = client
-    const spendCap = random.of([5000, 50_000, 3_000_000, 90_000_000]) as number
-    const withdrawalCap = random.of([4000, 2_500_000, 90_000_000]) as number
+    const { caps } = model
+    const { spent, withdrawn } = caps
+    const spendCap = random.of([5000, spent + 5000, spent + 50_000, 90_000_000]) as number
+    const withdrawalCap = random.of([4000, withdrawn + 4000, withdrawn + 2_500_000]) as number
     const body = { policy: policyOf(spendCap, withdrawalCap) }
     const path = `/user/v1/keys/${keyId}`
     const answer = await send(path, { method: 'PATCH', body, headers: bearer(rootToken) })
     if (answer.status !== 200) return wrong(client, 'a change of caps', answer)
-    model.generations.push({ spendCap, withdrawalCap, spent: 0, withdrawn: 0 })
+    Object.assign(caps, { spendCap, withdrawalCap })
     await openSession(client)
   },
   async again(client, random) {

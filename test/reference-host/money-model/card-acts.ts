@@ -3,7 +3,7 @@ import type { Answer } from '../../harness/host.ts'
 import type { Random } from '../../harness/random.ts'
 import { memberOf } from '../../harness/transfers.ts'
 import { decided, event, write, wrong, type Act, type Client } from './client.ts'
-import { count, current, type KnownAuthorization, type KnownCard } from './model.ts'
+import { count, type KnownAuthorization, type KnownCard } from './model.ts'
 
 const MOST_CARDS = 6
 const REFUSED = 1_000_003
@@ -17,7 +17,6 @@ async function authorize(
   ask: () => Promise<{ answer: Answer; passed: boolean; id: string; networkId?: string }>,
 ): Promise<void> {
   const { model } = client
-  const generation = current(model).number
   const withinLimit = card.limitCents === undefined || card.countedCents + amountCents <= card.limitCents
   let made: { id: string; networkId?: string } | undefined
   const { passed } = await decided(
@@ -33,10 +32,10 @@ async function authorize(
   if (!passed || !made) return
   model.available -= amountCents
   card.countedCents += amountCents
-  count(model, generation, amountCents)
+  count(model, amountCents)
   const { id, networkId } = made
   model.authorizations.push({
-    ...{ id, networkId, card, amountCents, generation, status: 'authorized' },
+    ...{ id, networkId, card, amountCents, status: 'authorized' },
     ...{ clearedCents: 0, refundedCents: 0 },
   })
 }
@@ -64,7 +63,7 @@ const busy = new Set<KnownAuthorization>()
 function giveBack({ model }: Client, known: KnownAuthorization, cents: number): void {
   model.available += cents
   known.card.countedCents -= cents
-  count(model, known.generation, -cents)
+  count(model, -cents)
 }
 
 const ending = (

@@ -5,7 +5,6 @@ export interface KnownAuthorization {
   readonly networkId: string | undefined
   readonly card: KnownCard
   readonly amountCents: number
-  readonly generation: number
   status: 'authorized' | 'cleared' | 'reversed'
   clearedCents: number
   refundedCents: number
@@ -22,16 +21,15 @@ export interface KnownCard {
 export interface KnownWithdrawal {
   readonly id: string
   readonly amountCents: number
-  readonly generation: number
   /** The provider refuses it, so it fails at some time. */
   readonly refused: boolean
   status: 'open' | 'completed' | 'failed'
 }
 
-/** What left under one policy of the key, or is held. A new policy counts from zero. */
-interface Generation {
-  readonly spendCap: number
-  readonly withdrawalCap: number
+/** The caps of the key, and what left under them or is held. Other caps continue with what was used. */
+interface Caps {
+  spendCap: number
+  withdrawalCap: number
   spent: number
   withdrawn: number
 }
@@ -46,7 +44,7 @@ export interface Model {
   readonly authorizations: KnownAuthorization[]
   readonly withdrawals: KnownWithdrawal[]
   readonly bills: { readonly id: string; readonly amountCents: number; paid: boolean }[]
-  readonly generations: Generation[]
+  readonly caps: Caps
   readonly wrong: string[]
 }
 
@@ -62,19 +60,12 @@ export function newModel(spendCap: number, withdrawalCap: number): Model {
   return {
     ...{ available: 0, incoming: 0, contracts: new Map(), cards: [], authorizations: [], withdrawals: [] },
     ...{ bills: [], wrong: [] },
-    ...{ generations: [{ spendCap, withdrawalCap, spent: 0, withdrawn: 0 }] },
+    ...{ caps: { spendCap, withdrawalCap, spent: 0, withdrawn: 0 } },
   }
 }
 
-/** The policy of the key now, and its number. */
-export function current({ generations }: Model): Generation & { readonly number: number } {
-  const number = generations.length - 1
-  return { ...(generations[number] as Generation), number }
-}
-
-/** Counts what leaves under the caps of a generation; a negative amount comes back. */
-export function count(model: Model, generation: number, cents: number, isWithdrawal = false): void {
-  const caps = model.generations[generation] as Generation
+/** Counts what leaves under the caps; a negative amount comes back. */
+export function count({ caps }: Model, cents: number, isWithdrawal = false): void {
   caps.spent += cents
   if (isWithdrawal) caps.withdrawn += cents
 }
@@ -90,17 +81,15 @@ export interface Room {
   readonly withdrawal: number
 }
 export function leastRoom(model: Model): Room {
-  const { spendCap, withdrawalCap, spent, withdrawn } = current(model)
+  const { spendCap, withdrawalCap, spent, withdrawn } = model.caps
   return { balance: model.available, spend: spendCap - spent, withdrawal: withdrawalCap - withdrawn }
 }
 export function mostRoom(model: Model): Room {
   const least = leastRoom(model)
-  const back = undecided(model)
-  const { number } = current(model)
-  const capsBack = sum(back.filter(each => each.generation === number).map(each => each.amountCents))
+  const back = sum(undecided(model).map(each => each.amountCents))
   return {
-    balance: least.balance + model.incoming + sum(back.map(each => each.amountCents)),
-    ...{ spend: least.spend + capsBack, withdrawal: least.withdrawal + capsBack },
+    balance: least.balance + model.incoming + back,
+    ...{ spend: least.spend + back, withdrawal: least.withdrawal + back },
   }
 }
 
@@ -119,9 +108,9 @@ export function openHolds({ authorizations, withdrawals }: Model): number {
   )
 }
 
-/** What all counters of the key's policies must hold: a withdrawal counts under both caps. */
-export function counted({ generations }: Model): number {
-  return sum(generations.map(({ spent, withdrawn }) => spent + withdrawn))
+/** What all counters of the key must hold: a withdrawal counts under both caps. */
+export function counted({ caps }: Model): number {
+  return caps.spent + caps.withdrawn
 }
 
 /** Ends a withdrawal. */
@@ -133,7 +122,7 @@ export function endWithdrawal(
   withdrawal.status = status
   if (status === 'completed') return
   model.available += withdrawal.amountCents
-  count(model, withdrawal.generation, -withdrawal.amountCents, true)
+  count(model, -withdrawal.amountCents, true)
 }
 
 /** What withdrawals and bills must have earned the house. */

@@ -13,6 +13,7 @@ import { ledgerCommands } from './commands/ledger.ts'
 import { partnerKeyCommands } from './commands/partner-keys.ts'
 import { payinCommands } from './commands/payins.ts'
 import { explainTokenCommand } from './commands/explain-token.ts'
+import { runCommands } from './commands/runs.ts'
 import { userCommands } from './commands/users.ts'
 import { withdrawalCommands } from './commands/withdrawals.ts'
 
@@ -33,6 +34,7 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...kycCommands,
   ...cardCommands,
   ...jobCommands,
+  ...runCommands,
   ...dataKeyCommands,
   ...aliasCommands,
 ]

@@ -36,6 +36,7 @@ export function appServices(
   } = container.get(token.CONFIG)
   const { checks, dialect, spend, sql } = container.get(token.BACKEND)
   const metrics = container.get(token.METRICS)
+  const history = container.get(token.HISTORY)
   return {
     clock: container.get(token.CLOCK),
     environment,
@@ -80,6 +81,7 @@ export function appServices(
     validated: environment === 'live' ? isValidated(container.get(token.PARTNERS)) : async () => true,
     observe(decision) {
       metrics.observe(decision)
+      history?.observe(decision)
       observe(decision)
     },
   }

@@ -19,9 +19,13 @@ export interface RunningChores {
 
 /**
  * Starts the chores. Each runs independently, one round at a time. A failed round is reported and repeated
- * after the usual wait. All hosts of a database may run the same chores.
+ * after the usual wait. All hosts of a database may run the same chores. Without `repeat` only the first rounds with `atStart`
+ * run.
  */
-export function startChores(chores: readonly Chore[], report: (error: unknown) => void): RunningChores {
+export function startChores(
+  chores: readonly Chore[],
+  { repeat, report }: { readonly repeat: boolean; readonly report: (error: unknown) => void },
+): RunningChores {
   const stopping = new AbortController()
   const timers = new Map<Chore, NodeJS.Timeout>()
   const rounds = new Map<Chore, Promise<void>>()
@@ -32,11 +36,11 @@ export function startChores(chores: readonly Chore[], report: (error: unknown) =
   }
   const round = async (chore: Chore): Promise<void> => {
     await chore.run(stopping.signal).catch(report)
-    if (!stopping.signal.aborted) wait(chore)
+    if (repeat && !stopping.signal.aborted) wait(chore)
   }
   for (const chore of chores) {
     if (chore.atStart) rounds.set(chore, round(chore))
-    else wait(chore)
+    else if (repeat) wait(chore)
   }
   const allRounds = async (): Promise<void> => {
     await Promise.all(rounds.values())

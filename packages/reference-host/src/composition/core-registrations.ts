@@ -1,5 +1,8 @@
 // What every host works with, whatever it serves: configuration, stores, credentials, limits.
-import { createTransactionalIdempotency, type TransactionalIdempotency } from '@gatewright/idempotency-store'
+import {
+  createTransactionalIdempotency,
+  type TransactionalIdempotency,
+} from '@gatewright/idempotency-store/transactional'
 import { systemClock, type Clock } from '@gatewright/kernel'
 import { createAliases, type Aliases } from '@gatewright/legacy-alias-router'
 import { createGuard, type Guard } from '@gatewright/scope-guard'
@@ -7,7 +10,7 @@ import { createIssuer, type Issuer } from '@gatewright/session-issuer'
 import {
   createVerifier,
   keccakWithJsSha3,
-  recoverWithViem,
+  recoverWithJs,
   type FastestRecover,
   type RpcClient,
   type Verifier,
@@ -17,6 +20,8 @@ import type { Config } from '../config/config.ts'
 import { originOf } from '../config/origin.ts'
 import { isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
+import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
+import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
 import { aliasTable } from '../product/aliases.ts'
 import { eventStore, type EventStore } from '../records/events.ts'
@@ -42,13 +47,19 @@ export const EVENTS: ServiceKey<EventStore> = defineService('events', get => eve
 export const REPORT: ServiceKey<(error: unknown) => void> = defineService('report', () => error => {
   process.emitWarning(error instanceof Error ? error : String(error))
 })
+/** The last 24 hours for the operator page; undefined without that page. */
+export const HISTORY: ServiceKey<History | undefined> = defineService('history', get =>
+  get(CONFIG).operator ? createHistory(get(CLOCK)) : undefined,
+)
+/** The revocation feed as the guard follows it. */
+export const FEED: ServiceKey<MeasuredFeed> = defineService('feed', get => measuredFeed(get(BACKEND).feed))
 export const ALIASES: ServiceKey<Aliases> = defineService('aliases', () => createAliases(aliasTable))
 export const METRICS: ServiceKey<Metrics> = defineService('metrics', () => createMetrics())
 /** How signer addresses are recovered. Default: pure JavaScript. */
 export const RECOVERY: ServiceKey<Pick<FastestRecover, 'recover' | 'keccak256'>> = defineService(
   'recovery',
   () => ({
-    recover: recoverWithViem,
+    recover: recoverWithJs,
     keccak256: keccakWithJsSha3,
   }),
 )
@@ -95,7 +106,7 @@ export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
     policies: issuer.policies,
     revocation: {
       mode: 'feed',
-      feed: backend.feed,
+      feed: get(FEED).feed,
       // A key that was presented directly has just been read, and has no session row.
       isLive: async session => isKeySession(session) || issuer.isCurrent(session),
     },

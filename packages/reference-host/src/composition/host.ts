@@ -11,13 +11,16 @@ import { viemReader } from '../chain/viem-reader.ts'
 import type { Config } from '../config/config.ts'
 import { createApp } from '../http/app.ts'
 import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
+import { createPages } from '../pages/serve.ts'
 import { aliasTable } from '../product/aliases.ts'
+import type { OperatorListener } from '../operator/listener.ts'
 import { openStores, type OpenStores } from '../storage/open.ts'
 import { appServices } from './app-services.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { createContainer, type Container } from './container.ts'
 import { maintenance } from './maintenance.ts'
 import { operations } from './operations.ts'
+import { startOperator } from './operator.ts'
 import type { Providers } from './providers.ts'
 import * as token from './registrations.ts'
 import { firstPartnerKey } from './sandbox.ts'
@@ -26,6 +29,8 @@ import { firstPartnerKey } from './sandbox.ts'
 export interface RunningHost {
   /** The address it listens on, with the real port. */
   readonly url: string
+  /** The address of the operator page; undefined if it is off. */
+  readonly operatorUrl: string | undefined
   /** Its background tasks. A caller may run a round at once. */
   readonly chores: readonly Chore[]
   /** The sandbox's first partner key; undefined except on the start that created it. */
@@ -45,6 +50,11 @@ export interface StartOptions {
   readonly report: (error: unknown) => void
   /** Default: the system clock. */
   readonly clock?: Clock
+  /**
+   * Whether the host repeats its chores. Default: yes. Without, the caller runs their rounds: a test with a clock of its own, whose
+   * time does not pass between them.
+   */
+  readonly repeatChores?: boolean
   /** Default: in a sandbox the built-in ones, on live none. Operations that need an absent provider are not served. */
   readonly providers?: Providers
 }
@@ -53,6 +63,7 @@ const OPTIONS: OptionNames<StartOptions> = {
   observe: true,
   report: true,
   clock: true,
+  repeatChores: true,
   providers: true,
 }
 
@@ -76,15 +87,18 @@ export async function startHost(config: Config, options: StartOptions): Promise<
   const container = await createHostContainer(config, stores, options)
   const guard = container.get(token.GUARD)
   let running: RunningChores | undefined
+  let operator: OperatorListener | undefined
   try {
     await guard.start()
     await syncDepositAddresses(stores.backend.sql, config.payinReceivers)
     const chores = maintenance(container, options.report)
-    running = startChores(chores, options.report)
+    running = startChores(chores, { repeat: options.repeatChores ?? true, report: options.report })
     await Promise.race([running.started, sleep(FIRST_ROUNDS_MS, undefined, { ref: false })])
     const aliasUsage = createUsageLog({
       ...{ storage: stores.backend.aliasUsage, clock: container.get(token.CLOCK), onFailure: options.report },
     })
+    container.get(token.METRICS).feedAge(container.get(token.FEED).ageSeconds)
+    operator = await startOperator(container, aliasUsage, options.report)
     let draining = false
     const app = createHostApp(container, recordAliasUsage(options.observe, aliasUsage), () => draining)
     const server = createServer(
@@ -97,11 +111,13 @@ export async function startHost(config: Config, options: StartOptions): Promise<
     const partnerKey = await sandboxPartnerKey(container)
     return {
       url,
+      operatorUrl: operator?.url,
       partnerKey,
       chores,
       close: async () => {
         draining = true
         app.drain()
+        await operator?.close()
         await sleep(config.drainSeconds * 1000)
         await closeServer(server)
         await container.get(token.IDEMPOTENCY).drained()
@@ -114,6 +130,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
       },
     }
   } catch (error) {
+    await operator?.close()
     await running?.stop()
     await guard.stop()
     await stores.close()
@@ -162,13 +179,14 @@ function createHostApp(
   draining: () => boolean,
 ): ReturnType<typeof createApp> {
   const services = appServices(container, observe, draining)
-  const { publicUrl = '/', serviceName, directUserKey } = container.get(token.CONFIG)
+  const config = container.get(token.CONFIG)
+  const { publicUrl = '/', serviceName, directUserKey } = config
   const table = operations(services, { serviceName, url: publicUrl, aliases: aliasTable, directUserKey })
   checkShadowing(
     aliasTable,
     table.flatMap(({ paths }) => paths),
   )
-  return createApp(table, services)
+  return createApp(table, services, createPages(config))
 }
 
 /** Records which key used which legacy name, then passes each decision on. */

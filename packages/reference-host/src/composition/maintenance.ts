@@ -1,4 +1,4 @@
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { ChainReader } from '../chain/reader.ts'
 import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
 import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
@@ -8,6 +8,9 @@ import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
 import { collectRequests } from '../modules/web-sign-in/cli-requests.ts'
 import type { Metrics } from '../observability/metrics.ts'
+import { countAttention } from '../operator/attention.ts'
+import { countJobs } from '../operator/jobs.ts'
+import { checkInTime } from '../storage/check-in-time.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
 import * as token from './registrations.ts'
@@ -87,8 +90,9 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       name: 'count rows with attention',
       everyMs: MINUTE_MS,
       atStart: true,
-      run: () => countAttention(sql, container.get(token.METRICS)),
+      run: () => measureAttention(sql, container.get(token.METRICS)),
     },
+    { name: 'measure stores', everyMs: SOON_MS, run: () => measureStores(container) },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
     {
       name: 'collect garbage',
@@ -103,18 +107,26 @@ export function maintenance(container: Container, report: (error: unknown) => vo
 /** Tells the metrics which jobs wait. */
 async function measureJobs(container: Container): Promise<void> {
   const now = container.get(token.CLOCK).now()
-  const waiting = await container.get(token.JOBS).waiting()
-  container
-    .get(token.METRICS)
-    .waitingJobs(waiting.map(({ oldestAt, ...each }) => ({ ...each, ageSeconds: (now - oldestAt) / 1000 })))
+  container.get(token.METRICS).waitingJobs(await countJobs(container.get(token.JOBS), now))
 }
 
-/** Counts the rows that a person must look at. Both have an index of such rows. */
-async function countAttention(db: SqlQueries, metrics: Metrics): Promise<void> {
-  for (const kind of ['authorization', 'withdrawal'] as const) {
-    const text = `select count(*) as n from gw_${kind}s where attention is not null`
-    metrics.attention(kind, toInteger((await rows(db, text))[0]?.['n']))
-  }
+/** Measures the round trip of each store, for the metrics and the operator page. */
+async function measureStores(container: Container): Promise<void> {
+  const metrics = container.get(token.METRICS)
+  const history = container.get(token.HISTORY)
+  const checks = Object.entries(container.get(token.BACKEND).checks)
+  await Promise.all(
+    checks.map(async ([store, check]) => {
+      const { ok, ms } = await checkInTime(check)
+      metrics.storeCheck(store, ms / 1000, ok)
+      history?.storeCheck(store, ms / 1000)
+    }),
+  )
+}
+
+/** Tells the metrics how many rows a person must look at. */
+async function measureAttention(db: SqlQueries, metrics: Metrics): Promise<void> {
+  for (const [kind, count] of Object.entries(await countAttention(db))) metrics.attention(kind, count)
 }
 
 /** Reads one chain for payments. */

@@ -40,6 +40,7 @@ import { userOperations } from '../modules/users/operations.ts'
 import { resolveUser } from '../modules/users/resolve.ts'
 import { cliOperations } from '../modules/web-sign-in/cli.ts'
 import { signInRedirects } from '../modules/web-sign-in/redirects.ts'
+import { openConsole } from '../modules/web-sign-in/console.ts'
 import { signInOperations } from '../modules/web-sign-in/sign-in.ts'
 import { withdrawalOperations } from '../modules/withdrawals/operations.ts'
 import { openApiDocument, type DescribedHost } from '../openapi/document.ts'
@@ -55,6 +56,7 @@ export function operations(
   const table: readonly Operation[] = [
     bootstrap(services),
     ...signInOperations(services),
+    openConsole(services),
     ...cliOperations(services),
     ...signInRedirects(),
     ...keyOperations(services),

@@ -27,6 +27,7 @@ export async function serve(env: NodeJS.ProcessEnv, say: (text: string) => void)
     closeOnSignals(host, say)
     say(`${config.value.serviceName} listens on ${host.url}`)
     if (config.value.environment === 'sandbox') greetSandbox(host, say)
+    if (host.operatorUrl !== undefined) say(operatorLine(host.operatorUrl, config.value))
     say('Ready. Stop it with Ctrl-C.')
     return { ok: true, url: host.url, partnerKey: host.partnerKey }
   } catch (error) {
@@ -52,9 +53,17 @@ function greetSandbox({ url, partnerKey }: RunningHost, say: (text: string) => v
   say(`\n${curlLines(url, partnerKey)}\n`)
 }
 
+/** Says where the operator page is, and where its token is. The token itself is never printed. */
+function operatorLine(url: string, { operator, dataDir }: Config): string {
+  const place = operator?.token === undefined ? `operatorToken in ${dataDir}/secrets.json` : 'OPERATOR_TOKEN'
+  return `Operator page: ${url} (this machine only; its token is ${place})`
+}
+
 /** Explains a failed start to the operator. */
-function reasonOf(error: unknown, { port }: Config): string {
+function reasonOf(error: unknown, { port, operator }: Config): string {
   const { code, message, stack, cause } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE' && operator && (error as { port?: unknown }).port === operator.port)
+    return `OPERATOR_PORT ${operator.port} is in use: stop the process that uses it, or set OPERATOR_PORT`
   if (error instanceof DataDirUnusable) return message
   if (code === 'EADDRINUSE') return `PORT ${port} is in use: stop the process that uses it, or set PORT`
   if (error instanceof Fault)

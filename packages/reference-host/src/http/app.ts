@@ -1,6 +1,7 @@
 import type { Outcome } from '@gatewright/http'
 import { Router } from '@koa/router'
 import Koa, { type Middleware } from 'koa'
+import type { Pages } from '../pages/serve.ts'
 import { deny } from './codes.ts'
 import { optionsAnswer } from './cors.ts'
 import type { MountServices } from './host-gate.ts'
@@ -15,9 +16,13 @@ interface App {
 }
 
 /**
- * Creates the Koa application: legacy names, routes, and answers for paths and methods without an operation.
+ * Creates the Koa application: pages for browsers, legacy names, routes, and answers for paths and methods without an operation.
  */
-export function createApp(table: readonly Operation[], services: MountServices): App {
+export function createApp(
+  table: readonly Operation[],
+  services: MountServices,
+  pages: Pages = () => undefined,
+): App {
   const { koa: bind, operations, drain } = mount(table, services)
   const router = new Router({ strict: true, sensitive: true })
   for (const [{ method, paths }, middleware] of operations) {
@@ -26,6 +31,17 @@ export function createApp(table: readonly Operation[], services: MountServices):
   const app = new Koa()
   // Koa would print errors that happen after the answer, such as a client that disconnects.
   app.silent = true
+  let draining = false
+  app.use((ctx, next) => {
+    const page = pages(ctx.method, ctx.path, ctx.headers)
+    if (!page) return next()
+    for (const [name, value] of page.headers) ctx.set(name, value)
+    if (draining) ctx.set('Connection', 'close')
+    // Koa answers 204 for an absent body, so the status comes last.
+    ctx.body = page.body
+    ctx.status = page.status
+    return undefined
+  })
   app.use(async (ctx, next) => {
     try {
       await next()
@@ -36,7 +52,13 @@ export function createApp(table: readonly Operation[], services: MountServices):
   app.use(bind.aliases)
   app.use(router.routes() as unknown as Middleware)
   app.use(ctx => bind.otherwise(ctx, ({ path, method }) => noSuchRoute(router, path, method)))
-  return { koa: app, drain }
+  return {
+    koa: app,
+    drain() {
+      draining = true
+      drain()
+    },
+  }
 }
 
 /** The answer for a path or method without an operation: 404, or 405 with `Allow`. */

@@ -1,5 +1,5 @@
 import { gate, type Observe } from '@gatewright/http'
-import type { TransactionalIdempotency } from '@gatewright/idempotency-store'
+import type { TransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import type { SqlClient, SqlQueries } from '@gatewright/kernel/sql'
 import type { SpendStorage } from '@gatewright/scope-guard'
 import { allScopes } from '../product/scopes.ts'

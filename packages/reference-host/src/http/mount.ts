@@ -68,6 +68,8 @@ const GATE_CREDENTIALS: Readonly<
   'partner-key': ['partner-key'],
   'user-key-or-session': ['user-key', 'session-alone'],
   'session-or-web-token': ['web-token', 'session'],
+  'user-key-web-token-or-session': ['user-key', 'web-token', 'session-alone'],
+  'web-token': ['web-token'],
 }
 
 function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Operation): Rule<never> {
@@ -111,6 +113,8 @@ async function admit(
   // By lineage, so that a rotated key does not get a fresh bucket.
   else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
     limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
+  // It has no key to count by.
+  else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
   if (!limited.ok) return limited
   const fault = targetDenial(operation, params, facts.query)
   return fault ? { ...fault, headers: limited.value } : limited

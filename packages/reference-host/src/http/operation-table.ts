@@ -25,6 +25,11 @@ export function checkTable(table: readonly Operation[]): void {
   }
 }
 
+/** The credentials of which one is a session. */
+const TAKE_SESSIONS: readonly string[] = [
+  ...['session', 'user-key-or-session', 'session-or-web-token', 'user-key-web-token-or-session'],
+]
+
 function declarationProblem({
   id,
   credential,
@@ -37,8 +42,8 @@ function declarationProblem({
   if (!/^[a-z]+\.[a-zA-Z]+$/.test(id)) return 'must be named tag.verb'
   if (credential === undefined) return 'names no credential'
   if (paths.length === 0) return 'has no path'
-  const checkSession = ['session', 'user-key-or-session', 'session-or-web-token'].includes(credential)
-  if (checkSession && scopes === undefined) return 'names no scopes: give an empty list if it needs none'
+  if (TAKE_SESSIONS.includes(credential) && scopes === undefined)
+    return 'names no scopes: give an empty list if it needs none'
   if (credential === 'none' && limit === undefined) return 'is public and names no limit'
   if ('write' in rest && rest.spends && (rest.idempotency ?? 'required') !== 'required')
     return 'spends and does not require an idempotency key'

@@ -18,6 +18,9 @@ export interface CallerByCredential {
   readonly session: Access
   /** A web token, told apart by its text, else the session with the operation's scopes. */
   readonly 'session-or-web-token': Access | WebCaller
+  /** The user key when `X-User-Key` was sent, else a web token, else the session with the operation's scopes. */
+  readonly 'user-key-web-token-or-session': ApiKey | WebCaller | Access
+  readonly 'web-token': WebCaller
   /** A provider that signed the request. */
   readonly provider: ProviderMessage
 }

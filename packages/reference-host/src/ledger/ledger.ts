@@ -102,8 +102,11 @@ export interface Ledger {
    * the next accounts are folded.
    */
   fold(accounts: number, report: (error: unknown) => void): Promise<void>
-  /** Recomputes every balance from all transfers. Reads the whole ledger. */
-  check(): Promise<LedgerReport>
+  /**
+   * Recomputes every balance from all transfers. Reads the whole ledger. On Postgres each statement may take `statementMs`; default: as
+   * long as it takes. Fault: `ERR_STORE_UNAVAILABLE`, also if a statement took too long.
+   */
+  check(statementMs?: number): Promise<LedgerReport>
 }
 
 /** Migrates the ledger's tables. Can be repeated, and is safe when many hosts start at once. */
@@ -152,12 +155,12 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         await db.transaction(tx => foldRange(tx, dialect, range)).catch(report)
       }
     },
-    check: () =>
+    check: (statementMs = 0) =>
       db.transaction(async tx => {
         // Both statements must see the same snapshot.
         if (dialect === 'postgres') {
           await rows(tx, 'set transaction isolation level repeatable read')
-          await rows(tx, 'set local statement_timeout = 0')
+          await rows(tx, `set local statement_timeout = ${Math.trunc(statementMs)}`)
         }
         const [totals] = await rows(tx, TOTALS)
         const wrong = await rows(tx, WRONG)

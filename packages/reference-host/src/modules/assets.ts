@@ -109,7 +109,7 @@ export const Amount = Type.Union([Type.String({ pattern: DECIMAL }), Type.Number
   description: 'Units of the asset, such as "25.5"; at most 18 digits after the point',
 })
 
-/** Reads an amount as a decimal text above 0; undefined if it is none. */
+/** Reads an amount as a decimal text above 0; undefined for another text, and for zero. */
 export function amountText(amount: string | number): string | undefined {
   const given = String(amount)
   return new RegExp(DECIMAL).test(given) && /[1-9]/.test(given) ? given : undefined

@@ -25,7 +25,8 @@ export function securitySchemes({
     PartnerSessionBearer: bearer('A session of the partner surface.'),
     WebToken: {
       ...{ type: 'http', scheme: 'bearer' },
-      description: 'A web token from `/auth/login` or `/auth/cli/poll`. It makes one key.',
+      description:
+        'A web token from `/auth/login` or `/auth/cli/poll`. It makes one key, or one console session.',
     },
     UserKey: key('X-User-Key', 'A user API key.'),
     PartnerKey: key('X-Partner-Key', 'A partner API key. Server to server only.'),

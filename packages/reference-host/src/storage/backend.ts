@@ -1,4 +1,5 @@
 import type { IdempotencyStorage } from '@gatewright/idempotency-store'
+import type { LostRuns } from '@gatewright/idempotency-store/postgres'
 import type { SqlClient, SqlDialect, SqlQueries } from '@gatewright/kernel/sql'
 import type { AliasUsageStorage } from '@gatewright/legacy-alias-router'
 import type { LimiterStore, RevocationFeed, SpendStorage } from '@gatewright/scope-guard'
@@ -22,6 +23,8 @@ export interface Backend {
    */
   readonly idempotency: (tx: SqlQueries) => IdempotencyStorage
   readonly spend: (tx: SqlQueries) => SpendStorage
+  /** Idempotent writes whose outcome is unknown. */
+  readonly lostRuns: LostRuns
   readonly aliasUsage: AliasUsageStorage
   /** Store of rate limit counters. Default: this process. */
   readonly limiter?: LimiterStore

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import {
+  lostRuns,
   migrate as migrateIdempotency,
   sqliteStorage as idempotency,
 } from '@gatewright/idempotency-store/sqlite'
@@ -46,6 +47,7 @@ export async function embeddedBackend(dataDir: string, secrets: Secrets): Promis
     feed: sqlRevocationFeed(sql),
     idempotency: tx => idempotency(tx),
     spend: tx => spend(tx),
+    lostRuns: lostRuns(sql),
     aliasUsage: aliasUsage(sql),
     checks: {
       database: async () => {

@@ -1,4 +1,5 @@
 import {
+  lostRuns,
   migrate as migrateIdempotency,
   postgresTransactionStorage as idempotency,
 } from '@gatewright/idempotency-store/postgres'
@@ -53,6 +54,7 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
     feed: sqlRevocationFeed(sql, { subscribe: (channel, listener) => listen(url, channel, listener) }),
     idempotency: tx => idempotency(tx),
     spend: tx => spend(tx),
+    lostRuns: lostRuns(sql),
     aliasUsage: aliasUsage(sql),
     checks: { database: () => checkClock(sql) },
     close: () => pool.end(),

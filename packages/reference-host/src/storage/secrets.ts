@@ -10,6 +10,8 @@ export interface Secrets {
   readonly signingKeyEncryptionKey: Uint8Array
   /** Keys of personal data, newest first. */
   readonly dataKeys: readonly NamedKey[]
+  /** The token of the operator page; undefined: there is no such page. */
+  readonly operatorToken: string | undefined
 }
 
 interface SecretFile {
@@ -17,7 +19,11 @@ interface SecretFile {
   readonly signingKeyEncryptionKey: string
   /** Missing in files of earlier versions. */
   readonly dataKey?: NamedSecret
+  /** Missing until the operator page is turned on without a configured token. */
+  readonly operatorToken?: string
 }
+
+type CompleteSecrets = SecretFile & Required<Pick<SecretFile, 'dataKey'>>
 
 /**
  * Returns the configured secrets. Missing ones come from `dataDir/secrets.json`, which the first start
@@ -25,16 +31,18 @@ interface SecretFile {
  * The folder must be locked.
  */
 export function loadSecrets(config: Config): Secrets {
-  const { keyPeppers, signingKeyEncryptionKey, dataKeys, dataDir } = config
-  if (keyPeppers && signingKeyEncryptionKey && dataKeys)
-    return { keyPeppers, signingKeyEncryptionKey, dataKeys }
+  const { keyPeppers, signingKeyEncryptionKey, dataKeys, dataDir, operator } = config
+  const needsToken = operator !== undefined && operator.token === undefined
+  if (keyPeppers && signingKeyEncryptionKey && dataKeys && !needsToken)
+    return { keyPeppers, signingKeyEncryptionKey, dataKeys, operatorToken: operator?.token }
   const path = join(dataDir, 'secrets.json')
-  const file = completed(path, readSecrets(path))
+  const file = completed(path, readSecrets(path), needsToken)
   return {
     keyPeppers: keyPeppers ?? [file.keyPepper],
     signingKeyEncryptionKey:
       signingKeyEncryptionKey ?? Buffer.from(file.signingKeyEncryptionKey, 'base64url'),
     dataKeys: dataKeys ?? [{ id: file.dataKey.id, secret: Buffer.from(file.dataKey.secret, 'base64url') }],
+    operatorToken: needsToken ? file.operatorToken : operator?.token,
   }
 }
 
@@ -50,14 +58,16 @@ function readSecrets(path: string): SecretFile | undefined {
 }
 
 /** The secrets of a file, and new ones for those that it does not have, which are written first. */
-function completed(path: string, found: SecretFile | undefined): Required<SecretFile> {
+function completed(path: string, found: SecretFile | undefined, needsToken: boolean): CompleteSecrets {
   const secret = (): string => randomBytes(32).toString('base64url')
-  const file: Required<SecretFile> = {
+  const operatorToken = found?.operatorToken ?? (needsToken ? secret() : undefined)
+  const file: CompleteSecrets = {
     keyPepper: found?.keyPepper ?? { id: 'sandbox-1', secret: secret() },
     signingKeyEncryptionKey: found?.signingKeyEncryptionKey ?? secret(),
     dataKey: found?.dataKey ?? { id: 'sandbox-1', secret: secret() },
+    ...(operatorToken === undefined ? {} : { operatorToken }),
   }
-  if (found?.dataKey) return file
+  if (found?.dataKey && found.operatorToken === operatorToken) return file
   const handle = openSync(`${path}.new`, 'w', 0o600)
   writeSync(handle, `${JSON.stringify(file, null, 2)}\n`)
   fsyncSync(handle)

@@ -28,6 +28,11 @@ async function funded(
   await user.fund(amountCents)
   return { ...user, token, key }
 }
+const ownKey = (
+  { token }: { readonly token: string },
+  path: string,
+  request: { method: string; body?: object },
+) => host.send(`/user/v1/keys/${path}`, { ...request, headers: bearer(token) })
 const event = (type: string, data: object, more: object = {}) =>
   networkEvent(host.send, { type: `authorization.${type}`, data }, { now: clock.now(), ...more })
 
@@ -167,15 +172,38 @@ t.test('the owner lowers the cap of a key, and each of its cards declines', asyn
   const maker = cardUser(host.send, token)
   const cards = [await maker.card(), await maker.card()]
   for (const cardId of cards) t.match(await owner.pay(cardId), { status: 'authorized' })
-  const change = {
-    method: 'PATCH',
-    body: { policy: { dailySpendCapCents: 0 } },
-    headers: bearer(owner.token),
-  }
-  t.match(await host.send(`/user/v1/keys/${keyId}`, change), { status: 200 })
+  const change = { method: 'PATCH', body: { policy: { dailySpendCapCents: 0 } } }
+  t.match(await ownKey(owner, keyId, change), { status: 200 })
   const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
   for (const cardId of cards) t.match(await owner.pay(cardId, { amountCents: 1 }), blocked)
   t.match(await owner.pay(await owner.card()), { status: 'authorized' }, 'a card of the owner is not bound')
+})
+
+t.test('a revoked key leaves its last cap on its cards', async t => {
+  const owner = await funded()
+  const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1000 })
+  const cardId = await cardUser(host.send, token).card()
+  t.match(await owner.pay(cardId, { amountCents: 600 }), { status: 'authorized' })
+  const revoked = await ownKey(owner, keyId, { method: 'DELETE' })
+  t.equal(revoked.status, 200)
+  const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
+  t.match(await owner.pay(cardId, { amountCents: 401 }), blocked)
+  t.match(await owner.pay(cardId, { amountCents: 400 }), { status: 'authorized' }, 'the cap is as before')
+})
+
+t.test('a rotated key passes its cap, and what is used of it, to its successor', async t => {
+  const owner = await funded()
+  const { keyId, token } = await keyBelow(host.send, owner.token, { dailySpendCapCents: 1000 })
+  const cardId = await cardUser(host.send, token).card()
+  t.match(await owner.pay(cardId, { amountCents: 600 }), { status: 'authorized' })
+  const rotated = await ownKey(owner, `${keyId}/rotate`, { method: 'POST', body: { overlapSeconds: 0 } })
+  t.equal(rotated.status, 200)
+  const blocked = { status: 'declined', declineReason: 'policy_blocked', declineRule: 'dailySpendCapCents' }
+  t.match(await owner.pay(cardId, { amountCents: 401 }), blocked)
+  const successor = rotated.body['userKeyId'] as string
+  const lowered = { method: 'PATCH', body: { policy: { dailySpendCapCents: 0 } } }
+  t.equal((await ownKey(owner, successor, lowered)).status, 200)
+  t.match(await owner.pay(cardId, { amountCents: 1 }), blocked, 'the successor is lowered, and its cards are')
 })
 
 t.test('payments at once on two cards stay within the cap of their key', async t => {

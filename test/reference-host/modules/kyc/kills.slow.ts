@@ -3,7 +3,13 @@
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
-import { answered, freshPlace, type Act } from '../../../harness/kill-place.ts'
+import {
+  answered,
+  freshPlace,
+  KILL_EVERY,
+  outsideTransactions,
+  type Act,
+} from '../../../harness/kill-place.ts'
 import { kycBody, kycUser, signedFields, WEBHOOK_SECRET, type Person } from '../../../harness/kyc.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
 
@@ -83,10 +89,11 @@ for (const store of ['postgres', 'sqlite'] as const) {
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined
-        for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
+        for (let at = 1; !lived; at += KILL_EVERY[store]) lived = await kill({ moment: 'before', at })
         await kill({ moment: 'after', at: lived.length })
-        if (store === 'postgres') for (const at of lived.keys()) await kill({ moment: 'during', at: at + 1 })
-        t.ok(deaths >= 5, lived.join('; '))
+        for (const at of store === 'postgres' ? outsideTransactions(lived) : [])
+          await kill({ moment: 'during', at })
+        t.ok(lived.length >= 5 && deaths > lived.length / 4, lived.join('; '))
         t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
       }
       await host.kill()

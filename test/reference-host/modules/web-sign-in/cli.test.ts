@@ -190,6 +190,22 @@ t.test('answers polls that come too quick with 202, and limits everything else b
     t.equal(await cli(path, {}), 429, path)
 })
 
+t.test('limits keys that are made or rotated with a web token by address', async t => {
+  const limited = await startTestHost({ RATE_LIMITS: '{"tokenChecksPerAddressPerMinute":3}' })
+  t.teardown(() => limited.close())
+  const { body } = await signIn(limited.send, newWallet())
+  const { token } = body.data
+  const send = async (path: string): Promise<number> => {
+    const headers = { authorization: `Bearer ${String(token)}` }
+    return (await limited.send(path, { body: {}, headers })).status
+  }
+  t.equal(await send('/user/v1/keys'), 200)
+  t.equal(await send('/identity/user-api-keys'), 401, 'the token is used up')
+  t.equal(await send('/user/v1/keys/key_none/rotate'), 401)
+  for (const path of ['/identity/user-api-keys', '/user/v1/keys', '/user/v1/keys/key_none/rotate'])
+    t.equal(await send(path), 429, path)
+})
+
 t.test('sends existing addresses to the page, without the code', async t => {
   const to = async (path: string): Promise<[number, string | null]> => {
     const { status, headers } = await request(host.url, path)

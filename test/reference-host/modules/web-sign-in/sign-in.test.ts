@@ -22,7 +22,7 @@ t.test('asks for an EIP-4361 message of the own domain, which says what it is fo
     'pay.example wants you to sign in with your Ethereum account:',
     wallet.address,
     '',
-    'Sign in to Acme? Z?rich Pay. This gives no right to move money.',
+    'Sign in to Acme? Z?rich Pay. Whoever gets this signature can make an API key for your account, and a key can move money.',
     '',
     `URI: ${ORIGIN}`,
     'Version: 1',

@@ -1,5 +1,5 @@
-// A host is killed at every statement, and around every effect of its providers, of all that moves money in or out, on both databases. The
-// next host is asked the same again: money, caps and transactions agree, and no id was sent twice.
+// A host is killed at every statement, and around every effect of its providers, of all that moves money in, out or between accounts, on
+// both databases. The next host is asked the same again: money, caps and transactions agree, and no id was sent twice.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,15 @@ import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { createLedger } from '@gatewright/reference-host'
 import t from 'tap'
-import type { Answer } from '../../../harness/host.ts'
+import { bootstrapUser, type Answer } from '../../../harness/host.ts'
 import { internals } from '../../../harness/internals.ts'
-import { answered, freshPlace, type Act } from '../../../harness/kill-place.ts'
+import {
+  answered,
+  freshPlace,
+  KILL_EVERY,
+  outsideTransactions,
+  type Act,
+} from '../../../harness/kill-place.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
 import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../../harness/transfers.ts'
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
@@ -21,6 +27,7 @@ const PROVIDERS = pathToFileURL(
 ).href
 const JOBS = 'run jobs'
 const CAP = 10_000
+const COUNTED = ['withdrawals.*', 'payments.create', 'bills.pay']
 
 interface Bench {
   readonly host: KillableHost
@@ -80,22 +87,29 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
   'a deposit': async bench => ({
     act: write(bench, '/deposits', { currency: 'usdc', network: 'base' }),
   }),
-  async 'a payment'(bench) {
+  async 'a payment that reaches a deposit'(bench) {
     const answer = (await write(bench, '/deposits', { currency: 'usdc', network: 'base' })()) as Answer
     const { id } = memberOf(answer, 'deposit')
     const payments = [{ id: `pay-${++key}`, creditedCents: 300 }]
     return { act: event(bench, 'deposit.report', { id, status: 'completed', payments }), came: 300 }
   },
-}
-
-/** The statements after which something may be committed without anybody knowing. */
-function outsideTransactions(statements: readonly string[]): number[] {
-  let open = false
-  return statements.flatMap((text, index) => {
-    if (text.startsWith('begin')) open = true
-    if (text.endsWith('commit')) open = false
-    return open || text.startsWith('provider') ? [] : [index + 1]
-  })
+  async 'a payment to another wallet'(bench) {
+    const { address } = await bootstrapUser(bench.host.send, {}, bench.clock.now())
+    return {
+      act: write(bench, '/payments', { to: { walletAddress: address }, amountCents: 1000 }),
+      left: 1000,
+    }
+  },
+  async 'a bill that is paid'(bench) {
+    const bill = { payee: 'City Power', amountCents: 1000, dueAt: '2026-02-01' }
+    const { id } = memberOf((await write(bench, '/bills', bill)()) as Answer, 'bill')
+    return { act: write(bench, `/bills/${id}/pay`, {}), left: 1000 }
+  },
+  async 'money put aside'(bench) {
+    const { id } = memberOf((await write(bench, '/contracts', {})()) as Answer, 'contract')
+    const move = { amountCents: 500, fromContractId: null, toContractId: id }
+    return { act: write(bench, '/deposits/transfer', move), came: -500 }
+  },
 }
 
 t.setTimeout(1_800_000)
@@ -103,7 +117,7 @@ t.jobs = 2
 
 for (const store of ['postgres', 'sqlite'] as const) {
   void t.test(
-    `a killed host neither loses nor repeats money in or out, on ${store}`,
+    `a killed host neither loses nor repeats money in, out or between accounts, on ${store}`,
     { buffered: true },
     async t => {
       const place = await freshPlace(store)
@@ -120,7 +134,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
         clock,
       )
       t.teardown(() => host.kill())
-      const policy = { limits: [{ operations: ['withdrawals.*'], maxCents: CAP, window: 'total' }] }
+      const policy = { limits: [{ operations: COUNTED, maxCents: CAP, window: 'total' }] }
       for (const [name, step] of Object.entries(STEPS)) {
         let deaths = 0
         const kill = async (at: Kill): Promise<readonly string[] | undefined> => {
@@ -151,21 +165,21 @@ for (const store of ['postgres', 'sqlite'] as const) {
           return died ? undefined : statements
         }
         let lived: readonly string[] | undefined
-        for (let at = 1; !lived; at += 1) lived = await kill({ moment: 'before', at })
+        for (let at = 1; !lived; at += KILL_EVERY[store]) lived = await kill({ moment: 'before', at })
         await kill({ moment: 'after', at: lived.length })
         const effects = [...lived.entries()].filter(([, text]) => text.startsWith('provider: send'))
         for (const [index] of effects)
           t.notOk(await kill({ moment: 'after', at: index + 1 }), 'it died after the effect')
         for (const at of store === 'postgres' ? outsideTransactions(lived) : [])
           await kill({ moment: 'during', at })
-        t.ok(deaths >= 5, lived.join('; '))
+        t.ok(lived.length >= 5 && deaths > lived.length / 4, lived.join('; '))
         t.comment(`measured ${store}, ${name}: ${deaths} kills over ${lived.length} statements`)
       }
       await host.kill()
       const sent = readFileSync(journal, 'utf8')
         .split('\n')
         .filter(line => line.startsWith('send '))
-      t.ok(sent.length > 50)
+      t.ok(sent.length > 50 / KILL_EVERY[store], `${sent.length} sends`)
       t.equal(new Set(sent).size, sent.length, 'no id was sent twice')
       const db = place.open()
       t.same(await accountsThatDiffer(db), [])
@@ -174,6 +188,8 @@ for (const store of ['postgres', 'sqlite'] as const) {
         "select id from gw_withdrawals where status in ('pending', 'ready') or attention is not null"
       t.same(await rows(db, open), [], 'all have ended')
       t.same(await rows(db, 'select * from gw_spend_holds'), [], 'no hold is left')
+      const held = 'select * from gw_spend_counters where held <> 0'
+      t.same(await rows(db, held), [], 'nothing is counted as held')
     },
   )
 }

@@ -1,4 +1,5 @@
-import { aliasReport, dueAliases, reportText } from '@gatewright/legacy-alias-router'
+import { dueAliases, reportText } from '@gatewright/legacy-alias-router'
+import { reportAliases } from '../../operator/aliases.ts'
 import { aliasTable } from '../../product/aliases.ts'
 import type { Command } from '../command.ts'
 
@@ -10,7 +11,7 @@ export const aliasCommands: readonly Command[] = [
     summary: 'Print which clients still use which legacy name',
     example: '--json',
     async run({ backend, clock }) {
-      const report = await aliasReport(backend.aliasUsage, aliasTable, clock.now())
+      const report = await reportAliases(backend.aliasUsage, clock.now())
       return { data: report, lines: reportText(report).trimEnd().split('\n') }
     },
   },

@@ -1,4 +1,5 @@
 import * as token from '../../composition/registrations.ts'
+import { listJobs } from '../../operator/jobs.ts'
 import { UsageError, type Command } from '../command.ts'
 
 /** Most jobs that `jobs list` prints. */
@@ -12,11 +13,7 @@ export const jobCommands: readonly Command[] = [
     summary: `List the calls to providers that wait, at most ${MOST}, those due first`,
     example: '',
     async run({ container }) {
-      const jobs = await container.get(token.JOBS).list(MOST)
-      const data = jobs.map(({ kind, subjectId, attempts, dueAt, createdAt }) => ({
-        ...{ kind, subjectId, attempts },
-        ...{ dueAt: new Date(dueAt).toISOString(), createdAt: new Date(createdAt).toISOString() },
-      }))
+      const data = await listJobs(container.get(token.JOBS), MOST)
       const rows = data.map(job => [job.kind, job.subjectId, `${job.attempts}`, job.dueAt, job.createdAt])
       return { data, table: [['KIND', 'SUBJECT', 'ATTEMPTS', 'DUE', 'CREATED'], ...rows], empty: 'No jobs.' }
     },

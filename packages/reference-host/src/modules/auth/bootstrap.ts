@@ -22,11 +22,14 @@ import type { ModuleServices } from '../services.ts'
 const statement = (description: string): Type.TUnknown => Type.Unknown({ description })
 const Body = Type.Object(
   {
-    address: statement('The address of the wallet, as written in the signed text'),
+    address: Type.Optional(statement('The address of the wallet, as written in the signed text')),
     signature: statement('The signature of the text, in hex'),
-    nonce: statement('The nonce of the text, usable once'),
-    issuedAt: statement('When the text was created, as written there'),
-    expiresAt: statement('Until when the text is valid, as written there'),
+    nonce: Type.Optional(statement('The nonce of the text, usable once')),
+    issuedAt: Type.Optional(statement('When the text was created, as written there')),
+    expiresAt: Type.Optional(statement('Until when the text is valid, as written there')),
+    message: Type.Optional(
+      statement('The signed text. Without address, nonce, issuedAt and expiresAt, they are read from it'),
+    ),
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
     walletLabel: Type.Optional(nameText(0, 120)),
     scopes: Type.Optional(requestedScopes),

@@ -96,7 +96,7 @@ export function openSecrets(surface: Surface, { clock, sealer }: ModuleServices)
   })
 }
 
-/** Opens the key of a secrets session; undefined when it expired, is of another session, or is none. */
+/** Opens the key of a secrets session; undefined if the text is not such a key, has expired, or belongs to another session. */
 function openKey(sealer: Sealer, session: Session, sessionId: string, now: number): Buffer | undefined {
   const [key, endsAt] = sealer.openFromClient(PURPOSE, ownerOf(session), sessionId)?.split(' ') ?? []
   return key !== undefined && now < Number(endsAt) ? Buffer.from(key, 'hex') : undefined

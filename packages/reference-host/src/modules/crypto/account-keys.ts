@@ -27,13 +27,13 @@ const CREATE =
 export function accountKeys(db: SqlQueries, sealer: Sealer, clock: Clock): AccountKeys {
   // With ttlResolution 0 each lookup asks the clock, so that no key is used after its time.
   const cache = new LRUCache<string, KeyObject>({
-    ...{ max: MAX_CACHED_KEYS, ttl: CACHED_MS, ttlResolution: 0 },
+    ...{ maxSize: MAX_CACHED_KEYS, ttl: CACHED_MS, ttlResolution: 0 },
     perf: clock,
   })
   const open = (accountId: string, sealed: unknown): KeyObject => {
     const bytes = Buffer.from(sealer.open(PURPOSE, accountId, toText(sealed)), 'base64url')
     const key = createSecretKey(bytes)
-    cache.set(accountId, key)
+    cache.set(accountId, key, { size: 1 })
     return key
   }
 

@@ -13,7 +13,8 @@ const BindingPolicy = Type.Object(
   { id: text('Names the policy'), policy: Policy },
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
-const Cap = Type.Object(
+/** Schema of a cap on a credential. */
+export const Cap = Type.Object(
   {
     policyId: text('The policy that has the cap'),
     rule: text('The member of the policy'),
@@ -24,6 +25,7 @@ const Cap = Type.Object(
     window: Type.Enum(['operation', 'day', 'month', 'total']),
     cap: Type.Integer({ description: 'The most in one window' }),
     used: Type.Integer({ description: 'Spent or held in the current window' }),
+    reserved: Type.Integer({ description: 'The part of `used` that operations without an outcome hold' }),
     remaining: Type.Integer({ description: 'What is free' }),
     resetsAt: instantOrNull('When the next window begins; null: never'),
   },
@@ -54,6 +56,11 @@ const Body = Type.Object(
   { walletLabel: Type.Union([nameText(1, 120), Type.Null()], { description: 'Null: no label' }) },
   component('ChangeIdentityRequest', 'What can be changed of an identity'),
 )
+/** A cap in examples. */
+export const exampleCap: Type.Static<typeof Cap> = {
+  ...{ policyId: 'pol_1', rule: 'dailySpendCapCents', operations: null, unit: 'cents' },
+  ...{ window: 'day', cap: 5000, used: 1200, reserved: 300, remaining: 3800, resetsAt: examples.LATER },
+}
 const { sessionId, expiresAt } = examples.session
 const example = {
   identity: {
@@ -62,12 +69,7 @@ const example = {
     ...{ walletLabel: 'Main', keyId: examples.key.userKeyId, sessionId, expiresAt },
     scopes: ['identity.read'],
     policies: [{ id: 'pol_1', policy: { dailySpendCapCents: 5000 } }],
-    caps: [
-      {
-        ...{ policyId: 'pol_1', rule: 'dailySpendCapCents', operations: null, unit: 'cents' as const },
-        ...{ window: 'day' as const, cap: 5000, used: 1200, remaining: 3800, resetsAt: examples.LATER },
-      },
-    ],
+    caps: [exampleCap],
   },
 }
 const common = {
@@ -118,6 +120,14 @@ export function identityOperations({ users, issuer, guard, db }: ModuleServices)
   ]
 }
 
+/** A cap as answers show it. */
+export function capData({ operations, resetsAt, held, ...cap }: CapState): Record<string, unknown> {
+  return {
+    ...{ ...cap, reserved: held, operations: operations ?? null },
+    resetsAt: resetsAt === null ? null : new Date(resetsAt).toISOString(),
+  }
+}
+
 /** What binds a credential. */
 interface Rights {
   readonly policies: readonly unknown[]
@@ -139,10 +149,7 @@ function identityData(
       ...{ walletAddress, walletLabel, chainId: chainId === undefined ? null : Number(chainId) },
       ...{ keyId, sessionId: direct ? null : session.sessionId, scopes },
       policies: policies.map((policy, index) => ({ id: policyIds[index], policy })),
-      caps: caps.map(({ operations, resetsAt, ...cap }) => ({
-        ...{ ...cap, operations: operations ?? null },
-        resetsAt: resetsAt === null ? null : new Date(resetsAt).toISOString(),
-      })),
+      caps: caps.map(capData),
       expiresAt: end === null ? null : new Date(end).toISOString(),
     },
   }

@@ -29,6 +29,10 @@ export const KeySchema = Type.Object(
     policy: Type.Unknown({
       description: 'Its own policy: an object, a list of several, or null for none',
     }),
+    console: Type.Boolean({
+      description:
+        'Whether it is the key of an account console: nobody has its text, and it ends with its session',
+    }),
     createdBy: maker('Null for a key that a wallet or the operator created'),
     rotatedBy: maker('Who replaced it by a successor; null if nobody did'),
     createdAt: instantOrNull('When it was created'),
@@ -61,6 +65,7 @@ export function keyData(key: ApiKey, policies: readonly unknown[]): Record<strin
   return {
     ...{ id: key.id, keyPrefix: key.prefix, scopes: key.scopes },
     policy: policies.length > 1 ? policies : (policies[0] ?? null),
+    console: key.console,
     ...{ createdBy: shownMaker(key.createdBy), rotatedBy: shownMaker(key.rotatedBy) },
     createdAt: iso(key.createdAt),
     lastUsedAt: iso(key.lastUsedAt),

@@ -6,6 +6,7 @@ import { callerOf, operation, type Operation, type Success } from '../../http/op
 import { component, Policy } from '../../schemas/fields.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
 import type { ModuleServices } from '../services.ts'
+import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
 import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
 import { keyAnswer, revokeKey } from './revoke.ts'
@@ -24,7 +25,10 @@ const CreateBody = Type.Object(
 )
 const ChangeBody = Type.Object(
   { ...Rights, revoke: Type.Optional(Type.Boolean({ description: '`true` revokes the key' })) },
-  component('ChangeKeyRequest', 'What to change of a key: at least one member'),
+  component(
+    'ChangeKeyRequest',
+    'What to change of a key: at least one member. Another policy for a key below replaces its own, and what was used of a cap stays used',
+  ),
 )
 const RotateBody = Type.Object(
   {
@@ -45,6 +49,7 @@ export function keyOperations(services: ModuleServices): Operation[] {
   return [
     createKey(services),
     listKeys(services),
+    readKeyCaps(services),
     changeKey(services),
     rotateKey(services),
     revokeKey(services),
@@ -140,14 +145,15 @@ function changeKey(services: ModuleServices): Operation {
   })
 }
 
-function rotateKey({ issuer }: ModuleServices): Operation {
+function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
   return operation({
     ...common,
     id: 'keys.rotate',
-    title: 'Replace a key by a successor; the old one works until the overlap ends',
+    title:
+      'Replace a key by a successor; the old one works until the overlap ends. With a web token any key of the wallet',
     method: 'POST',
     paths: keyPaths('/{keyId}/rotate'),
-    credential: 'user-key-or-session',
+    credential: 'user-key-web-token-or-session',
     limit: 'mint',
     scopes: ['keys.write'],
     body: RotateBody,
@@ -156,7 +162,13 @@ function rotateKey({ issuer }: ModuleServices): Operation {
     refuses: [404],
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
-      return newKeyAnswer(await issuer.rotateKey(callerOf(caller), params['keyId'] as string, rotation), [])
+      const keyId = params['keyId'] as string
+      if (!('webSession' in caller))
+        return newKeyAnswer(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])
+      const { webSession } = caller
+      const first = await webTokens.claim(webSession)
+      if (!first.ok) return first
+      return newKeyAnswer(await issuer.rotateKey({ walletOf: webSession.accountId }, keyId, rotation), [])
     },
   })
 }

@@ -7,6 +7,7 @@ import { operation, type Document, type Operation, type PlainOperation } from '.
 import type { Metrics } from '../../observability/metrics.ts'
 import { component, text } from '../../schemas/fields.ts'
 import type { DependencyCheck } from '../../storage/backend.ts'
+import { checkInTime } from '../../storage/check-in-time.ts'
 import { conditionalGet, type CachedDocument } from './cached-document.ts'
 import { shareResult } from './share-result.ts'
 
@@ -22,8 +23,6 @@ export interface SystemServices {
   readonly description: () => CachedDocument
 }
 
-/** How long one dependency may take to answer a readiness check, in ms. */
-const CHECK_TIMEOUT_MS = 2000
 /** How long rendered metrics and the result of readiness checks are reused, in ms. */
 const SHARED_MS = 1000
 
@@ -139,23 +138,11 @@ function notReady({ document: body, headers }: Document): Document {
 async function readiness(checks: SystemServices['checks']): Promise<Document> {
   const states = await Promise.all(
     Object.entries(checks).map(
-      async ([name, check]) => [name, (await respondsInTime(check)) ? 'ok' : 'down'] as const,
+      async ([name, check]) => [name, (await checkInTime(check)).ok ? 'ok' : 'down'] as const,
     ),
   )
   const ready = states.every(([, state]) => state === 'ok')
   const status = ready ? 'ready' : 'not_ready'
   const body = { status, dependencies: Object.fromEntries(states) }
   return { document: body, headers: [], ...(ready ? {} : { status: 503 }) }
-}
-
-async function respondsInTime(check: DependencyCheck): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>(resolve => {
-    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, false)
-  })
-  const answered = check().then(
-    () => true,
-    () => false,
-  )
-  return Promise.race([answered, late]).finally(() => clearTimeout(timer))
 }

@@ -40,6 +40,8 @@ export interface Challenges {
 
 const PURPOSE = 'challenge'
 const LIFETIME_MS = 300_000
+const WORST_CASE =
+  'Whoever gets this signature can make an API key for your account, and a key can move money.'
 
 /**
  * The request that the signed text binds. Bootstrap takes EIP-4361 messages too, and refuses a text that binds another request, so
@@ -54,7 +56,8 @@ export function challenges({ sealer, serviceName, origin }: ChallengeHost): Chal
   const domain = new URL(origin).host
   // The grammar of EIP-4361 allows no other characters in a statement.
   const service = serviceName.replaceAll(/[^\w.~/?#[\]@!$&'()*+,;= -]/g, '?')
-  const statement = `Sign in to ${service}. This gives no right to move money.`
+  // What the signature can do at worst: a web token makes a key with every scope.
+  const statement = `Sign in to ${service}. ${WORST_CASE}`
   const message = ({ address, nonce, issuedAt, expiresAt, chainId, cli }: Challenge): string =>
     renderEip4361({
       ...{ domain, address, statement, uri: origin, chainId: String(chainId ?? 1), nonce },

@@ -80,7 +80,7 @@ export async function startRequest(
   return started
 }
 
-/** The end of the request of a token, as the token says; undefined for a text that is none. */
+/** Reads from a request token when its request ends; undefined if the text is not a request token. */
 export function endOf(requestToken: string): EpochMs | undefined {
   const [, end] = /^[\w-]{43}\.(\d{13})$/.exec(requestToken) ?? []
   return end === undefined ? undefined : Number(end)

@@ -1,0 +1,27 @@
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { Ledger, LedgerReport } from './ledger.ts'
+import { accountsThatDiffer, describeDifference } from './money.ts'
+
+/** What `ledger check` finds: the report, and everything that is wrong, each in a sentence. */
+export interface LedgerFindings {
+  readonly report: LedgerReport
+  readonly problems: readonly string[]
+}
+
+/** Adds up the whole ledger and compares it with the business rows. `statementMs` is that of `Ledger.check`. */
+export async function checkLedger(
+  ledger: Ledger,
+  db: SqlQueries,
+  statementMs?: number,
+): Promise<LedgerFindings> {
+  const report = await ledger.check(statementMs)
+  const { sumCents, wrongAccounts } = report
+  const problems = [
+    ...(sumCents === 0 ? [] : [`all balances add up to ${sumCents} US cents, not to 0`]),
+    ...wrongAccounts.map(
+      account => `the balance of ${account} is not the sum of its transfers, or it is below zero`,
+    ),
+    ...(await accountsThatDiffer(db)).map(describeDifference),
+  ]
+  return { report, problems }
+}

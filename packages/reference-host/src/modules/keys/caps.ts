@@ -1,0 +1,36 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
+import { keySession } from '../../http/key-session.ts'
+import { callerOf, operation, type Operation } from '../../http/operation.ts'
+import { component } from '../../schemas/fields.ts'
+import { Cap, capData, exampleCap } from '../identity/operations.ts'
+import type { ModuleServices } from '../services.ts'
+import { keyPaths } from './fields.ts'
+
+const Answer = Type.Object(
+  { caps: Type.Array(Cap, { description: 'Every cap of its policies, inherited ones included' }) },
+  component('KeyCaps', 'The caps of a key, and how much of each is used'),
+)
+
+/** `GET /user/v1/keys/{keyId}/caps`: the caps of a key that the caller may list. Reads the counters and changes nothing. */
+export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
+  return operation({
+    id: 'keys.caps',
+    title: 'Read the caps of a key, and how much of each is used',
+    ...{ surface: 'user', method: 'GET', credential: 'session', topLevel: true },
+    paths: keyPaths('/{keyId}/caps'),
+    scopes: ['keys.read'],
+    answer: Answer,
+    example: { answer: { caps: [exampleCap] } },
+    refuses: [404],
+    async handle({ caller, params }) {
+      const listed = await issuer.listKeys(callerOf(caller))
+      if (!listed.ok) return listed
+      const found = listed.value.find(({ key }) => key.id === params['keyId'])
+      if (!found) return deny('not_found', 'no such key')
+      const caps = await guard.caps(keySession(found.key))
+      return allow({ data: { caps: caps.map(capData) }, summary: `${caps.length} caps.` })
+    },
+  })
+}

@@ -1,0 +1,54 @@
+import { allow } from '@gatewright/kernel'
+import * as Type from 'typebox/type'
+import { operation, type Operation } from '../../http/operation.ts'
+import { userScopes } from '../../product/scopes.ts'
+import { component, grantedScopes, instant, text } from '../../schemas/fields.ts'
+import { newSessionData } from '../credential-fields.ts'
+import * as examples from '../examples.ts'
+import type { ModuleServices } from '../services.ts'
+
+const LIFETIME_SECONDS = 3600
+/** Scopes by which a console changes something. None of them moves money. */
+const WRITES = ['keys', 'sessions', 'notifications', 'kyc', 'agreements', 'onboarding'].map(
+  tag => `${tag}.write`,
+)
+/** What a console may do. It reads no card numbers: whoever has them moves money. */
+export const CONSOLE_SCOPES: readonly string[] = userScopes.names.filter(
+  name => WRITES.includes(name) || (name.endsWith('.read') && name !== 'cards.secrets.read'),
+)
+/** Refuses every amount, should an operation ever move money by a scope above. It also keeps cards from being revealed. */
+const POLICY = { maxAuthAmountCents: 0 }
+
+const Answer = Type.Object(
+  {
+    sessionToken: text('The bearer token: a secret, for the memory of one page'),
+    sessionId: text('The id of the session'),
+    expiresAt: instant('When the token stops working'),
+    scopes: grantedScopes,
+  },
+  component('ConsoleSession', 'A session for the account console, which can move no money'),
+)
+
+/** `POST /auth/console`: exchanges a web token for a session of the account console. */
+export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
+  return operation({
+    ...{ surface: 'public', method: 'POST', credential: 'web-token', topLevel: true },
+    id: 'auth.openConsole',
+    title: 'Exchange a web token for a console session, which reads everything and can move no money',
+    paths: ['/auth/console'],
+    limit: 'token-check',
+    answer: Answer,
+    example: { answer: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
+    async handle({ caller: { webSession } }) {
+      const first = await webTokens.claim(webSession)
+      if (!first.ok) return first
+      const { accountId, userId, address: walletAddress } = webSession
+      const opened = await issuer.openConsole({
+        ...{ accountId, userId, walletAddress, scopes: CONSOLE_SCOPES, policy: POLICY },
+        ttlSeconds: LIFETIME_SECONDS,
+      })
+      if (!opened.ok) return opened
+      return allow({ data: newSessionData(opened.value), summary: 'The console is open for an hour.' })
+    },
+  })
+}

@@ -1,0 +1,69 @@
+import t from 'tap'
+import { bearer, bootstrapUser, startTestHost } from '../../../harness/host.ts'
+import { moneyUser } from '../../../harness/money.ts'
+
+const host = await startTestHost()
+t.teardown(() => host.close())
+
+/** A key with this policy, below the key of its owner, who can change it. */
+async function newAgent(policy: object) {
+  const owner = await bootstrapUser(host.send)
+  const { body } = await host.send('/user/v1/keys', { body: { policy }, headers: bearer(owner.token) })
+  const { userApiKey: key, userKeyId } = body as unknown as Record<string, string>
+  const mint = async () => {
+    const minted = await host.send('/user/v1/sessions', {
+      body: {},
+      headers: { 'x-user-key': key as string },
+    })
+    return minted.body['sessionToken'] as string
+  }
+  let token = await mint()
+  const change = async (by: string, next: object) => {
+    const request = { method: 'PATCH', body: { policy: next }, headers: bearer(by) }
+    t.equal((await host.send(`/user/v1/keys/${userKeyId}`, request)).status, 200)
+    token = await mint()
+  }
+  return {
+    owner: (next: object) => change(owner.token, next),
+    itself: (next: object) => change(token, next),
+    spend: (amountCents: number) =>
+      moneyUser(host.send, { token }).write('/subscriptions/payin', { amountCents }),
+  }
+}
+
+const blocked = (remaining: number, rule = 'dailySpendCapCents') => ({
+  ...{ status: 403, body: { error: 'policy_blocked', rule, remaining } },
+})
+
+t.test('an owner who changes a cap of a key does not reset what was used of it', async t => {
+  const agent = await newAgent({ dailySpendCapCents: 1000 })
+  t.match(await agent.spend(700), { status: 200 })
+  await agent.owner({ dailySpendCapCents: 500 })
+  t.match(await agent.spend(1), blocked(0), 'less than what was used')
+  await agent.owner({ dailySpendCapCents: 900, maxAuthAmountCents: 900 })
+  t.match(await agent.spend(201), blocked(200))
+  t.match(await agent.spend(200), { status: 200 })
+  await agent.owner({})
+  await agent.owner({ dailySpendCapCents: 1000 })
+  t.match(await agent.spend(101), blocked(100), 'also when it had no cap in between')
+})
+
+t.test('a key that narrows itself has used what it spent before', async t => {
+  const agent = await newAgent({ dailySpendCapCents: 1000 })
+  t.match(await agent.spend(300), { status: 200 })
+  await agent.itself({ dailySpendCapCents: 400 })
+  t.match(await agent.spend(101), blocked(100))
+  t.match(await agent.spend(100), { status: 200 })
+})
+
+t.test('a limit on the same operations in the same window continues as well', async t => {
+  const limit = (maxCents: number, window = 'total') => ({
+    limits: [{ operations: ['subscriptions.*'], maxCents, window }],
+  })
+  const agent = await newAgent(limit(1000))
+  t.match(await agent.spend(900), { status: 200 })
+  await agent.owner(limit(950))
+  t.match(await agent.spend(51), blocked(50, 'limits'))
+  await agent.owner(limit(950, 'month'))
+  t.match(await agent.spend(950), { status: 200 }, 'a limit with another window has its own counter')
+})
