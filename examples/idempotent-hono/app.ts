@@ -1,12 +1,7 @@
 // A Hono app with one financial write. Its record and its rows share one SQLite database, so a pay-in happens
 // exactly once, however often and however simultaneously it is sent.
-import {
-  createTransactionalIdempotency,
-  recordHeaderNames,
-  recordHeaders,
-  type RunContext,
-  type StoredResponse,
-} from '@gatewright/idempotency-store'
+import { recordHeaderNames, recordHeaders, type StoredResponse } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency, type RunContext } from '@gatewright/idempotency-store/transactional'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { Fault } from '@gatewright/kernel'
 import { rows, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'

@@ -3,7 +3,8 @@ import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
-import { createIdempotency, createTransactionalIdempotency } from '@gatewright/idempotency-store'
+import { createIdempotency } from '@gatewright/idempotency-store'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { memoryStorage as idempotencyMemory } from '@gatewright/idempotency-store/memory'
 import * as idempotencyPostgres from '@gatewright/idempotency-store/postgres'
 import { redisStorage as idempotencyRedis } from '@gatewright/idempotency-store/redis'
@@ -176,6 +177,7 @@ const storages: readonly Constructor[] = [
   ...[keysSqlite, noncesSqlite, spendSqlite, usageSqlite, idempotencySqlite].map(open =>
     row('sqliteStorage', {}, options => open(db, options)),
   ),
+  row('lostRuns', {}, options => idempotencyPostgres.lostRuns(db, options)),
   row('redisRevocationFeed', {}, options => redisRevocationFeed(redis, options)),
   row('runCommand', { env: {}, ask: undefined }, options => runCommand(['help'], options)),
   row('sqlRevocationFeed', {}, options => sqlRevocationFeed(db, options)),

@@ -36,9 +36,9 @@ export function importsOf(text: string): Import[] {
   return found
 }
 
-/** `@scope/name` or `name` of a bare specifier; undefined for a relative path and for `node:` builtins. */
+/** `@scope/name` or `name` of a bare specifier; undefined for a path of the package itself and for `node:` builtins. */
 export function packageOf(specifier: string): string | undefined {
-  if (specifier.startsWith('.') || specifier.startsWith('node:')) return undefined
+  if (/^(?:[.#]|node:)/.test(specifier)) return undefined
   return specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)

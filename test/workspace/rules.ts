@@ -32,7 +32,7 @@ const HOST = 'packages/reference-host/src/'
 /** The folders of the host, each of which imports only from those before it. Files beside them may import all. */
 const LAYERS = [
   ...['schemas', 'product', 'records', 'ledger', 'observability', 'chain', 'providers', 'config', 'storage'],
-  ...['http', 'openapi', 'modules', 'composition', 'cli'],
+  ...['pages', 'http', 'openapi', 'modules', 'operator', 'composition', 'cli'],
 ]
 const MOST_LINES = 220
 

@@ -1,14 +1,15 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { nodeBinary, OTHER_NODES } from '../harness/binaries.ts'
 import { compile } from '../harness/compile.ts'
+import { installInto, pinned } from './empty-project.ts'
 import { importsOf, packageOf } from './imports.ts'
 import { fences } from './markdown.ts'
 import { packTo } from './pack.ts'
-import { manifest, packageNames } from './tree.ts'
+import { entriesOf, manifest, packageNames } from './tree.ts'
 
 const SCOPE = '@gatewright/'
 const directory = mkdtempSync(join(tmpdir(), 'gatewright-tarballs-'))
@@ -25,21 +26,21 @@ function example(name: string): string {
 
 /** A program that loads every entry of a package's exports map, and then runs its example. */
 function program(name: string): string {
-  const entries = Object.entries(manifest(name).exports ?? {})
-  const specifiers = entries.flatMap(([entry, target]) =>
-    typeof target === 'string' ? [] : [`@gatewright/${name}${entry.slice(1)}`],
-  )
-  return [...specifiers, './example.js'].map(specifier => `await import('${specifier}')`).join('\n')
+  return [...entriesOf(name), './example.js'].map(specifier => `await import('${specifier}')`).join('\n')
 }
+
+/** The same for a consumer that is CommonJS. */
+const commonJs = (name: string): string =>
+  entriesOf(name)
+    .map(specifier => `require('${specifier}')`)
+    .join('\n')
 
 /** Clients that an example brings along, as a team would: in the versions that this repository tests with. */
 function brought(name: string, code: string): string[] {
-  const pins = JSON.parse(readFileSync('package.json', 'utf8')) as { devDependencies: Record<string, string> }
   const own = Object.keys(manifest(name).dependencies ?? {})
   const names = new Set(importsOf(code).map(found => packageOf(found.specifier)))
   return [...names].flatMap(found => {
-    const pin = found && !own.includes(found) ? pins.devDependencies[found] : undefined
-    return pin ? [`${found}@${pin}`] : []
+    return found && !own.includes(found) ? (pinned(found) ?? []) : []
   })
 }
 
@@ -62,30 +63,18 @@ t.test(
     for (const name of names) {
       await t.test(name, async t => {
         const project = join(directory, name)
-        mkdirSync(project)
-        writeFileSync(join(project, 'package.json'), '{ "type": "module", "private": true }')
         const files = family(name).map(found => tarballs[found] as string)
-        const options = [
-          '--no-audit',
-          '--no-fund',
-          '--no-package-lock',
-          '--ignore-scripts',
-          '--prefer-offline',
-        ]
-        const install = ['install', ...options, ...files, ...brought(name, example(name))]
-        const installed = spawnSync('npm', install, { cwd: project, encoding: 'utf8' })
-        t.equal(installed.status, 0, installed.stderr)
+        installInto(project, [...files, ...brought(name, example(name))])
         cpSync(join('build/tarballs', `${name}.js`), join(project, 'example.js'))
         writeFileSync(join(project, 'program.js'), program(name))
+        writeFileSync(join(project, 'program.cjs'), commonJs(name))
         for (const node of nodes) {
           const env = { PATH: process.env['PATH'] }
-          const ran = spawnSync(node, ['program.js'], {
-            cwd: project,
-            env,
-            encoding: 'utf8',
-            timeout: 60_000,
-          })
-          t.equal(ran.status, 0, `${node}: ${ran.stdout}${ran.stderr}`)
+          const options = { cwd: project, env, encoding: 'utf8', timeout: 60_000 } as const
+          for (const file of ['program.js', 'program.cjs']) {
+            const ran = spawnSync(node, [file], options)
+            t.equal(ran.status, 0, `${node} ${file}: ${ran.stdout}${ran.stderr}`)
+          }
         }
       })
     }

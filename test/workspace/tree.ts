@@ -20,6 +20,13 @@ export function manifest(name: string): Manifest {
   return JSON.parse(readFileSync(`packages/${name}/package.json`, 'utf8')) as Manifest
 }
 
+/** What users import of a package: the specifier of every entry of its exports map. */
+export function entriesOf(name: string): string[] {
+  return Object.entries(manifest(name).exports ?? {}).flatMap(([entry, target]) =>
+    typeof target === 'string' ? [] : [`@gatewright/${name}${entry.slice(1)}`],
+  )
+}
+
 /** The packages of this repository, with their sources. */
 export function readPackages(): Package[] {
   return packageNames().map(name => ({

@@ -1,0 +1,97 @@
+// What loading each package costs in a fresh process, beside jose and viem, and how much each takes on disk with its dependencies.
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { packageNames } from '../workspace/tree.ts'
+import { columns } from './report.ts'
+
+const ROUNDS = 9
+/** The most CPU that signature-verifier may take to load, with all that its first verification loads, in ms. */
+const VERIFIER_MS = 120
+
+const FIRST_PROOF = `
+const { createVerifier } = await import('@gatewright/signature-verifier')
+const { memoryStorage } = await import('@gatewright/signature-verifier/memory')
+const now = Date.now()
+await createVerifier({ service: 'x', nonces: memoryStorage() }).verify({
+  address: '0x52908400098527886e0f7030069857d2e4169ee7', nonce: '12345678', signature: '0x' + '11'.repeat(64) + '1b',
+  issuedAt: new Date(now).toISOString(), expiresAt: new Date(now + 60000).toISOString() })`
+const load = (specifier: string): string => `await import('${specifier}')`
+const programs: Readonly<Record<string, string>> = {
+  'an empty process': '',
+  ...Object.fromEntries(packageNames().map(name => [name, load(`@gatewright/${name}`)])),
+  'http/express': load('@gatewright/http/express'),
+  'http/fetch': load('@gatewright/http/fetch'),
+  'signature-verifier, first proof': FIRST_PROOF,
+  jose: load('jose'),
+  'viem/utils': load('viem/utils'),
+}
+
+/** CPU of a process that runs a program, in ms. */
+function cpuOf(program: string): number {
+  const script = `${program}\nconst { user, system } = process.cpuUsage(); console.log((user + system) / 1000); process.exit()`
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    encoding: 'utf8',
+  })
+  if (stdout === '') throw new Error(stderr)
+  return Number(stdout)
+}
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] as number
+
+const samples = new Map<string, number[]>()
+for (let round = 0; round < ROUNDS; round++) {
+  for (const [name, program] of Object.entries(programs))
+    samples.set(name, [...(samples.get(name) ?? []), cpuOf(program)])
+}
+const [[, empty] = ['', []], ...others] = samples
+const base = median(empty)
+
+/** Bytes of a folder, without what is installed inside of it. */
+function bytesBelow(directory: string): number {
+  return readdirSync(directory, { withFileTypes: true }).reduce((sum, entry) => {
+    const path = join(directory, entry.name)
+    if (entry.name === 'node_modules') return sum
+    return sum + (entry.isDirectory() ? bytesBelow(path) : statSync(path).size)
+  }, 0)
+}
+
+/** The folders of a package and of all that it depends on. */
+function installed(folder: string, found: Set<string> = new Set()): Set<string> {
+  if (found.has(folder)) return found
+  found.add(folder)
+  const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+    dependencies?: Record<string, string>
+  }
+  for (const name of Object.keys(dependencies)) {
+    const own = join(folder, 'node_modules', name)
+    const sibling = name.startsWith('@gatewright/')
+      ? join('packages', name.slice(12))
+      : join('node_modules', name)
+    installed(existsSync(own) ? own : sibling, found)
+  }
+  return found
+}
+
+const megabytes = (name: string): string => {
+  if (!packageNames().includes(name)) return ''
+  const folders = [...installed(join('packages', name))]
+  const bytes = folders.reduce((sum, folder) => sum + bytesBelow(folder), 0)
+  return `${(bytes / 1e6).toFixed(1)} MB in ${folders.length} packages`
+}
+const rows = others.map(([name, values]) => [
+  name,
+  (median(values) - base).toFixed(0),
+  `${(Math.min(...values) - base).toFixed(0)} .. ${(Math.max(...values) - base).toFixed(0)}`,
+  megabytes(name),
+])
+console.log(`import: ms of CPU above an empty process (${base.toFixed(0)} ms), median of ${ROUNDS} processes`)
+console.log(columns([['', 'CPU ms', 'low .. high', 'installed'], ...rows], [0]).join('\n'))
+const verifier = median(samples.get('signature-verifier, first proof') ?? []) - base
+if (verifier > VERIFIER_MS) {
+  console.log(
+    `  MISSED signature-verifier, first proof: ${verifier.toFixed(0)} ms, at most ${VERIFIER_MS} wanted`,
+  )
+  process.exitCode = 1
+}

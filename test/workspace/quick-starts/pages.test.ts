@@ -1,0 +1,58 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { compile } from '../../harness/compile.ts'
+import { plainNode } from '../../harness/node.ts'
+import { freePort } from '../../harness/services.ts'
+import { serving } from '../../harness/serving.ts'
+import { codeOf, onNode, placed, type Place } from './pages.ts'
+import { provider } from './provider.ts'
+
+/** The pages that guard a server by the tokens of somebody else's identity provider, and how what they leave open is served. */
+const pages: Readonly<Record<string, (place: Place) => string>> = {
+  express: () => '',
+  koa: () => '',
+  fastify: () => '',
+  'node-http': () => '',
+  nestjs: () => '',
+  nextjs: place => onNode('request => POST(request)', place),
+  fetch: place => onNode('gw.aliases(app.fetch)', place),
+}
+
+const { url: issuer, sign } = await provider(t)
+const placedPages = await Promise.all(
+  Object.entries(pages).map(async ([name, rest]) => {
+    const place = { issuer, port: await freePort() }
+    const file = `docs/quick-start/${name}.md`
+    return { name, file, port: place.port, code: placed(codeOf(file), place) + rest(place) }
+  }),
+)
+const modules = placedPages.map(({ name, code }) => [`${name}.ts`, code] as const)
+t.equal(await compile('quick-starts', Object.fromEntries(modules)), '')
+
+for (const { name, file, port } of placedPages) {
+  t.test(`${file} accepts the tokens of a standard identity provider`, async t => {
+    const child = plainNode([join('build/quick-starts', `${name}.js`)], { stdio: ['ignore', 'pipe', 'pipe'] })
+    t.teardown(() => child.kill())
+    const url = `http://127.0.0.1:${port}/orders`
+    await serving(url, child)
+    const send = (token: string, key: string): Promise<Response> =>
+      fetch(url, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
+        body: '{}',
+      })
+    const good = { iss: issuer, aud: 'https://api.example', scope: 'openid cards.write orders.write' }
+    for (const alg of ['RS256', 'EdDSA'] as const) {
+      const answer = await send(await sign(alg, good), `quick-start-${alg}`)
+      t.equal(answer.status, 201, alg)
+      t.match(await answer.json(), { owner: 'auth0|ann' })
+    }
+    t.equal((await send(await sign('RS256', { ...good, scope: 'openid' }), 'quick-start-scope')).status, 403)
+    const elsewhere = await sign('RS256', { ...good, aud: 'https://other.example' })
+    t.equal((await send(elsewhere, 'quick-start-audience')).status, 401)
+  })
+}

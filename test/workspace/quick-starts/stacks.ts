@@ -1,0 +1,118 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { plainNode } from '../../harness/node.ts'
+import { bundle } from '../runtimes/bundle.ts'
+import { BINARIES, capnp } from '../runtimes/start.ts'
+import { codeOf, onNode, placed, type Place } from './pages.ts'
+
+/** A server or runtime, what its page says, and how the page's code is started in a project that has the packages. */
+export interface Stack {
+  readonly page: string
+  /** Where the page's code reads and writes. */
+  readonly read: string | undefined
+  readonly write: string
+  /** Packages that the team has before it reads the page, beside those that the code imports. */
+  readonly has?: readonly string[]
+  /** The page's code for this place, where it is compiled to `script` before the start. */
+  compiled?(place: Place): string
+  start(project: string, script: string, place: Place): ChildProcess | Promise<ChildProcess>
+}
+
+const page = (name: string): string => `docs/quick-start/${name}.md`
+const piped = { stdio: ['ignore', 'pipe', 'pipe'] as ['ignore', 'pipe', 'pipe'] }
+const written = (project: string, file: string, text: string): void => {
+  mkdirSync(dirname(join(project, file)), { recursive: true })
+  writeFileSync(join(project, file), text)
+}
+
+/** A page whose code is a whole server for Node. */
+const node = (name: string, rest: (place: Place) => string = () => ''): Stack => ({
+  page: page(name),
+  ...{ read: '/cards', write: '/cards' },
+  compiled: place => placed(codeOf(page(name)), place) + rest(place),
+  start(project, script, { issuer }) {
+    cpSync(script, join(project, 'server.js'))
+    const env = { PATH: process.env['PATH'], ISSUER: issuer }
+    return plainNode(['server.js'], { cwd: project, env, ...piped })
+  },
+})
+
+/** The page for servers with `fetch`, with the way to the client's address that its table has for one of them. */
+function fetchPage(server: string, place: Place): string {
+  const text = readFileSync(page('fetch'), 'utf8')
+  const [, peer] = text.match(new RegExp(`^\\| ${server} \\|.*\\| \`(.*)\` \\|$`, 'm')) ?? []
+  if (!peer) throw new Error(`the table of ${page('fetch')} has no row of ${server}`)
+  return placed(codeOf(page('fetch')), place).replace(/^ {2}peer: .*$/m, `  peer: ${peer},`)
+}
+
+/** A runtime that is not Node. It reads TypeScript itself, or gets a bundle of it. */
+const runtime = (start: Stack['start']): Stack => ({
+  page: page('fetch'),
+  ...{ read: '/cards', write: '/cards' },
+  start,
+})
+
+const README = 'README.md'
+
+export const STACKS: Readonly<Record<string, Stack>> = {
+  'README, Express': {
+    ...node('express'),
+    ...{ page: README, read: undefined, write: '/payments' },
+    compiled: ({ port }) => codeOf(README).replace('listen(3000', `listen(${port}`),
+  },
+  Express: node('express'),
+  Fastify: node('fastify'),
+  Koa: node('koa'),
+  'node:http': node('node-http'),
+  Hono: node('fetch', place => onNode('gw.aliases(app.fetch)', place)),
+  NestJS: { ...node('nestjs'), write: '/orders', has: ['@nestjs/platform-express', 'express'] },
+  'Next.js': {
+    page: page('nextjs'),
+    ...{ read: '/api/orders', write: '/api/orders' },
+    has: [
+      'next@16.4.6',
+      'react@19.3.1',
+      'react-dom@19.3.1',
+      'typescript',
+      '@types/react@19.3.0',
+      '@types/node',
+    ],
+    start: startNext,
+  },
+  Bun: runtime((project, _script, place) => {
+    // Bun serves what a module exports as default, and reads port and host name there.
+    const at = `export default { port: ${place.port}, hostname: '127.0.0.1', `
+    written(project, 'server.ts', fetchPage('Bun', place).replace('export default { ', at))
+    return spawn(BINARIES.bun, ['run', 'server.ts'], { cwd: project, env: {}, ...piped })
+  }),
+  Deno: runtime((project, _script, place) => {
+    written(project, 'server.ts', fetchPage('Deno', place))
+    const allowed = ['--allow-net=127.0.0.1', '--no-prompt']
+    const args = ['serve', ...allowed, '--host', '127.0.0.1', '--port', String(place.port), 'server.ts']
+    return spawn(BINARIES.deno, args, { cwd: project, env: {}, ...piped })
+  }),
+  'Cloudflare Workers': runtime(async (project, _script, place) => {
+    const { text } = await bundle('workerd', fetchPage('Cloudflare Workers', place), project)
+    written(project, 'workerd.js', text)
+    written(project, 'workerd.capnp', capnp(place.port))
+    return spawn(BINARIES.workerd, ['serve', 'workerd.capnp'], { cwd: project, env: {}, ...piped })
+  }),
+}
+
+/** Next's own build and start. Its build looks at types too, as it does for the team. */
+function startNext(project: string, _script: string, place: Place): ChildProcess {
+  // As `create-next-app` makes it; Next adds the rest.
+  written(project, 'tsconfig.json', '{ "compilerOptions": { "strict": true } }')
+  written(project, 'app/api/orders/route.ts', placed(codeOf(page('nextjs')), place))
+  const env = { PATH: process.env['PATH'], NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' } as const
+  const next = join('node_modules', 'next', 'dist', 'bin', 'next')
+  const built = spawnSync(process.execPath, [next, 'build'], { cwd: project, env, encoding: 'utf8' })
+  if (built.status !== 0)
+    throw new Error(`next build ended with ${built.status}: ${built.stdout}${built.stderr}`)
+  return plainNode([next, 'start', '-p', String(place.port), '-H', '127.0.0.1'], {
+    cwd: project,
+    env,
+    ...piped,
+  })
+}

@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Test } from 'tap'
+import { freePort } from '../../harness/services.ts'
+import { serving } from '../../harness/serving.ts'
+import type { Addresses } from './app.ts'
+import { bundle, type Runtime } from './bundle.ts'
+
+const TOOLS = resolve('test/tools/node_modules')
+/** The runtimes' programs, as npm ships them. */
+export const BINARIES: Readonly<Record<Runtime, string>> = {
+  workerd: `${TOOLS}/@cloudflare/workerd-linux-64/bin/workerd`,
+  deno: `${TOOLS}/@deno/linux-x64-glibc/deno`,
+  bun: `${TOOLS}/@oven/bun-linux-x64/bin/bun`,
+}
+const DIRECTORY = 'build/runtimes'
+
+/** How each runtime serves the application: the program, and the command that runs its bundle. */
+const SERVERS: Readonly<
+  Record<Runtime, { program(port: number): string; command(file: string, port: number): readonly string[] }>
+> = {
+  workerd: {
+    program: () => 'export default { fetch: request => app(request) }',
+    command(file, port) {
+      const config = join(DIRECTORY, 'workerd.capnp')
+      writeFileSync(config, capnp(port))
+      return [BINARIES.workerd, 'serve', config]
+    },
+  },
+  deno: {
+    program: port => `Deno.serve({ port: ${port}, hostname: '127.0.0.1' }, request => app(request))`,
+    command: file => [BINARIES.deno, 'run', '--allow-net=127.0.0.1', '--no-prompt', file],
+  },
+  bun: {
+    program: port => `Bun.serve({ port: ${port}, hostname: '127.0.0.1', fetch: request => app(request) })`,
+    command: file => [BINARIES.bun, 'run', file],
+  },
+}
+
+/** The configuration of workerd.js beside it: a worker without any compatibility flag, which may connect to this machine only. */
+export const capnp = (port: number): string => `using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "app.js", esModule = embed "workerd.js")],
+      compatibilityDate = "2026-11-01",
+      globalOutbound = "machine"
+    )),
+    (name = "machine", network = (allow = ["local"]))
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:${port}", http = (), service = "main")]
+);
+`
+
+/** Bundles the application for a runtime and serves it there until the test ends. Resolves to its address, once it answers. */
+export async function startOn(
+  t: Test,
+  runtime: Runtime,
+  addresses: Addresses,
+): Promise<{ url: string; bytes: number }> {
+  const port = await freePort()
+  const { program, command } = SERVERS[runtime]
+  const made = await bundle(
+    runtime,
+    `import { createApp } from './app.js'\nconst app = createApp(${JSON.stringify(addresses)})\n${program(port)}`,
+  )
+  mkdirSync(DIRECTORY, { recursive: true })
+  const file = join(DIRECTORY, `${runtime}.js`)
+  writeFileSync(file, made.text)
+  const [binary = '', ...given] = command(file, port)
+  const child = spawn(binary, given, { env: {}, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const url = `http://127.0.0.1:${port}`
+  await serving(`${url}/none`, child)
+  return { url, bytes: made.bytes }
+}
