@@ -4,7 +4,7 @@
 set -eu
 dir=$1
 shift
-mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/root"
+mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial"
 cp /var/lib/dpkg/status "$dir/apt/status" 2>/dev/null || : >"$dir/apt/status"
 apt() {
   apt-get -qq -o "Dir::State=$dir/apt" -o "Dir::State::lists=$dir/apt/lists" -o "Dir::State::status=$dir/apt/status" \
@@ -15,4 +15,7 @@ cd "$dir/apt/cache/archives"
 apt --print-uris --no-install-recommends install --reinstall "$@" |
   sed -n "s#^'[^']*/\([^_/']*\)_[^']*'.*#\1#p" | sort -u |
   while read -r package; do apt download "$package"; done
-for archive in *.deb; do dpkg-deb -x "$archive" "$dir/root"; done
+# A run that is stopped half way leaves no root with a program that lacks its libraries.
+rm -rf "$dir/unpacked" "$dir/root"
+for archive in *.deb; do dpkg-deb -x "$archive" "$dir/unpacked"; done
+mv "$dir/unpacked" "$dir/root"

@@ -19,7 +19,7 @@ const libraries = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' }[proces
  * Where PATH has a program, by the name it was found under: Debian's `redis-server` is a link to `redis-check-rdb`, which
  * becomes a server only when it is started as `redis-server`.
  */
-function onPath(name: string): string | undefined {
+export function onPath(name: string): string | undefined {
   for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
     try {
       accessSync(join(directory, name), constants.X_OK)
@@ -49,7 +49,7 @@ function unpackDebian(directory: string, packages: readonly string[]): boolean {
   const script = fileURLToPath(new URL('../../../test/harness/apt-rootless.sh', import.meta.url))
   const options = {
     stdio: ['ignore', 'ignore', 'inherit'] as ['ignore', 'ignore', 'inherit'],
-    timeout: 3 * MINUTE,
+    timeout: 5 * MINUTE,
   }
   return spawnSync('sh', [script, directory, ...packages], options).status === 0
 }
@@ -100,15 +100,16 @@ export function postgresBinaries(): Binaries {
   throw new Error('no Postgres for the tests: install Debian package postgresql, or set TEST_POSTGRES_URL')
 }
 
-/** A program of Debian packages that are unpacked into a folder of the cache. */
-function debianProgram(
+/** A program of Debian packages that are unpacked into a folder of the cache; `where` is its folder below `usr`. */
+export function debianProgram(
   folder: string,
   program: string,
   packages: readonly string[],
+  where = 'bin',
 ): { readonly root: string; readonly bin: string; readonly env: Record<string, string> } | undefined {
   const directory = cache(folder)
   const root = join(directory, 'root/usr')
-  const bin = join(root, 'bin')
+  const bin = join(root, where)
   if (!existsSync(join(bin, program))) unpackDebian(directory, packages)
   const env = { LD_LIBRARY_PATH: join(root, 'lib', libraries) }
   return existsSync(join(bin, program)) ? { root, bin, env } : undefined

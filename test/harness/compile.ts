@@ -12,7 +12,11 @@ export async function compile(folder: string, files: Readonly<Record<string, str
   mkdirSync(directory, { recursive: true })
   for (const [name, code] of Object.entries(files))
     writeFileSync(join(directory, name), `${code}\nexport {}\n`)
-  const compilerOptions = { composite: false, isolatedDeclarations: false, rootDir: '.', outDir: '.' }
+  const compilerOptions = {
+    ...{ composite: false, isolatedDeclarations: false, rootDir: '.', outDir: '.' },
+    // As in a project with Nest.
+    experimentalDecorators: true,
+  }
   const tsconfig = {
     extends: '../../tsconfig.json',
     compilerOptions,

@@ -30,23 +30,67 @@ export interface Answered {
 
 /** Answers that come before any operation: no path, no method, a target that is no path, switched off. */
 const UNROUTED = new Set([400, 404, 405, 410])
+const DOCUMENT = 'openapi'
 const OPEN_RESPONSE = '#/components/schemas/OpenResponse'
+
+/** A description and what was compiled of it. */
+class Compiled {
+  readonly description: Description
+  readonly #routes: readonly { readonly route: string; readonly pattern: RegExp }[]
+  // Optimized code would take longer to make than it saves in the few answers of a test.
+  readonly #ajv = new Ajv2020({
+    strict: false,
+    code: { optimize: false },
+    formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ },
+  })
+  readonly #validators = new Map<string, ValidateFunction>()
+
+  constructor(text: string) {
+    this.description = JSON.parse(text) as Description
+    // Once, and not in each schema: ajv walks through all of what it compiles.
+    this.#ajv.addSchema({ $id: DOCUMENT, components: this.description.components })
+    this.#routes = Object.keys(this.description.paths).map(route => ({ route, pattern: patternOf(route) }))
+  }
+
+  routeOf(path: string): string | undefined {
+    const [target = ''] = path.split('?')
+    return this.#routes.find(({ pattern }) => pattern.test(target))?.route
+  }
+
+  validator(name: string, schema: object): ValidateFunction {
+    let validate = this.#validators.get(name)
+    if (!validate) {
+      const text = JSON.stringify(schema).replaceAll('"$ref":"#/', `"$ref":"${DOCUMENT}#/`)
+      validate = this.#ajv.compile(JSON.parse(text) as object)
+      this.#validators.set(name, validate)
+    }
+    return validate
+  }
+}
+
+/** By the text of the description: most hosts of a process publish the same. */
+const compiled = new Map<string, Compiled>()
+async function compiledOf(url: string): Promise<Compiled> {
+  const text = await (await fetch(`${url}/openapi.json`)).text()
+  const found = compiled.get(text) ?? new Compiled(text)
+  compiled.set(text, found)
+  return found
+}
 
 /** Holds every answer of a host against the description that the host itself publishes. */
 export class Conformance {
-  readonly #description: Promise<Description>
-  readonly #ajv = new Ajv2020({ strict: false, formats: { 'date-time': /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ } })
-  readonly #compiled = new Map<string, ValidateFunction>()
+  readonly #compiled: Promise<Compiled>
 
   constructor(url: string) {
-    this.#description = fetch(`${url}/openapi.json`).then(answer => answer.json() as Promise<Description>)
+    this.#compiled = compiledOf(url)
   }
 
   /** Throws when the operation does not document the status or the media type, or the body is not of the documented shape. */
   async check(method: string, path: string, answer: Answered): Promise<void> {
     const { status, mediaType, body } = answer
-    const description = await this.#description
-    const route = Object.keys(description.paths).find(route => matches(route, path))
+    const compiled = await this.#compiled
+    const { description } = compiled
+    const route = compiled.routeOf(path)
     const operation = route === undefined ? undefined : description.paths[route]?.[method.toLowerCase()]
     if (!operation) {
       if (UNROUTED.has(status)) return
@@ -60,20 +104,11 @@ export class Conformance {
     if (!schema) throw new Error(`${method} ${route} describes no ${mediaType} for ${status}`)
     const asked = formOf(schema, answer)
     const name = `${method} ${route} ${status} ${asked.form}`
-    const validate = this.#compile(name, asked.schema, description)
+    const validate = compiled.validator(name, asked.schema)
     if (!validate(body)) {
       const [error] = validate.errors ?? []
       throw new Error(`${name}: ${error?.instancePath} ${error?.message}`)
     }
-  }
-
-  #compile(name: string, schema: object, { components }: Description): ValidateFunction {
-    let validate = this.#compiled.get(name)
-    if (!validate) {
-      validate = this.#ajv.compile({ ...schema, components })
-      this.#compiled.set(name, validate)
-    }
-    return validate
   }
 }
 
@@ -87,7 +122,6 @@ function formOf(schema: Schema, { openResponses }: Answered): { form: string; sc
   return { form: openResponses ? 'Open Responses' : 'plain', schema: found }
 }
 
-function matches(route: string, path: string): boolean {
-  const pattern = route.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')
-  return new RegExp(`^${pattern}$`).test(path.split('?')[0] as string)
+function patternOf(route: string): RegExp {
+  return new RegExp(`^${route.replaceAll(/[.]/g, '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
 }

@@ -3,14 +3,16 @@ import type { Test } from 'tap'
 import { filesBelow } from './files.ts'
 import { tellHostStarts } from './host-starts.ts'
 import type { HostStores } from './host-stores.ts'
-import { compiled, ON_EVERY_STORE } from './test-processes.ts'
+import { compiled, KEYS_AND_LIMITS, ON_EVERY_STORE } from './test-processes.ts'
 import { runTests } from './test-process.ts'
 
 const MINUTES_A_SUITE = 10
 
-/** Runs the suites that speak to a host over HTTP only, on the given stores, in a process of their own. */
+/** Runs the suites that depend on where a host stores keys, sessions and limits, in a process of their own. */
 export async function runHostSuites(t: Test, stores: HostStores): Promise<void> {
-  const suites = filesBelow('test/reference-host', '.test.ts').filter(file => ON_EVERY_STORE.test(file))
+  const suites = filesBelow('test/reference-host', '.test.ts').filter(
+    file => ON_EVERY_STORE.test(file) && KEYS_AND_LIMITS.test(file),
+  )
   t.ok(suites.length >= 6, 'the suites were found')
   const { signal } = new AbortController()
   const { files, hostStarts } = await runTests(

@@ -48,6 +48,8 @@ export async function request(url: string, path: string, options: RequestOptions
 export interface TestHost {
   readonly url: string
   readonly partnerKey: string
+  /** The address of the operator page; undefined if it is off. */
+  readonly operatorUrl: string | undefined
   /** Failures the host reported: faults and unexpected errors. */
   readonly failures: unknown[]
   /** The decision event of each request, in order. */
@@ -66,7 +68,10 @@ const BEHIND_PROXY = { TRUST_PROXY: '127.0.0.0/8' }
 /** Limits that the many bootstraps of a test do not meet. */
 const ROOMY = '{"bootstrapPerAddressPerMinute":10000,"failedCredentialsPerAddressPerMinute":10000}'
 
-/** Starts a host in this process, on the stores that `TEST_HOST_STORES` names. `env` adds to the configuration; `clock` replaces the wall clock. */
+/**
+ * Starts a host in this process, on the stores that `TEST_HOST_STORES` names. `env` adds to the configuration. `clock` replaces the
+ * wall clock, and then chores run only when the test runs them.
+ */
 export async function startTestHost(
   env: Record<string, string> = {},
   clock?: Clock,
@@ -91,8 +96,11 @@ export async function startTestHost(
       if (decision.failure !== undefined) failures.push(decision.failure)
     },
     report: error => failures.push(error),
-    ...(clock ? { clock } : {}),
+    ...(clock ? { clock, repeatChores: false } : {}),
     ...(providers ? { providers } : {}),
+  }).catch((error: unknown) => {
+    rmSync(dataDir, { recursive: true, force: true })
+    throw error
   })
   tellHostStarts()
   const conformance = new Conformance(host.url)
@@ -102,6 +110,7 @@ export async function startTestHost(
   return {
     url: host.url,
     partnerKey: host.partnerKey as string,
+    operatorUrl: host.operatorUrl,
     failures,
     decisions,
     async chore(name) {

@@ -36,9 +36,19 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
-  typeof import('../../packages/reference-host/dist/modules/users/erase.js')
+  typeof import('../../packages/reference-host/dist/modules/users/erase.js') &
+  typeof import('../../packages/reference-host/dist/observability/history.js') &
+  typeof import('../../packages/reference-host/dist/observability/quantile.js') &
+  typeof import('../../packages/reference-host/dist/observability/feed-age.js') &
+  typeof import('../../packages/reference-host/dist/operator/ledger-check.js') &
+  typeof import('../../packages/reference-host/dist/pages/prefers-json.js')
 
 const FILES = [
+  'observability/history',
+  'observability/quantile',
+  'observability/feed-age',
+  'operator/ledger-check',
+  'pages/prefers-json',
   'records/jobs',
   'records/sealed',
   'records/events',

@@ -16,6 +16,12 @@ export interface Place {
   close(): Promise<void>
 }
 
+/**
+ * Before which statements a host is killed: before each one on Postgres, before every third on SQLite. There the host is the
+ * database, so all places before a commit are alike, and each kill costs the start of a host.
+ */
+export const KILL_EVERY: Readonly<Record<'postgres' | 'sqlite', number>> = { postgres: 1, sqlite: 3 }
+
 /** Makes fresh stores. */
 export async function freshPlace(store: 'postgres' | 'sqlite'): Promise<Place> {
   if (store === 'sqlite') {
@@ -48,4 +54,14 @@ export async function answered(act: Act): Promise<Answer | void> {
     if (answer?.status !== 503 || tries === 100) return answer
     await delay(20)
   }
+}
+
+/** The statements after which something may be committed without anybody knowing. */
+export function outsideTransactions(statements: readonly string[]): number[] {
+  let open = false
+  return statements.flatMap((text, index) => {
+    if (text.startsWith('begin')) open = true
+    if (text.endsWith('commit')) open = false
+    return open || text.startsWith('provider') ? [] : [index + 1]
+  })
 }

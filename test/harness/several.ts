@@ -3,10 +3,11 @@
 import { register } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import t from 'tap'
-import { setOwnTest } from './own-test.ts'
 
 register('./several-hooks.js', import.meta.url)
+// After the hooks, which replace a part of tap.
+const { default: t } = await import('tap')
+const { setOwnTest } = await import('./own-test.ts')
 const files = process.argv.slice(2)
 // Seconds that one file may take. By default tap allows the whole process no more than that.
 const timeout = Number(process.env['TAP_TIMEOUT'] ?? 600) * 1000

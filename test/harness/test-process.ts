@@ -30,7 +30,7 @@ export interface ProcessRun {
 /** How a process is run. */
 export interface ProcessSetting {
   readonly env: NodeJS.ProcessEnv
-  /** For each file. After it the process is killed. */
+  /** For each file. A process of several files is killed after twice as long: one that waits for ever must not use up CI. */
   readonly timeoutMs: number
   /** Kills it. */
   readonly signal: AbortSignal
@@ -43,7 +43,7 @@ export async function runTests({ files, env }: TestProcess, setting: ProcessSett
     stdio: ['ignore', 'pipe', 'inherit'],
     // tap's own limit of one test is that of a file.
     env: { ...setting.env, TAP_TIMEOUT: String(timeoutMs / 1000), ...env },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * files.length)]),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs * Math.min(files.length, 2))]),
     killSignal: 'SIGKILL',
   })
   const reading = new Reading()

@@ -1,25 +1,29 @@
 import t from 'tap'
 import { filesBelow } from './files.ts'
-import { processesOf } from './test-processes.ts'
+import { compiled, ON_EVERY_STORE, onOtherStores, processesOf } from './test-processes.ts'
 
 const sources = filesBelow('test', '.test.ts')
 
 t.test('every test file runs once in this process or another', async t => {
-  const files = processesOf(sources, { everyStore: false }).flatMap(process => process.files)
+  const files = processesOf(sources).flatMap(process => process.files)
   t.same(files.toSorted(), sources.map(file => `build/${file.replace(/ts$/, 'js')}`).toSorted())
 })
 
-t.test('the suites of the host run again on each store', async t => {
-  const again = processesOf(sources, { everyStore: true }).filter(({ env }) => env)
-  const expected = {
-    postgres: ['modules/keys/keys', 'http/errors'],
-    'postgres+redis': ['modules/keys/keys', 'modules/subscriptions/api/create', 'http/errors'],
-  }
-  for (const [stores, names] of Object.entries(expected)) {
-    const files = again
-      .filter(({ env }) => env?.['TEST_HOST_STORES'] === stores)
-      .flatMap(process => process.files)
-    for (const name of names)
-      t.ok(files.includes(`build/test/reference-host/${name}.test.js`), `${name} on ${stores}`)
-  }
-})
+t.test(
+  'every suite of the host runs once on Postgres with Redis, with the short suites or with the slow ones',
+  async t => {
+    const everything = filesBelow('test', '.ts')
+    const filesOn = (stores: string, slow: boolean): string[] =>
+      onOtherStores(everything, { slow })
+        .filter(({ env }) => env?.['TEST_HOST_STORES'] === stores)
+        .flatMap(process => process.files)
+    const [short, slow] = [filesOn('postgres+redis', false), filesOn('postgres+redis', true)]
+    const all = everything.filter(file => ON_EVERY_STORE.test(file)).map(compiled)
+    t.same([...short, ...slow].toSorted(), all.toSorted())
+    const file = (name: string): string => `build/test/reference-host/${name}.js`
+    t.ok(short.includes(file('modules/withdrawals/withdrawals.test')))
+    t.ok(slow.includes(file('modules/texts.slow')))
+    t.ok(filesOn('postgres', true).includes(file('modules/keys/keys.test')))
+    t.same(filesOn('postgres', false), [])
+  },
+)

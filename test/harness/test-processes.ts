@@ -8,36 +8,43 @@ const ALONE = /\/(?:leaks|memory|start|live)\.test\.ts$|\.slow\.ts$/
 const LONGEST = /\/kills\.slow\.ts$/
 
 /** Files that share a process: more save little, and the last process is waited for on one core. */
-const FILES_A_PROCESS = 12
+const FILES_A_PROCESS = 36
 
 /** The suites that speak to a host over HTTP only, so that they can run on any stores. */
 export const ON_EVERY_STORE =
-  /^test\/reference-host\/(?:modules\/.*|http\/(?:errors|limits|open-responses))\.test\.ts$/
-/** Those of them that depend on where keys, sessions and limits are stored. Without Redis, these are in Postgres. */
-const ON_POSTGRES_ALONE = /^test\/reference-host\/(?:modules\/(?:auth|keys|identity)\/|http\/)/
-const STORES: readonly (readonly [stores: HostStores, sources: RegExp])[] = [
-  ['postgres', ON_POSTGRES_ALONE],
-  ['postgres+redis', ON_EVERY_STORE],
-]
+  /^test\/reference-host\/(?:modules\/.*\.test|modules\/texts\.slow|http\/(?:errors|limits|open-responses)\.test)\.ts$/
+/** Those of them that depend on where keys, sessions and limits are stored. */
+export const KEYS_AND_LIMITS = /^test\/reference-host\/(?:modules\/(?:auth|keys|identity)\/|http\/)/
+/** Those of them that move money between accounts: their races end in other ways on Postgres. */
+const MONEY =
+  /^test\/reference-host\/modules\/(?:bills|cards|contracts|deposits|payments|subscriptions\/payins|withdrawals)\//
 
-/** Deals sources out to processes, the longest first. With `everyStore` some run again on other stores. */
-export function processesOf(
-  sources: readonly string[],
-  { everyStore }: { readonly everyStore: boolean },
-): TestProcess[] {
-  const again = everyStore ? sources.filter(file => ON_EVERY_STORE.test(file)) : []
-  const onStores = STORES.flatMap(([stores, which]) =>
-    groupsOf(again.filter(file => which.test(file))).map(files => ({
-      files,
-      env: { TEST_HOST_STORES: stores },
-    })),
-  )
+/**
+ * Deals suites that have run on SQLite out to processes that run them on other stores: those that move money with the
+ * short suites, and all others with the slow ones.
+ */
+export function onOtherStores(tests: readonly string[], { slow }: { readonly slow: boolean }): TestProcess[] {
+  const on = (stores: HostStores, which: readonly string[]): TestProcess[] =>
+    groupsOf(which).map(files => ({ files, env: { TEST_HOST_STORES: stores } }))
+  const suites = tests.filter(file => ON_EVERY_STORE.test(file))
+  if (!slow)
+    return on(
+      'postgres+redis',
+      suites.filter(file => MONEY.test(file)),
+    )
+  const others = suites.filter(file => !MONEY.test(file))
+  const keys = suites.filter(file => KEYS_AND_LIMITS.test(file))
+  return [...on('postgres+redis', others), ...on('postgres', keys)]
+}
+
+/** Deals sources out to processes, the longest first. */
+export function processesOf(sources: readonly string[]): TestProcess[] {
   const alone = sources
     .filter(file => ALONE.test(file))
     .toSorted((one, other) => Number(LONGEST.test(other)) - Number(LONGEST.test(one)))
     .map(file => ({ files: [compiled(file)] }))
   const together = groupsOf(sources.filter(file => !ALONE.test(file))).map(files => ({ files }))
-  return [...onStores, ...together, ...alone]
+  return [...together, ...alone]
 }
 
 function groupsOf(sources: readonly string[]): string[][] {

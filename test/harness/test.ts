@@ -3,9 +3,11 @@
 import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { anvilBinary } from './binaries.ts'
+import { chromiumBinary } from './chromium.ts'
 import { filesBelow } from './files.ts'
 import { postgresService, redisService } from './services.ts'
-import { processesOf } from './test-processes.ts'
+import { onOtherStores, processesOf } from './test-processes.ts'
+import { keepTemporaryFilesInMemory } from './temporary-files.ts'
 import { runTests, type ProcessRun } from './test-process.ts'
 
 const args = process.argv.slice(2)
@@ -14,12 +16,17 @@ const named = args.filter(arg => arg !== '--slow')
 const unknown = named.filter(name => name.startsWith('-') || !existsSync(name))
 if (unknown.length > 0) throw new Error(`no such test file: ${unknown.join(', ')}`)
 const sources = named.length > 0 ? named : filesBelow('test', slow ? '.slow.ts' : '.test.ts')
-const waiting = processesOf(sources, { everyStore: named.length === 0 && !slow })
+const onStores = named.length > 0 ? [] : onOtherStores(filesBelow('test', '.ts'), { slow })
+const own = processesOf(sources)
+// The long suites are few, so the last ones would be waited for on one core.
+const waiting = slow ? [...own, ...onStores] : [...onStores, ...own]
 const count = waiting.reduce((total, { files }) => total + files.length, 0)
 
+keepTemporaryFilesInMemory()
 const started = performance.now()
 // Once, ahead of the files: several at once would install it into one folder.
 anvilBinary()
+if (sources.some(source => source.includes('/pages/'))) chromiumBinary()
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())
 const runs: ProcessRun[] = []
@@ -42,7 +49,8 @@ async function worker(): Promise<void> {
   }
   await Promise.all([postgres.stop(), redis.stop()])
 }
-const lanes = Math.min(availableParallelism(), waiting.length)
+// The short suites wait for stores and leases in a fifth of their time, so one process more than there are cores.
+const lanes = Math.min(availableParallelism() + (slow ? 0 : 1), waiting.length)
 await Promise.all(Array.from({ length: lanes }, worker))
 const files = runs.flatMap(run => run.files)
 const notRun = count - files.length
