@@ -3,6 +3,8 @@
 // the last one.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { Server } from 'node:http'
+import { inspect } from 'node:util'
+import { Fault } from '@gatewright/kernel'
 import { manualClock } from '@gatewright/kernel/testing'
 import { readConfig, startHost, type Providers } from '@gatewright/reference-host'
 import Database from 'libsql'
@@ -24,7 +26,8 @@ export interface Order {
 /** Messages of the process: first its address, then one answer per order. */
 export type Message =
   | { readonly url: string }
-  | { readonly statements: readonly string[]; readonly failed?: string }
+  /** `failed`: how the chore ended. `broken`: by a fault, so that the host repeats it in the next round. */
+  | { readonly statements: readonly string[]; readonly failed?: string; readonly broken?: boolean }
 
 const served = new AsyncLocalStorage<true>()
 let kill: Order['kill']
@@ -140,7 +143,8 @@ process.on('message', (order: Order) => {
     .run(true, () => chore.run(new AbortController().signal))
     .then(
       () => say({ statements: counted }),
-      (error: unknown) => say({ statements: counted, failed: String(error) }),
+      (error: unknown) =>
+        say({ statements: counted, failed: inspect(error), broken: error instanceof Fault }),
     )
 })
 process.on('disconnect', () => process.exit())

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { ManualClock } from '@gatewright/kernel/testing'
+import { bundled } from '../../../harness/bundle.ts'
 import { request, type TestHost } from '../../../harness/host.ts'
 import { Leaks, watchForLeaks } from '../../../harness/leaks.ts'
 import { plainNode } from '../../../harness/node.ts'
@@ -15,6 +16,16 @@ export interface Kill {
   readonly at: number
 }
 
+/** A chore of the host process threw; `broken`: a fault, after which the host repeats it in the next round. */
+class FailedChore extends Error {
+  readonly broken: boolean
+
+  constructor(text: string, broken: boolean) {
+    super(text)
+    this.broken = broken
+  }
+}
+
 /** A host process that can be told to kill itself at a statement. */
 interface KillableProcess {
   readonly url: string
@@ -24,8 +35,12 @@ interface KillableProcess {
   kill(): void
 }
 
-async function startProcess(env: Readonly<Record<string, string>>, now: number): Promise<KillableProcess> {
-  const child = plainNode([CHILD], {
+async function startProcess(
+  script: string,
+  env: Readonly<Record<string, string>>,
+  now: number,
+): Promise<KillableProcess> {
+  const child = plainNode([script], {
     env: { PATH: process.env['PATH'], ...env, NOW: String(now) },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
@@ -57,7 +72,7 @@ async function startProcess(env: Readonly<Record<string, string>>, now: number):
     async order(order) {
       child.send(order)
       const answer = (await said()) as Extract<Message, { statements: unknown }>
-      if (answer.failed) throw new Error(answer.failed)
+      if (answer.failed) throw new FailedChore(answer.failed, answer.broken ?? false)
       return answer.statements
     },
   }
@@ -67,6 +82,7 @@ async function startProcess(env: Readonly<Record<string, string>>, now: number):
 export interface KillableHost {
   /** Sends to the running host, at the time that the clock shows. */
   send: TestHost['send']
+  /** Runs a chore now. A round that ends by a fault is repeated, as the host's own timer would repeat it. */
   chore(name: string): Promise<void>
   /**
    * Runs something while the host is to be killed at a statement. `died`: the host was killed and none has
@@ -81,12 +97,15 @@ export interface KillableHost {
   kill(): Promise<void>
 }
 
-/** Starts the first host. */
+/** Starts the first host. `providers`: a compiled module that makes its providers. */
 export async function startKillableHost(
-  env: Readonly<Record<string, string>>,
+  settings: Readonly<Record<string, string>>,
   clock: ManualClock,
+  providers?: string,
 ): Promise<KillableHost> {
-  let host = await startProcess(env, clock.now())
+  const [script = CHILD, module] = await bundled([CHILD, ...(providers === undefined ? [] : [providers])])
+  const env = module === undefined ? settings : { ...settings, PROVIDERS_MODULE: pathToFileURL(module).href }
+  let host = await startProcess(script, env, clock.now())
   let kill: Kill | undefined
   const order = (more: Partial<Order> = {}): Promise<readonly string[]> =>
     host.order({ now: clock.now(), kill, ...more })
@@ -97,7 +116,15 @@ export async function startKillableHost(
       return request(host.url, path, options)
     },
     async chore(name) {
-      await order({ chore: name })
+      for (let rounds = 1; ; rounds += 1) {
+        try {
+          await order({ chore: name })
+          return
+        } catch (error) {
+          if (!(error instanceof FailedChore) || !error.broken || rounds === 10) throw error
+          process.stderr.write(`round ${rounds} of ${name} is repeated: ${error.message}\n`)
+        }
+      }
     },
     async killing(wanted, act) {
       kill = wanted
@@ -117,7 +144,7 @@ export async function startKillableHost(
       }
     },
     async restart() {
-      host = await startProcess(env, clock.now())
+      host = await startProcess(script, env, clock.now())
     },
     async kill() {
       host.kill()

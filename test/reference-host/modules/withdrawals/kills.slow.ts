@@ -3,7 +3,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { rows } from '@gatewright/kernel/sql'
 import { manualClock, type ManualClock } from '@gatewright/kernel/testing'
 import { createLedger } from '@gatewright/reference-host'
@@ -22,9 +21,7 @@ import { fundedUser, memberOf, withdrawalBody, type TransferUser } from '../../.
 import { startKillableHost, type Kill, type KillableHost } from '../subscriptions/killable-host.ts'
 
 const { accountsThatDiffer } = internals
-const PROVIDERS = pathToFileURL(
-  'build/test/reference-host/modules/withdrawals/journal-providers.child.js',
-).href
+const PROVIDERS = 'build/test/reference-host/modules/withdrawals/journal-providers.child.js'
 const JOBS = 'run jobs'
 const CAP = 10_000
 const COUNTED = ['withdrawals.*', 'payments.create', 'bills.pay']
@@ -129,9 +126,10 @@ for (const store of ['postgres', 'sqlite'] as const) {
       const host = await startKillableHost(
         {
           ...{ PORT: '0', RATE_LIMITS: 'off', PROVIDER_WEBHOOK_SECRETS: `journal=${WEBHOOK_SECRET}` },
-          ...{ JOURNAL: journal, PROVIDERS_MODULE: PROVIDERS, ...place.env },
+          ...{ JOURNAL: journal, ...place.env },
         },
         clock,
+        PROVIDERS,
       )
       t.teardown(() => host.kill())
       const policy = { limits: [{ operations: COUNTED, maxCents: CAP, window: 'total' }] }
