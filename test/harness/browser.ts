@@ -34,7 +34,7 @@ export interface OpenPage {
 
 /** Options of `openPage`: those of a context, and what runs before the page's own scripts. */
 export interface OpenPageOptions extends BrowserContextOptions {
-  readonly prepare?: (context: BrowserContext) => Promise<void>
+  readonly prepare?: (context: BrowserContext) => Promise<unknown>
 }
 
 /** Flags without which Chromium itself asks hosts of its maker. */

@@ -54,8 +54,25 @@ export async function transact(
 /** Chains that mine on demand for now. */
 const paused = new Set<string>()
 
-/** Sends a transaction and resolves to its hash: once it is mined, or at once where blocks are mined on demand. */
-export async function sendTransaction(url: string, transaction: object): Promise<`0x${string}`> {
+/** The newest transaction of each account. */
+const newest = new Map<string, Promise<unknown>>()
+
+/**
+ * Sends a transaction and resolves to its hash: once it is mined, or at once where blocks are mined on demand. Those of one account
+ * are sent one after the other: the node gives two that arrive at once the same nonce, and refuses one of them.
+ */
+export async function sendTransaction(
+  url: string,
+  transaction: Readonly<Record<string, unknown>>,
+): Promise<`0x${string}`> {
+  const account = `${url} ${String(transaction['from'])}`
+  const before = newest.get(account)?.catch(() => {})
+  const sent = Promise.resolve(before).then(() => sendNow(url, transaction))
+  newest.set(account, sent)
+  return sent
+}
+
+async function sendNow(url: string, transaction: object): Promise<`0x${string}`> {
   if (paused.has(url)) return rpc(url, 'eth_sendTransaction', transaction)
   const receipt = await rpc<{ transactionHash: `0x${string}` }>(url, 'eth_sendTransactionSync', transaction)
   return receipt.transactionHash

@@ -9,9 +9,15 @@ export function openHelper(
   browser: Browser,
   address: string,
   wallets: readonly TestWallet[],
-  options: Omit<OpenPageOptions, 'prepare'> = {},
+  { prepare, ...options }: OpenPageOptions = {},
 ): Promise<OpenPage> {
-  return openPage(browser, address, { ...options, prepare: context => addWallets(context, wallets) })
+  return openPage(browser, address, {
+    ...options,
+    async prepare(context) {
+      await addWallets(context, wallets)
+      await prepare?.(context)
+    },
+  })
 }
 
 /** Presses the button of a name. */

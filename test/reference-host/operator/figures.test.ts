@@ -117,6 +117,25 @@ await t.test('counts waiting jobs as the metrics do', async t => {
   t.equal(shown.jobs.length, 3)
 })
 
+await t.test('says when there are more lost runs and jobs than it lists', async t => {
+  const count = async (name: 'lost-runs' | 'jobs'): Promise<unknown[]> => {
+    const { runs, jobs: waiting, more } = await figures<Record<string, unknown[]>>(name)
+    return [(runs ?? waiting)?.length, more]
+  }
+  t.same(await count('lost-runs'), [0, false])
+  const run = `insert into gw_idempotency (digest, fingerprint, owner, fence, state, until)
+    values ($1, 'effect-of-a-lost-run-0123', '', 1700000000000, 'running', 0)`
+  for (let n = 0; n < 100; n++) await db.query(run, [`lost-${n}`])
+  t.same(await count('lost-runs'), [100, false])
+  await db.query(run, ['lost-100'])
+  t.same(await count('lost-runs'), [100, true])
+  const job = 'insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)'
+  for (let n = 0; n < 100; n++) await db.query(job, ['other.many', `job-${n}`, Date.now()])
+  t.same(await count('jobs'), [100, true])
+  await db.query("delete from gw_idempotency where digest like 'lost-%'", [])
+  await db.query("delete from gw_jobs where kind = 'other.many'", [])
+})
+
 await t.test('counts rows with attention as the metrics do', async t => {
   await host.chore('count rows with attention')
   const { attention } = await figures<{ attention: Record<string, number> }>('attention')

@@ -89,6 +89,33 @@ t.test('ends the request after five wrong codes', async t => {
   await heading(page, 'This sign-in is over')
 })
 
+t.test('asks every five seconds whether a request is over, however far the clock is ahead', async t => {
+  const { requestToken, code, url } = await startCli(host.url)
+  const wallet = testWallet()
+  const { page } = await openHelper(browser, url, [wallet])
+  await heading(page, 'Sign in a command line')
+  await page.clock.install()
+  await pick(page, wallet.name)
+  await heading(page, 'Does this come from you?')
+  let asked = 0
+  page.on('request', request => request.url().endsWith('/auth/cli/inspect') && asked++)
+  const askedAfter = async (ms: number): Promise<void> => {
+    const answer = page.waitForResponse('**/auth/cli/inspect')
+    await page.clock.runFor(ms)
+    await (await answer).finished()
+  }
+  await askedAfter(600_000)
+  for (const already of [1, 2, 3]) {
+    await page.clock.runFor(4000)
+    t.equal(asked, already, 'the host says that it is open')
+    await askedAfter(1500)
+  }
+  await typeCode(page, code)
+  await press(page, 'Deny')
+  await heading(page, 'You denied the sign-in')
+  t.match(await pollCli(host.url, requestToken), { status: 404 })
+})
+
 t.test('denies a request, which takes its code', async t => {
   const { requestToken, code, url } = await startCli(host.url)
   const { page } = await check(url)

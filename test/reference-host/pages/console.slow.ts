@@ -2,6 +2,7 @@ import t from 'tap'
 import { REJECTED, testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
 import { openAccount, openTab, programOf, spendSome } from '../../harness/console-page.ts'
+import { countPlots } from '../../harness/in-page/plots.ts'
 import { heading, openHelper, pick, press, shows } from '../../harness/helper-page.ts'
 import { bearer } from '../../harness/host.ts'
 
@@ -13,7 +14,9 @@ const NONE = { reports: [], foreign: [], errors: [] }
 
 /** Opens the console of a wallet, and tells the token that the page got for it. */
 async function open(wallet: TestWallet): Promise<OpenPage & { token: string }> {
-  const opened = await openHelper(browser, `${host.url}/helper`, [wallet])
+  const opened = await openHelper(browser, `${host.url}/helper`, [wallet], {
+    prepare: context => context.addInitScript(countPlots),
+  })
   const answered = opened.page.waitForResponse(`${host.url}/auth/console`)
   await openAccount(opened.page, wallet)
   const { data } = (await (await answered).json()) as { data: { sessionToken: string } }
@@ -110,6 +113,45 @@ t.test('reads a day of the plot out by arrow keys', async t => {
   const { width = 0 } = (await plot.boundingBox()) ?? {}
   await plot.hover({ position: { x: width / 2, y: 60 } })
   t.match(await plot.getAttribute('aria-valuenow'), /^1[3-7]$/, 'and by the pointer')
+})
+
+t.test('says from which key a cap comes, also after that key was rotated', async t => {
+  const wallet = testWallet()
+  const above = await programOf(host, wallet, { dailySpendCapCents: 10_000 })
+  const made = async (path: string, body: object, headers: Record<string, string>): Promise<string> => {
+    const answer = await host.send(path, { body, headers })
+    t.equal(answer.status, 200, path)
+    return answer.body['keyPrefix'] as string
+  }
+  const below = await made('/user/v1/keys', { policy: { maxAuthAmountCents: 700 } }, bearer(above.token))
+  const rotating = `/user/v1/keys/${above.keyId}/rotate`
+  const successor = await made(rotating, { overlapSeconds: 3600 }, { 'x-user-key': above.key })
+  const { page } = await open(wallet)
+  const inherited = page.locator('.cap', { hasText: 'from key ' })
+  await inherited.waitFor()
+  t.match(await inherited.textContent(), new RegExp(`^Spending today.*from key .*${successor}`))
+  const holder = page.locator('.key-caps', { has: inherited }).getByRole('heading')
+  t.match(await holder.textContent(), below)
+})
+
+t.test('tells what was spent until now whenever the overview is opened', async t => {
+  const wallet = testWallet()
+  const program = await programOf(host, wallet)
+  await spendSome(host, program)
+  const { page } = await open(wallet)
+  await page.getByText('In all 46.60 USD', { exact: true }).waitFor()
+  await openTab(page, 'Keys')
+  await spendSome(host, program)
+  await openTab(page, 'Overview')
+  await page.getByText('In all 93.20 USD', { exact: true }).waitFor()
+  await spendSome(host, program)
+  await page
+    .locator('section', { hasText: 'Spent in 30 days' })
+    .getByRole('button', { name: 'Read again' })
+    .click()
+  await page.getByText('In all 139.80 USD', { exact: true }).waitFor()
+  await page.waitForFunction('plotsOfTest === 2')
+  t.pass('one plot, and what uPlot itself listens to')
 })
 
 t.test('creates a key with a fresh signature, which works, and rotates, narrows and revokes it', async t => {

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { BrowserContext } from 'playwright-core'
 import t from 'tap'
 import { openPage, startBrowser } from '../../harness/browser.ts'
 import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { bearer, bootstrapUser } from '../../harness/host.ts'
+import { countPlots } from '../../harness/in-page/plots.ts'
 import { OPERATOR_TOKEN, startOperatedHost } from '../../harness/operator.ts'
 import { checkState } from '../../harness/page-checks.ts'
 
@@ -35,7 +37,8 @@ await db.query('insert into gw_jobs (kind, subject_id, due_at, created_at) value
 ])
 
 async function unlocked(colorScheme: 'light' | 'dark') {
-  const open = await openPage(browser, host.operatorUrl, { colorScheme, viewport })
+  const prepare = (context: BrowserContext) => context.addInitScript(countPlots)
+  const open = await openPage(browser, host.operatorUrl, { colorScheme, viewport, prepare })
   await open.page.getByLabel('Operator token').fill(OPERATOR_TOKEN)
   await open.page.keyboard.press('Enter')
   await open.page
@@ -81,6 +84,21 @@ for (const scheme of ['light', 'dark'] as const) {
     await page.context().close()
   })
 }
+
+await t.test('keeps no plot that was replaced by a newer one', async t => {
+  const { page } = await unlocked('light')
+  await page.locator('canvas').nth(1).waitFor()
+  const kept = await page.evaluate('plotsOfTest')
+  t.ok(Number(kept) >= 2)
+  for (let n = 0; n < 3; n++) {
+    const old = await page.locator('canvas').first().elementHandle()
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await old?.waitForElementState('hidden')
+    await page.locator('canvas').nth(1).waitFor()
+  }
+  await page.waitForFunction(`plotsOfTest === ${kept}`)
+  await page.context().close()
+})
 
 await t.test('reads a plot by the arrow keys', async t => {
   const { page } = await unlocked('light')

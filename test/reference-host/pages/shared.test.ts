@@ -7,10 +7,15 @@ import { fromNow, utc } from '../../../packages/reference-host/browser/shared/ti
 t.test('writes and reads money without rounding', async t => {
   t.equal(money(123_456_789), '1,234,567.89')
   t.equal(money(-5), '−0.05')
-  const typed = { '12': 1200, '12.5': 1250, '$1,234.56': 123_456, '0': 0, '0.07': 7, '1000000000': 1e11 }
+  const typed = {
+    ...{ '12': 1200, '12.5': 1250, '$1,234.56': 123_456, '0': 0, '0.07': 7, '1000000000': 1e11 },
+    ...{ '1 000 000': 1e8, '1,000,000,000.00': 1e11, ' $ 5 ': 500 },
+  }
   for (const [text, cents] of Object.entries(typed)) t.equal(parseMoney(text), cents, text)
-  for (const text of ['', '-1', '1.234', '1e3', '.5', 'ten', '1000000000.01'])
+  for (const text of ['', '-1', '1.234', '1e3', '.5', 'ten', '1000000000.01', '$', '5$'])
     t.equal(parseMoney(text), undefined, text)
+  for (const text of ['12,50', '0,99', '5,5', '1,2345', '12,34,567', '1234,567', ',500', '1.234,50', '1 23'])
+    t.equal(parseMoney(text), undefined, `a comma is no decimal point: ${text}`)
 })
 
 t.test('writes times as people read them', async t => {

@@ -112,6 +112,31 @@ t.test('does not sign in with a signature that comes after the person has left',
   t.equal(logins, 0)
 })
 
+t.test('asks no wallet to sign once another was chosen, however late the host answers', async t => {
+  const [first, second] = [testWallet('First'), testWallet('Second')]
+  const { page } = await open(first, second)
+  await pick(page, 'First')
+  await heading(page, 'Sign in with this account')
+  let answer = (): void => {}
+  const held = new Promise<void>(resolve => (answer = resolve))
+  await page.route('**/auth/challenge', async route => {
+    await held
+    await route.continue()
+  })
+  await press(page, 'Sign in')
+  await press(page, 'Choose another wallet')
+  await pick(page, 'Second')
+  await heading(page, 'Sign in with this account')
+  const answered = page.waitForResponse('**/auth/challenge')
+  answer()
+  await (await answered).finished()
+  await page.unrouteAll({ behavior: 'wait' })
+  // What a late answer would change is changed before a later one arrives.
+  await press(page, 'Sign in')
+  await heading(page, 'You are signed in')
+  t.same([first.texts.length, second.texts.length], [0, 1])
+})
+
 t.test('asks window.ethereum only when no wallet announced itself', async t => {
   const alone = await open(testWallet('Old', { where: 'window' }))
   await pick(alone.page, 'Browser wallet')

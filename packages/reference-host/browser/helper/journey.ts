@@ -6,7 +6,7 @@ import { showApproved, showDenied } from './cli/done.ts'
 import { denyRequest, inspectRequest, type CliRequest } from './cli/request.ts'
 import { showRequestOver, showSignInFault, showWalletFault, type FaultWays } from './faults.ts'
 import { showPick } from './pick.ts'
-import type { IsShown } from './screen.ts'
+import { isShownScreen, type IsShown } from './screen.ts'
 import {
   getChallenge,
   logIn,
@@ -95,7 +95,7 @@ function checkRequest(journey: Journey, signer: Signer, request: OpenRequest, wr
   const { requestId } = request
   const isShown: IsShown = showCheck({
     ...{ request, account: signer.address, wrong },
-    approve: code => askToSign(journey, signer, { requestId, code }, isShown),
+    approve: code => askToSign(journey, signer, { requestId, code }),
     deny: async code => {
       const denied = code === undefined ? undefined : await denyRequest(requestId, code)
       return !denied || denied.ok
@@ -106,17 +106,27 @@ function checkRequest(journey: Journey, signer: Signer, request: OpenRequest, wr
   endWithRequest(journey, request, isShown)
 }
 
-/** Shows that the request is over once the host says so. The clock of this browser only decides when to ask. */
-function endWithRequest(journey: Journey, { requestId, expiresAt }: OpenRequest, isShown: IsShown): void {
-  const wait = Math.max(ASK_AGAIN_MS, Date.parse(expiresAt) - Date.now())
-  setTimeout(async () => {
+/**
+ * Shows that the request is over once the host says so. The clock of this browser, which may be wrong, only decides when the host is
+ * asked first.
+ */
+function endWithRequest(
+  journey: Journey,
+  request: OpenRequest,
+  isShown: IsShown,
+  wait: number = Date.parse(request.expiresAt) - Date.now(),
+): void {
+  const ask = async (): Promise<void> => {
     if (!isShown()) return
-    const found = await inspectRequest(requestId)
+    const found = await inspectRequest(request.requestId)
     if (!isShown()) return
-    if (found.ok || found.problem.code !== 'challenge_not_found')
-      endWithRequest(journey, { ...(journey.request as OpenRequest), expiresAt: '' }, isShown)
-    else leave(() => showRequestOver('expired', journey.signInHere))
-  }, wait)
+    const problem = found.ok ? undefined : found.problem
+    if (problem?.code === 'challenge_not_found')
+      return leave(() => showRequestOver('expired', journey.signInHere))
+    const pause = (problem?.retryAfterSeconds ?? 0) * 1000
+    endWithRequest(journey, request, isShown, pause)
+  }
+  setTimeout(() => void ask(), Math.max(ASK_AGAIN_MS, wait))
 }
 
 /** Ends the watch over the wallet and shows a last screen. */
@@ -141,19 +151,19 @@ async function wrongCode(
 
 /**
  * Lets the wallet sign, and signs in. Resolves to what is wrong with the code, where the screen before stays; else to undefined,
- * with another screen shown. Nothing is shown once `isShown` says that its screen was left.
+ * with another screen shown. Nothing is shown once the screen was left on which a person asked for it.
  */
 export async function askToSign(
   journey: Journey,
   given: Signer,
   approved?: ApprovedRequest,
-  isShown: IsShown = () => true,
 ): Promise<string | undefined> {
   const again = async (): Promise<void> => {
     const wrong = await askToSign(journey, given, approved)
     if (wrong !== undefined) checkRequest(journey, given, journey.request as OpenRequest, wrong)
   }
   const ways = waysOf(journey, again)
+  const isShown = isShownScreen()
   const got = await getChallenge(given, approved)
   if (!isShown()) return undefined
   if (got.ok) await signText(journey, got.value, approved?.code, ways)

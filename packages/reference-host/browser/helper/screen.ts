@@ -27,8 +27,13 @@ export function show({ title, step, body, wide = false, whole = false }: ScreenC
   const inside = [step ? el('p', { class: 'step' }, step) : undefined, heading, ...body]
   fill(app, ...(whole ? inside : [el('section', { class: 'card' }, ...inside)]))
   document.title = `${title} · ${readHost().serviceName}`
-  const number = ++shownScreens
-  if (number > 1) heading.focus()
+  if (++shownScreens > 1) heading.focus()
+  return isShownScreen()
+}
+
+/** Tells of the screen that is shown now whether it still is. */
+export function isShownScreen(): IsShown {
+  const number = shownScreens
   return () => shownScreens === number
 }
 

@@ -46,6 +46,8 @@ export interface JobFigures {
     readonly dueAt: string
     readonly createdAt: string
   }[]
+  /** Whether `jobs` leaves some out. */
+  readonly more: boolean
 }
 
 export interface AliasFigures {
@@ -67,6 +69,12 @@ export interface UsedAlias {
     readonly count: number
     readonly lastSeen: string
   }[]
+}
+
+export interface LostRunFigures {
+  readonly runs: readonly LostRun[]
+  /** Whether `runs` leaves some out. */
+  readonly more: boolean
 }
 
 export interface LostRun {

@@ -12,7 +12,7 @@ export function jobPanel(ask: Ask): Panel {
     title: 'Provider calls that wait',
     about: 'By kind, with the age of the oldest. As gatewright jobs list, and gatewright_jobs in /metrics.',
     path: 'jobs',
-    show({ kinds, jobs }, body) {
+    show({ kinds, jobs, more }, body) {
       if (kinds.length === 0)
         return fill(body, empty('No call waits. Calls that fail are repeated after 5 s to 10 min.'))
       fill(
@@ -36,6 +36,14 @@ export function jobPanel(ask: Ask): Panel {
           ]),
           ['Tries'],
         ),
+        more &&
+          el(
+            'p',
+            { class: 'small muted' },
+            'More wait. ',
+            el('code', {}, 'gatewright jobs list'),
+            ' lists them.',
+          ),
         el(
           'p',
           { class: 'small muted' },

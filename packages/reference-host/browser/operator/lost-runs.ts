@@ -4,13 +4,9 @@ import { copyButton } from '../shared/copy.ts'
 import { button, el, fill } from '../shared/dom.ts'
 import { say } from '../shared/live.ts'
 import { when } from '../shared/time.ts'
-import type { LostRun } from './figures.ts'
+import type { LostRun, LostRunFigures } from './figures.ts'
 import { empty, panel, table, type Ask, type Panel } from './panel.ts'
 import { askDecision } from './resolve.ts'
-
-interface LostRunFigures {
-  readonly runs: readonly LostRun[]
-}
 
 /** Writes whose outcome is unknown, each with a button that decides about it: the only write of this page. */
 export function lostRunPanel(ask: Ask): Panel {
@@ -21,7 +17,7 @@ export function lostRunPanel(ask: Ask): Panel {
       'Writes with an idempotency key whose process ended before their outcome was stored. Clients get outcome_unknown until somebody decides. As gatewright runs lost.',
     path: 'lost-runs',
     wide: true,
-    show({ runs }, body) {
+    show({ runs, more }, body) {
       const rows = runs.map(run => [
         el(
           'span',
@@ -34,7 +30,19 @@ export function lostRunPanel(ask: Ask): Panel {
         button('Decide', () => decide(run), 'small'),
       ])
       const head = ['Operation id', 'Began', 'Lost', 'Decision']
-      fill(body, said, runs.length === 0 ? empty('No run is lost.') : table('Lost runs', head, rows))
+      fill(
+        body,
+        said,
+        runs.length === 0 ? empty('No run is lost.') : table('Lost runs', head, rows),
+        more &&
+          el(
+            'p',
+            { class: 'small muted' },
+            'There are more. ',
+            el('code', {}, 'gatewright runs lost'),
+            ' lists them.',
+          ),
+      )
     },
   })
   const decide = async (run: LostRun): Promise<void> => {

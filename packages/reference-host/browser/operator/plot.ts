@@ -134,10 +134,14 @@ function draw(place: HTMLElement, options: PlotOptions, tell: (index: number | n
 
 const FONT = '12px system-ui, sans-serif'
 
+/** Draws the plot anew when its place becomes wider or narrower, until it is replaced. */
 function followWidth(place: HTMLElement, chart: uPlot): void {
   const observer = new ResizeObserver(() => {
-    if (!place.isConnected) observer.disconnect()
-    else if (place.clientWidth > 0) chart.setSize({ width: place.clientWidth, height: HEIGHT })
+    if (!place.isConnected) {
+      observer.disconnect()
+      // uPlot keeps every plot that is not destroyed.
+      chart.destroy()
+    } else if (place.clientWidth > 0) chart.setSize({ width: place.clientWidth, height: HEIGHT })
   })
   observer.observe(place)
 }

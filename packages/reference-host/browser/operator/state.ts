@@ -1,6 +1,6 @@
 import { el, fill, type Child } from '../shared/dom.ts'
 import { sentence } from '../shared/api.ts'
-import type { JobFigures, LostRun } from './figures.ts'
+import type { JobFigures, LostRunFigures } from './figures.ts'
 import { age, count } from './numbers.ts'
 import { panel, type Ask, type Panel } from './panel.ts'
 
@@ -36,7 +36,7 @@ async function others(ask: Ask): Promise<HTMLElement[]> {
   const [attention, jobs, runs] = await Promise.all([
     ask<{ readonly attention: Readonly<Record<string, number>> }>('attention'),
     ask<JobFigures>('jobs'),
-    ask<{ readonly runs: readonly LostRun[] }>('lost-runs'),
+    ask<LostRunFigures>('lost-runs'),
   ])
   const attentionStates = attention.ok
     ? Object.entries(attention.data.attention).map(([kind, rows]) =>
@@ -56,7 +56,9 @@ async function others(ask: Ask): Promise<HTMLElement[]> {
       ? state(
           runs.data.runs.length === 0 ? 'ok' : 'bad',
           'Lost runs',
-          runs.data.runs.length === 0 ? 'none' : `${count(runs.data.runs.length)} to decide`,
+          runs.data.runs.length === 0
+            ? 'none'
+            : `${runs.data.more ? 'more than ' : ''}${count(runs.data.runs.length)} to decide`,
         )
       : state('warn', 'Lost runs', sentence(runs.problem)),
   ]

@@ -6,11 +6,14 @@ export function money(cents: number): string {
   return cents < 0 ? `−${text}` : text
 }
 
+/** Commas and spaces stand between thousands only: `12,50` means 12.50 to who writes it, and must not become 1,250. */
+const TYPED = /^\$?\s*(\d{1,3}(?:[,\s]\d{3})+|\d{1,12})(?:\.(\d{1,2}))?$/
+
 /** Reads dollars that a person typed, such as `1,234.5`, as cents; undefined for anything else and for more than `most`. */
 export function parseMoney(typed: string, most = 100_000_000_000): number | undefined {
-  const text = typed.replaceAll(/[\s,$]/g, '')
-  if (!/^\d{1,12}(\.\d{1,2})?$/.test(text)) return undefined
-  const [whole = '', fraction = ''] = text.split('.')
+  const [matched, thousands = '', fraction = ''] = TYPED.exec(typed.trim()) ?? []
+  if (matched === undefined) return undefined
+  const whole = thousands.replaceAll(/[,\s]/g, '')
   const cents = Number(whole) * 100 + Number(fraction.padEnd(2, '0'))
   return cents <= most ? cents : undefined
 }

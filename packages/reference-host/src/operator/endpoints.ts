@@ -35,16 +35,20 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     get('decisions', () => decisionsOverTime(history)),
     get('stores', () => storesOverTime(history)),
     get('feed', () => ({ ageSeconds: feed.ageSeconds() ?? null })),
-    get('jobs', async () => ({
-      kinds: await countJobs(jobs, clock.now()),
-      jobs: await listJobs(jobs, MOST),
-    })),
+    get('jobs', async () => {
+      const kinds = await countJobs(jobs, clock.now())
+      const { rows, more } = shown(await listJobs(jobs, MOST + 1))
+      return { kinds, jobs: rows, more }
+    }),
     get('attention', async () => ({ attention: await countAttention(services.sql) })),
     get('aliases', async () => {
       await services.flushAliasUsage()
       return aliasesInUse(await reportAliases(services.aliasUsage, clock.now()))
     }),
-    get('lost-runs', async () => ({ runs: await listLostRuns(lostRuns, MOST, clock.now()) })),
+    get('lost-runs', async () => {
+      const { rows, more } = shown(await listLostRuns(lostRuns, MOST + 1, clock.now()))
+      return { runs: rows, more }
+    }),
     get('ledger-check', () => ledgerChecks.latest()),
     { method: 'POST', path: '/operator/api/ledger-check', answer: async () => allow(ledgerChecks.start()) },
     {
@@ -52,6 +56,11 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       answer: body => resolveRun(services, body),
     },
   ]
+}
+
+/** What the page shows of a list that was read with one row more. `more`: rows are left out. */
+function shown<T>(rows: readonly T[]): { readonly rows: readonly T[]; readonly more: boolean } {
+  return { rows: rows.slice(0, MOST), more: rows.length > MOST }
 }
 
 async function resolveRun(

@@ -25,6 +25,7 @@ const CLIENTS = 16
 /** The first clients send one request at a time, the others three. */
 const ALONE = 6
 const LANES = 3
+const LEAST_KILLS = 5
 const DAY_MS = 86_400_000
 const SETTLED_WITHIN_MS = 60_000
 
@@ -83,7 +84,8 @@ t.test(
     let begun = 0
     const lane = async (client: Client, seed: number): Promise<void> => {
       const random = randomOf(seed)
-      while (begun < OPERATIONS) {
+      // On a fast machine the operations could end before enough hosts were killed.
+      while (begun < OPERATIONS || fleet.counts.kills < LEAST_KILLS) {
         begun += 1
         const act = await actOnce(client, random)
         done[act] = (done[act] ?? 0) + 1
@@ -102,16 +104,16 @@ t.test(
     await delay(3000)
     t.same(await differ(), [])
     t.same(await auditMoney(fromPgPool(pool), 'postgres'), [])
-    t.equal(begun, OPERATIONS)
+    t.ok(begun >= OPERATIONS)
     const all = clients.flatMap(({ model }) => [...model.payins.values()])
     const settled = all.filter(({ balancePaid, transfer }) => balancePaid || transfer).length
     const blocked = clients.reduce((sum, { model }) => sum + model.blocked.length, 0)
     const { kills, lost, unavailable, inProgress } = fleet.counts
     t.ok(
-      kills >= 5 && lost > 0 && blocked > 0 && settled > 100,
+      kills >= LEAST_KILLS && lost > 0 && blocked > 0 && settled > 100,
       'hosts were killed, caps applied, and money moved',
     )
-    t.comment(`measured ${OPERATIONS} operations in ${seconds.toFixed(1)} s: ${JSON.stringify(done)}`)
+    t.comment(`measured ${begun} operations in ${seconds.toFixed(1)} s: ${JSON.stringify(done)}`)
     t.comment(`measured ${all.length} pay-ins, ${settled} settled, ${blocked} refused by a cap`)
     t.comment(
       `measured ${kills} kills, ${lost} connections lost, ${unavailable} times 503, ${inProgress} in progress`,

@@ -247,9 +247,19 @@ t.test('reads the caps of each key of the account, and of no other', async t => 
   const token = await openConsole(wallet)
   for (const prefix of ['/user/v1/keys', '/identity/user-api-keys'])
     t.match((await as(token, `${prefix}/${id}/caps`)).body['caps'], [
-      { rule: 'dailySpendCapCents', window: 'day', cap: 500, used: 120, remaining: 380 },
+      { rule: 'dailySpendCapCents', window: 'day', cap: 500, used: 120, remaining: 380, inherited: false },
       { rule: 'limits', operations: ['bills.*'], window: 'month', cap: 900, used: 120, remaining: 780 },
     ])
+  const below = await send('/user/v1/keys', {
+    body: { policy: { maxAuthAmountCents: 50 } },
+    headers: bearer(session),
+  })
+  const ofBelow = await as(token, `/user/v1/keys/${String(below.body['userKeyId'])}/caps`)
+  t.match(ofBelow.body['caps'], [
+    { rule: 'maxAuthAmountCents', used: 0, inherited: false },
+    { rule: 'dailySpendCapCents', used: 120, inherited: true },
+    { rule: 'limits', used: 120, inherited: true },
+  ])
   const unknown = await as(token, '/user/v1/keys/never-existed/caps')
   t.match(unknown, { status: 404, body: { error: 'not_found' } })
   const foreign = await as(await openConsole(), `/user/v1/keys/${id}/caps`)

@@ -53,7 +53,7 @@ async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: 
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, next))
-  for (const [block, caps] of read) show(block, caps, cap => ownerOf(cap, block.key, read))
+  for (const [block, caps] of read) show(block, caps, cap => originOf(cap, ownerOf(cap, read)))
   const unlimited = [...read.values()].filter(({ length }) => length === 0).length
   if (unlimited === 0) return rest.remove()
   rest.textContent =
@@ -62,26 +62,33 @@ async function readAll(context: ConsoleContext, blocks: readonly Block[], rest: 
       : `${unlimited} keys have no limit: they may spend the whole balance, if their scopes move money.`
 }
 
-/** The key above, whose policy a cap of a key is; undefined for a cap of its own. */
-function ownerOf({ policyId }: Cap, key: Key, read: ReadonlyMap<Block, readonly Cap[]>): Key | undefined {
-  const holders = [...read].filter(([, caps]) => caps.some(cap => cap.policyId === policyId))
-  // A key above is older than those below it.
-  const [first] = holders.map(([block]) => block.key).sort((a, b) => a.createdAt.localeCompare(b.createdAt))
-  return first === key ? undefined : first
+/** The live key whose own cap this is: the newest one, since a key that is being replaced has it too. */
+function ownerOf({ policyId }: Cap, read: ReadonlyMap<Block, readonly Cap[]>): Key | undefined {
+  const holders = [...read].filter(([, caps]) =>
+    caps.some(cap => cap.policyId === policyId && !cap.inherited),
+  )
+  return holders.map(([block]) => block.key).toSorted((a, b) => b.createdAt.localeCompare(a.createdAt))[0]
 }
 
-type OwnerOf = (cap: Cap) => Key | undefined
+/** Where a cap comes from, in words; undefined for a cap of the key itself. */
+type OriginOf = (cap: Cap) => Child
 
-function show({ key: { keyPrefix }, element }: Block, caps: readonly Cap[], owner: OwnerOf): void {
+function originOf({ inherited }: Cap, owner: Key | undefined): Child {
+  if (!inherited) return undefined
+  const name = owner ? ['from key ', short(owner.keyPrefix)] : ['from a key above']
+  return el('span', { class: 'muted small' }, ...name)
+}
+
+function show({ key: { keyPrefix }, element }: Block, caps: readonly Cap[], origin: OriginOf): void {
   if (caps.length === 0) return fill(element)
   const sorted = tightestFirst(caps)
-  const bars = sorted.map((cap, place) => capBar(cap, place === 0 && sorted.length > 1, owner(cap)))
+  const bars = sorted.map((cap, place) => capBar(cap, place === 0 && sorted.length > 1, origin(cap)))
   const name = el('h3', { class: 'key-name' }, 'Key ', short(keyPrefix))
   fill(element, name, el('ul', { class: 'cap-list' }, ...bars))
 }
 
 /** One cap as a bar, with its numbers in words. `binds`: no other cap of the key stops earlier. */
-function capBar(cap: Cap, binds: boolean, owner: Key | undefined): HTMLElement {
+function capBar(cap: Cap, binds: boolean, origin: Child): HTMLElement {
   const reserved = cap.reserved ?? 0
   const used = Math.max(0, cap.used - reserved)
   const parts: Child[] =
@@ -101,7 +108,7 @@ function capBar(cap: Cap, binds: boolean, owner: Key | undefined): HTMLElement {
       { class: 'cap-name' },
       el('span', {}, capName(cap)),
       binds && el('span', { class: 'badge warn' }, 'Binds first'),
-      owner && el('span', { class: 'muted small' }, 'from key ', short(owner.keyPrefix)),
+      origin,
     ),
     cap.window !== 'operation' && bar(cap.cap, used, reserved),
     el('p', { class: 'cap-words' }, ...parts),

@@ -30,6 +30,7 @@ export function spendPlot(spending: Spending, dayName: Intl.DateTimeFormat): HTM
   const draw = (): void => {
     const width = canvas.clientWidth
     if (width === 0) return
+    // uPlot keeps every plot that is not destroyed.
     plot?.destroy()
     plot = new uPlot(optionsOf(spending, { width, dayName, hovered: read }), stacked(spending), canvas)
   }
@@ -40,9 +41,16 @@ export function spendPlot(spending: Spending, dayName: Intl.DateTimeFormat): HTM
     read(next)
     plot?.setCursor({ left: plot.valToPos(next, 'x'), top: 10 })
   })
-  new ResizeObserver(draw).observe(canvas)
   // A canvas keeps the colours that it was drawn with.
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => requestAnimationFrame(draw))
+  const scheme = matchMedia('(prefers-color-scheme: dark)')
+  const drawSoon = (): number => requestAnimationFrame(draw)
+  scheme.addEventListener('change', drawSoon)
+  new ResizeObserver((_, observer) => {
+    if (canvas.isConnected) return draw()
+    observer.disconnect()
+    scheme.removeEventListener('change', drawSoon)
+    plot?.destroy()
+  }).observe(canvas)
   return el('div', { class: 'plot-frame' }, canvas, readout)
 }
 

@@ -1,4 +1,4 @@
-import { el, fill, type Child } from '../../shared/dom.ts'
+import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { money } from '../../shared/money.ts'
 import type { ConsoleContext } from './context.ts'
 import { firstOf, spendingOf, type Spending } from './spend-days.ts'
@@ -10,9 +10,20 @@ const dayName = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', 
 
 /** What was spent on each of the last 30 days: a plot, and a table with the same numbers. */
 export function spendSection(context: ConsoleContext): HTMLElement {
-  const body = el('div', { class: 'lines' }, skeleton('what was spent'))
-  void read(context, body)
-  return section('Spent in 30 days', [body], el('span', { class: 'muted small' }, 'USD a day, in UTC'))
+  const body = el('div', { class: 'lines' })
+  const again = (): Promise<void> => {
+    // As new as the balance and the caps beside it: a payment may have been reversed since.
+    context.transactions.clear()
+    fill(body, skeleton('what was spent'))
+    return read(context, body)
+  }
+  void again()
+  const unit = el('span', { class: 'muted small' }, 'USD a day, in UTC')
+  return section(
+    'Spent in 30 days',
+    [body],
+    el('span', { class: 'buttons' }, unit, button('Read again', again, 'small')),
+  )
 }
 
 async function read(context: ConsoleContext, body: HTMLElement): Promise<void> {

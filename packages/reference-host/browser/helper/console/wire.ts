@@ -15,6 +15,8 @@ export interface Cap {
   readonly reserved?: number
   readonly remaining: number
   readonly resetsAt: string | null
+  /** Whether it is the cap of a key above. */
+  readonly inherited: boolean
 }
 
 /** Who created or rotated a key. */

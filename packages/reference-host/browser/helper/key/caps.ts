@@ -65,7 +65,9 @@ function moneyField({ name, label, help }: (typeof CAPS)[number], before: number
   const cents = (): number | undefined => (input.value.trim() === '' ? undefined : parseMoney(input.value))
   const check = (): boolean => {
     const isRight = input.value.trim() === '' || cents() !== undefined
-    wrong.textContent = isRight ? '' : 'Type dollars, such as 50 or 12.50, or leave it empty for no limit.'
+    wrong.textContent = isRight
+      ? ''
+      : 'Type dollars, such as 50, 12.50 or 1,000, or leave it empty for no limit.'
     input.setAttribute('aria-invalid', String(!isRight))
     return isRight
   }

@@ -8,8 +8,17 @@ import { Cap, capData, exampleCap } from '../identity/operations.ts'
 import type { ModuleServices } from '../services.ts'
 import { keyPaths } from './fields.ts'
 
+const KeyCap = Type.Object(
+  {
+    ...Cap.properties,
+    inherited: Type.Boolean({
+      description: 'Whether the cap is that of a key above, which all keys below it share',
+    }),
+  },
+  component('KeyCap', 'A cap on a key, and how much of it is used'),
+)
 const Answer = Type.Object(
-  { caps: Type.Array(Cap, { description: 'Every cap of its policies, inherited ones included' }) },
+  { caps: Type.Array(KeyCap, { description: 'Every cap of its policies, inherited ones included' }) },
   component('KeyCaps', 'The caps of a key, and how much of each is used'),
 )
 
@@ -22,15 +31,20 @@ export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
     paths: keyPaths('/{keyId}/caps'),
     scopes: ['keys.read'],
     answer: Answer,
-    example: { answer: { caps: [exampleCap] } },
+    example: { answer: { caps: [{ ...exampleCap, inherited: false }] } },
     refuses: [404],
     async handle({ caller, params }) {
       const listed = await issuer.listKeys(callerOf(caller))
       if (!listed.ok) return listed
       const found = listed.value.find(({ key }) => key.id === params['keyId'])
       if (!found) return deny('not_found', 'no such key')
-      const caps = await guard.caps(keySession(found.key))
-      return allow({ data: { caps: caps.map(capData) }, summary: `${caps.length} caps.` })
+      const { key } = found
+      const above = new Set(key.policyIds.slice(0, key.inheritedPolicies))
+      const caps = (await guard.caps(keySession(key))).map(cap => ({
+        ...capData(cap),
+        inherited: above.has(cap.policyId),
+      }))
+      return allow({ data: { caps }, summary: `${caps.length} caps.` })
     },
   })
 }
