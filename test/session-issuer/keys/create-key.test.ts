@@ -16,6 +16,25 @@ t.test('a key below has at most the scopes of its creator and ends no later', as
   t.match(child.key, { expiresAt: clock.now() + DAY, parentId: root.key.id, ancestry: [root.key.id] })
 })
 
+t.test(
+  'a key keeps the policy of the session that created it, whichever of its keys are deleted',
+  async t => {
+    const { issuer, clock } = setUp()
+    const root = await newKey(issuer, ['a.read'])
+    const session = await newSession(issuer, root.key, { policy: { of: 'the session' } })
+    const [first, second] = [
+      await newKey(issuer, ['a.read'], { parent: session }),
+      await newKey(issuer, ['a.read'], { parent: session }),
+    ]
+    must(await issuer.revokeKey(root.key, first.key.id))
+    clock.advance(30 * DAY)
+    await issuer.maintain()
+    const keys = must(await issuer.listKeys(root.key)).map(({ key, policies }) => [key.id, policies])
+    t.same(Object.fromEntries(keys), { [root.key.id]: [], [second.key.id]: [{ of: 'the session' }] })
+    t.same(await issuer.policies(second.key.policyIds), [{ of: 'the session' }])
+  },
+)
+
 t.test('refuses a parent that has changed, has ended, or belongs to another account or surface', async t => {
   const { issuer, clock } = setUp()
   const root = await newKey(issuer, ['a.read'], { expiresAt: clock.now() + DAY })

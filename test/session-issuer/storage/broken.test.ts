@@ -132,6 +132,17 @@ t.test('catches a policy that is overwritten, and a collection that takes live k
   ])
 })
 
+t.test('catches a policy that is deleted with the first lineage that had it', async t => {
+  const known = new Set<string>()
+  const failed = await brokenKeys(sound => ({
+    commit(account, revision, write) {
+      const policies = write.policies.filter(({ id }) => !known.has(id) && known.add(id))
+      return sound.commit(account, revision, { ...write, policies })
+    },
+  }))
+  t.same(failed, ['keeps a policy that keys of two lineages have until neither is left'])
+})
+
 t.test('catches an insert that reads its parent and stores later', async t => {
   t.same(
     await brokenSessions(sound => ({

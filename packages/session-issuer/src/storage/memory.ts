@@ -54,13 +54,17 @@ function auditStorage(entries: AuditEntry[]): AuditStorage {
 function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
   const records = new Map<string, KeyRecord>()
   const revisions = new Map<string, number>()
-  const policies = new Map<string, KeyPolicyRecord>()
+  const policies = new Map<string, KeyPolicyRecord[]>()
   const raise = (accountId: string): void => {
     revisions.set(accountId, (revisions.get(accountId) ?? 0) + 1)
   }
   const deleteOrphanedPolicies = (): void => {
     const lineages = new Set([...records.values()].map(key => key.lineageId))
-    for (const [id, policy] of policies) if (!lineages.has(policy.lineageId)) policies.delete(id)
+    for (const [id, copies] of policies) {
+      const left = copies.filter(copy => lineages.has(copy.lineageId))
+      if (left.length > 0) policies.set(id, left)
+      else policies.delete(id)
+    }
   }
   return {
     find: async id => records.get(id),
@@ -71,7 +75,11 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
     async commit(accountId, revision, write) {
       if ((revisions.get(accountId) ?? 0) !== revision) return false
       raise(accountId)
-      for (const policy of write.policies) if (!policies.has(policy.id)) policies.set(policy.id, policy)
+      for (const policy of write.policies) {
+        const copies = policies.get(policy.id) ?? []
+        if (copies.some(copy => copy.lineageId === policy.lineageId)) continue
+        policies.set(policy.id, [...copies, policy])
+      }
       for (const key of write.keys) records.set(key.id, key)
       for (const id of write.drop ?? []) records.delete(id)
       if (write.drop?.length) deleteOrphanedPolicies()
@@ -87,7 +95,8 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
         raise(key.accountId)
       }
     },
-    policies: async ids => findPolicies(policies, ids),
+    policies: async ids =>
+      ids.flatMap(id => (policies.get(id) ?? []).slice(0, 1)).map(({ id, document }) => ({ id, document })),
     async collect(limit, endedBefore) {
       const ended = [...records.values()].filter(key => endOf(key) < endedBefore).slice(0, limit)
       for (const key of ended) records.delete(key.id)

@@ -66,7 +66,10 @@ export interface PolicyRecord {
   readonly document: unknown
 }
 
-/** A policy of a key. It is deleted with the last key of its lineage. */
+/**
+ * A policy of a key. Keys that one session creates have its policy, so several lineages can store the same one: it is deleted with
+ * the last key of the last of them.
+ */
 export interface KeyPolicyRecord extends PolicyRecord {
   readonly lineageId: string
 }
@@ -75,9 +78,9 @@ export interface KeyPolicyRecord extends PolicyRecord {
 export interface KeyWrite {
   /** New keys, and changed keys in full. */
   readonly keys: readonly KeyRecord[]
-  /** Ended keys to delete, with the policies of lineages that have no key left. */
+  /** Ended keys to delete, with the policies that only lineages without a key have. */
   readonly drop?: readonly string[]
-  /** Policies to store. A policy that is already stored does not change. */
+  /** Policies to store. A policy that is already stored does not change; its new lineage is remembered. */
   readonly policies: readonly KeyPolicyRecord[]
   /** Appended to the revocation feed, in this order. */
   readonly feed: readonly FeedChange[]
@@ -125,8 +128,8 @@ export interface KeyStorage {
   policies(ids: readonly string[]): Promise<readonly PolicyRecord[]>
 
   /**
-   * Deletes up to `limit` keys that were revoked or expired before `endedBefore`, with the policies of lineages that
-   * have no key left. Resolves to the number of deleted keys. Any number of hosts may call it at once.
+   * Deletes up to `limit` keys that were revoked or expired before `endedBefore`, with the policies that only lineages without
+   * a key have. Resolves to the number of deleted keys. Any number of hosts may call it at once.
    */
   collect(limit: number, endedBefore: EpochMs): Promise<number>
 }

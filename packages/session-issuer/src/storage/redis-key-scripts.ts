@@ -10,10 +10,11 @@ import { APPEND_FEED } from './redis-feed.ts'
  *   key:<id>          hash: record (JSON), digest, pepper, used, account, lineage
  *   lineage:<id>      hash: a field k<key id> or p<policy id> for each of its own
  *   key-policy:<id>   JSON
+ *   policy-lineages:<id>  set of the lineages that have the policy
  *   ended-keys        sorted set of key ids, scored by their end, for collection
  */
 
-/** Lua function that deletes a key, and the policies of its lineage when that has no key left. */
+/** Lua function that deletes a key and, with the last key of its lineage, the policies that no other lineage has. */
 const REMOVE = `
 local function remove(prefix, id)
   local key = prefix .. 'key:' .. id
@@ -26,7 +27,13 @@ local function remove(prefix, id)
   redis.call('HDEL', line, 'k' .. id)
   local fields = redis.call('HKEYS', line)
   for _, field in ipairs(fields) do if string.sub(field, 1, 1) == 'k' then return end end
-  for _, field in ipairs(fields) do redis.call('DEL', prefix .. 'key-policy:' .. string.sub(field, 2)) end
+  for _, field in ipairs(fields) do
+    local policy = string.sub(field, 2)
+    redis.call('SREM', prefix .. 'policy-lineages:' .. policy, lineage)
+    if redis.call('EXISTS', prefix .. 'policy-lineages:' .. policy) == 0 then
+      redis.call('DEL', prefix .. 'key-policy:' .. policy)
+    end
+  end
   redis.call('DEL', line)
 end
 `
@@ -68,6 +75,7 @@ local policies = tonumber(ARGV[at])
 at = at + 1
 for _ = 1, policies do
   redis.call('SET', prefix .. 'key-policy:' .. ARGV[at], ARGV[at + 2], 'NX')
+  redis.call('SADD', prefix .. 'policy-lineages:' .. ARGV[at], ARGV[at + 1])
   redis.call('HSET', prefix .. 'lineage:' .. ARGV[at + 1], 'p' .. ARGV[at], '')
   at = at + 3
 end

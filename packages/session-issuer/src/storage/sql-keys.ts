@@ -43,7 +43,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     values ($1, $2, $3, $4, $5, $6, $7, $8)
     on conflict (id) do update set ended_at = excluded.ended_at, record = excluded.record`
 
-  /** Deletes keys, and the policies of lineages that have no key left. */
+  /** Deletes keys, and what lineages that have no key left have of policies. */
   const remove = async (tx: SqlQueries, selectIds: string, values: readonly SqlValue[]): Promise<number> => {
     const deleted = await rows(
       tx,
@@ -102,7 +102,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
         for (const { id, lineageId, document } of write.policies) {
           await rows(
             tx,
-            `insert into ${policies} (id, lineage_id, document) values ($1, $2, $3) on conflict (id) do nothing`,
+            `insert into ${policies} (id, lineage_id, document) values ($1, $2, $3) on conflict (id, lineage_id) do nothing`,
             [id, lineageId, JSON.stringify(document)],
           )
         }
@@ -115,7 +115,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     touch: uses => touch(db, accounts as string, keys as string, uses),
     async policies(ids) {
       if (ids.length === 0) return []
-      const text = `select id, document from ${policies} where id in (${parameters(ids.length)})`
+      const text = `select distinct id, document from ${policies} where id in (${parameters(ids.length)})`
       return (await rows(db, text, ids)).map(row => readPolicy(row['id'], row['document']))
     },
     collect: (limit, endedBefore) =>

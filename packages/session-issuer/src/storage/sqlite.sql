@@ -82,3 +82,19 @@ create table {prefix}audit (
 create index {prefix}audit_account on {prefix}audit (account, at, id);
 
 create index {prefix}audit_expires_at on {prefix}audit (expires_at);
+
+-- version 3
+create table {prefix}lineage_policies (
+  id text not null,
+  lineage_id text not null,
+  document text not null,
+  primary key (id, lineage_id)
+) without rowid;
+
+insert into {prefix}lineage_policies select id, lineage_id, document from {prefix}key_policies;
+
+drop table {prefix}key_policies;
+
+alter table {prefix}lineage_policies rename to {prefix}key_policies;
+
+create index {prefix}key_policies_lineage_id on {prefix}key_policies (lineage_id);

@@ -72,6 +72,20 @@ export function deletionTests(test: DefineTest): void {
     )
   })
 
+  test('keeps a policy that keys of two lineages have until neither is left', async store => {
+    const account = randomUUID()
+    const [one, other] = [keyRecord(account), keyRecord(account, { revokedAt: NOW - 1 })]
+    const policy = { id: randomUUID(), document: { shared: true } }
+    const policies = [one, other].map(key => ({ ...policy, lineageId: key.id }))
+    await at(store, 0).commit(account, 0, { keys: [one, other], policies, feed: [] })
+    assert.deepEqual(await at(store, 1).policies([policy.id]), [policy])
+    const { revision } = await at(store, 1).load(account)
+    await at(store, 0).commit(account, revision, { ...write(), drop: [one.id] })
+    assert.deepEqual(await at(store, 1).policies([policy.id]), [policy])
+    while ((await at(store, 1).find(other.id)) !== undefined) await at(store, 0).collect(100, NOW)
+    assert.deepEqual(await at(store, 0).policies([policy.id]), [])
+  })
+
   test('collects at most `limit` ended keys, and no live key', async store => {
     const account = randomUUID()
     const live = keyRecord(account, { expiresAt: NOW + MINUTE })
