@@ -132,7 +132,8 @@ const mistakes: Record<string, [code: string, message: RegExp, member?: string]>
 const fileOf = (index: number): string => `mistake_${index}.ts`
 
 t.test('correct code compiles: the session, the effect and the catalogue are typed', async t => {
-  const right = `${PRELUDE}
+  const right = `import { Hono } from 'hono'
+${PRELUDE}
 http.handle(plans, ({ facts }) => ({ status: 200, body: facts.path }))
 http.handle(list, ({ session }) => ({ status: 200, body: session.accountId satisfies string }))
 http.handle(create, ({ session, effect, access }) => {
@@ -155,7 +156,10 @@ const wrapped = web.wrap(list, () => new Response())
 export const served: Plain[] = [web.handle(plans, () => ({ status: 200 })), wrapped, web.aliases(wrapped), web.aliases(() => new Response())]
 const hono = fetchGate(api, { body: 'clone', peer: (_request, env: { ip: string }) => env.ip })
 export const beside: (request: Request, env: { ip: string }) => Promise<Response> = hono.handle(plans, () => ({ status: 200 }))
-fetchGate(api, { body: 'clone', peer: 'none' }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
+new Hono<{ Bindings: { ip: string } }>().post('/pay/:id?', hono.guard(create), c => c.json({}))
+declare const config: any
+gate(config).guarded({ operation: 'cards.list', allOf: ['cards.read'] })
+fetchGate(api, { body: 'clone', peer: 'none', waitUntil: work => void work }); koaGate(api, { body: 'kept' }); fastifyGate(api, { body: 'parsed' })
 `
   t.equal(await compile('types-right', { 'right.ts': right }), '')
 })

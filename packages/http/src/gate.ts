@@ -21,13 +21,6 @@ import type { StepResult } from './route/steps.ts'
  * idempotency record, handler. Throws a `TypeError` for a port without its functions, for idempotency without a guard (a
  * replay must be authorized), and for a wrong option.
  */
-export function gate<K extends Credentials = Credentials>(
-  options?: OpenGateOptions<K> & {
-    readonly guard?: undefined
-    readonly idempotency?: undefined
-    readonly transactions?: undefined
-  },
-): OpenGate & CredentialGate<string, never, K>
 export function gate<
   S extends string,
   A extends AccessLike,
@@ -40,6 +33,13 @@ export function gate<
     readonly idempotency: IdempotencyPort
   },
 ): SpendGate<S, A, H> & CredentialGate<S, A, K> & TransactionGate<S, A, H, Tx>
+export function gate<K extends Credentials = Credentials>(
+  options?: OpenGateOptions<K> & {
+    readonly guard?: undefined
+    readonly idempotency?: undefined
+    readonly transactions?: undefined
+  },
+): OpenGate & CredentialGate<string, never, K>
 export function gate<S extends string, A extends AccessLike, K extends Credentials = Credentials, Tx = never>(
   options: GateOptions<S, A, K, Tx> & { readonly idempotency: IdempotencyPort },
 ): WriteGate<S, A> & CredentialGate<S, A, K> & TransactionGate<S, A, unknown, Tx>

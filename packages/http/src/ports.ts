@@ -114,8 +114,8 @@ export interface WriteFacts {
   readonly operation: string
   readonly key: string | undefined
   readonly method: string
-  /** Path parameters, and the query if the route declares one, as one text; undefined where a request has neither. */
-  readonly target: string | undefined
+  /** The canonical path, and the query if the route declares one, as one text. */
+  readonly target: string
   readonly body: Uint8Array
 }
 

@@ -58,7 +58,8 @@ const isPrintable = (text: string): boolean => /^[\x20-\x7e]{1,256}$/.test(text)
 /**
  * Makes the usage log of one process. Counts are exact if the process ends with `flush`: a batch whose reply got lost is sent
  * again with its number, and the store adds it once. A killed process loses at most the uses of its last `flushMs` and those
- * recorded during one write; if the store is down, those since it went down. The timer does not keep the process alive.
+ * recorded during one write; if the store is down, those since it went down. The timer does not keep the process alive. On Workers, a
+ * timer ends with the request that started it: pass `flush()` to `waitUntil` there.
  */
 export function createUsageLog(options: UsageLogOptions): UsageLog {
   const {
@@ -72,7 +73,8 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
     )
   const flushMs = integerOption('flushMs', options.flushMs ?? 5_000, 100, 600_000)
   const maxPairs = integerOption('maxPairs', options.maxPairs ?? 20_000, 1_000, 1_000_000)
-  const writer = crypto.randomUUID()
+  // Made by the first batch: Workers refuse to make one while a module is loaded.
+  let writer: string | undefined
   const unsent = new Map<string, AliasUsage>()
   let sequence = 0
   let currentBatch: AliasUsageBatch | undefined
@@ -97,6 +99,7 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   const nextBatch = (): AliasUsageBatch => {
     const taken = [...unsent].slice(0, BATCH_ROWS)
     for (const [key] of taken) unsent.delete(key)
+    writer ??= crypto.randomUUID()
     return { writer, sequence: ++sequence, rows: taken.map(([, row]) => row) }
   }
 

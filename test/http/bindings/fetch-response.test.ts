@@ -52,3 +52,41 @@ for (const [name, respond] of Object.entries({ broken, taken })) {
     await idempotency.drained()
   })
 }
+
+const streamOf = (...chunks: unknown[]): Response => {
+  const source = new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+  return new Response(source as ReadableStream<Uint8Array>, { status: 201 })
+}
+
+async function wrapping(respond: () => Response) {
+  const { guard, bearer } = await bench()
+  const idempotency = createIdempotency({ storage: memoryStorage() })
+  const api = gate({ guard, scopes: scopeCatalogue(['cards.write']), idempotency, report: () => {} })
+  const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
+  const serve = fetchGate(api, { body: 'clone', peer: 'none' }).wrap(route, respond)
+  const headers = {
+    ...{ authorization: await bearer({ scopes: ['cards.write'] }), 'idempotency-key': 'key-00000001' },
+    'content-type': 'application/json',
+  }
+  return async () => {
+    const answer = await serve(new Request('http://api.test/', { method: 'POST', headers, body: '{}' }))
+    return [answer.status, await answer.text(), answer.headers.get('idempotency-replayed')]
+  }
+}
+
+t.test('a stream of texts is sent and replayed as what it says', async t => {
+  const send = await wrapping(() => streamOf('{"id":', new TextEncoder().encode('"é'), 'ü"}'))
+  t.same(await send(), [201, '{"id":"éü"}', null])
+  t.same(await send(), [201, '{"id":"éü"}', 'true'])
+})
+
+t.test('a stream of anything else has an unknown outcome, and no half of it is stored', async t => {
+  const send = await wrapping(() => streamOf(new TextEncoder().encode('{'), new ArrayBuffer(4)))
+  t.match(await send(), [500])
+  t.match(await send(), [503, /outcome_unknown/])
+})

@@ -1,14 +1,22 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
+import { expressGate } from '@gatewright/http/express'
 import { fetchGate } from '@gatewright/http/fetch'
+import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { fromSqlite } from '@gatewright/kernel/sql'
+import { createAliases } from '@gatewright/legacy-alias-router'
+import express from 'express'
 import { Hono } from 'hono'
+import Koa from 'koa'
 import Database from 'libsql'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 const rule = { operation: 'bills.pay', allOf: ['bills.write'] } as const
@@ -45,10 +53,11 @@ async function setUp(t: { teardown(end: () => void): void }) {
     undeclared: handle(api.idempotent(rule), ({ params, effect }) => paid(params['bill'], effect.effectId)),
   }
   const authorization = await bearer({ scopes: ['bills.write'] })
-  const pay = async (mount: keyof typeof mounts, params: Record<string, string>, search = '') => {
+  const pay = async (mount: keyof typeof mounts, bill: string, search = '') => {
     const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': `key-${mount}` }
-    const request = new Request(`http://api.test/pay${search}`, { method: 'POST', headers, body: '{}' })
-    const answer = await mounts[mount](request, undefined, params)
+    const url = `http://api.test/bills/${bill}/pay${search}`
+    const request = new Request(url, { method: 'POST', headers, body: '{}' })
+    const answer = await mounts[mount](request, undefined, { bill })
     const replayed = answer.headers.get('idempotency-replayed') === 'true'
     return { status: answer.status, replayed, body: (await answer.json()) as object }
   }
@@ -60,52 +69,111 @@ for (const mount of ['recorded', 'transactional'] as const) {
     `${mount}: one key for two resources is a conflict, and never the answer about the other`,
     async t => {
       const { pay, effects } = await setUp(t)
-      t.match(await pay(mount, { bill: 'A' }), { status: 200, replayed: false, body: { paid: 'A' } })
+      t.match(await pay(mount, 'A'), { status: 200, replayed: false, body: { paid: 'A' } })
       const reused = { status: 400, body: { error: 'idempotency_key_reused' } }
-      t.match(await pay(mount, { bill: 'B' }), reused, 'another parameter')
-      t.match(await pay(mount, { bill: 'A', as: 'B' }), reused, 'one parameter more')
-      t.match(await pay(mount, {}), reused, 'no parameter')
-      t.match(await pay(mount, { bill: 'A' }, '?twice=yes'), reused, 'a query')
-      t.match(await pay(mount, { bill: 'A' }), { status: 200, replayed: true, body: { paid: 'A' } })
+      t.match(await pay(mount, 'B'), reused, 'another resource')
+      t.match(await pay(mount, 'A', '?twice=yes'), reused, 'a query')
+      t.match(await pay(mount, 'A'), { status: 200, replayed: true, body: { paid: 'A' } })
       t.equal(effects.size, 1)
     },
   )
 
-  t.test(`${mount}: the order of parameters and of names in the query makes no difference`, async t => {
+  t.test(`${mount}: the order of names in the query makes no difference`, async t => {
     const { pay } = await setUp(t)
-    await pay(mount, { bill: 'A', of: 'x' }, '?a=1&b=2')
-    t.match(await pay(mount, { of: 'x', bill: 'A' }, '?b=2&a=1'), { status: 200, replayed: true })
-    t.match(await pay(mount, { of: 'x', bill: 'A' }, '?b=1&a=2'), { status: 400 })
+    await pay(mount, 'A', '?a=1&b=2')
+    t.match(await pay(mount, 'A', '?b=2&a=1'), { status: 200, replayed: true })
+    t.match(await pay(mount, 'A', '?b=1&a=2'), { status: 400 })
   })
 }
 
 t.test('a query that the route does not declare makes no difference', async t => {
   const { pay } = await setUp(t)
-  await pay('undeclared', { bill: 'A' }, '?retry=1')
-  t.match(await pay('undeclared', { bill: 'A' }, '?retry=2'), { status: 200, replayed: true })
-  t.match(await pay('undeclared', { bill: 'B' }, '?retry=3'), { status: 400 })
+  await pay('undeclared', 'A', '?retry=1')
+  t.match(await pay('undeclared', 'A', '?retry=2'), { status: 200, replayed: true })
+  t.match(await pay('undeclared', 'B', '?retry=3'), { status: 400 })
 })
 
-t.test('existing handlers: the parameters of a Hono route, and those that are passed to wrap', async t => {
+/** A server in front of existing handlers that pay the last bill in the path, guarded where the framework knows no path parameters. */
+const mounts: Readonly<Record<string, (api: Api, t: Test) => Promise<Send> | Send>> = {
+  'a Hono middleware'(api) {
+    const gw = fetchGate(api, { body: 'clone', peer: 'none' })
+    const app = new Hono()
+    app.use('/bills/*', gw.guard(api.idempotent(rule)))
+    app.post('/bills/:bill/pay', c => c.json({ paid: c.req.param('bill') }))
+    return gw.aliases(app.fetch)
+  },
+  'a handler without parameters, as in Next.js and Workers'(api) {
+    const gw = fetchGate(api, { body: 'clone', peer: 'none' })
+    const existing = async ({ url }: Request): Promise<Response> =>
+      Response.json({ paid: url.split('/').at(-2) })
+    // What follows the environment of a Worker is no parameter.
+    const wrapped = gw.wrap(api.idempotent(rule), existing)
+    return gw.aliases((request, env) => wrapped(request, env, new Headers() as never))
+  },
+  'an Express router below a parameter'(api, t) {
+    const gw = expressGate(api, { body: 'stream' })
+    const below = express.Router()
+    below.post('/pay', gw.guard(api.idempotent(rule)), (request, response) => {
+      response.json({ paid: request.baseUrl.split('/').at(-1) })
+    })
+    const app = express()
+    app.use(gw.aliases)
+    app.use('/bills/:bill', below)
+    return served(createServer(app), t)
+  },
+  'a Koa middleware before the router'(api, t) {
+    const gw = koaGate(api, { body: 'stream' })
+    const app = new Koa()
+    app.use(gw.aliases)
+    app.use(gw.guard(api.idempotent(rule)))
+    app.use(ctx => {
+      ctx.body = { paid: ctx.path.split('/').at(-2) }
+    })
+    return served(createServer(app.callback()), t)
+  },
+}
+type Api = Awaited<ReturnType<typeof existing>>['api']
+type Send = (request: Request) => Promise<Response>
+
+async function existing() {
   const { guard, bearer } = await bench()
   const idempotency = createIdempotency({ storage: memoryStorage() })
-  const api = gate({ guard, idempotency, scopes: scopeCatalogue(['bills.write']) })
-  const gw = fetchGate(api, { body: 'clone', peer: 'none' })
-  const route = api.idempotent(rule)
-  const app = new Hono()
-  app.post('/guarded/:bill', gw.guard(route), c => c.json({ paid: c.req.param('bill') }))
-  const wrapped = gw.wrap(route, async (_request, { params }) => Response.json({ paid: params['bill'] }))
-  app.post('/wrapped/:bill', c => wrapped(c.req.raw, c.env, c.req.param()))
-  const authorization = await bearer({ scopes: ['bills.write'] })
-  for (const kind of ['guarded', 'wrapped']) {
-    const pay = async (bill: string): Promise<unknown[]> => {
-      const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': `key-${kind}` }
-      const answer = await app.request(`/${kind}/${bill}`, { method: 'POST', headers, body: '{}' })
+  const aliases = createAliases({ prefixes: [{ mode: 'serve', from: '/old', to: '/bills' }] })
+  const api = gate({ guard, idempotency, aliases, scopes: scopeCatalogue(['bills.write']) })
+  return { api, authorization: await bearer({ scopes: ['bills.write'] }) }
+}
+
+async function served(server: Server, t: Test): Promise<Send> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return async request => {
+    const { pathname } = new URL(request.url)
+    const init = { method: request.method, headers: request.headers, body: await request.text() }
+    return fetch(`http://127.0.0.1:${port}${pathname}`, init)
+  }
+}
+
+for (const [name, mount] of Object.entries(mounts)) {
+  t.test(`one key for two resources is a conflict, and an old path is none: ${name}`, async t => {
+    const { api, authorization } = await existing()
+    const send = await mount(api, t)
+    const pay = async (path: string): Promise<unknown[]> => {
+      const headers = {
+        authorization,
+        'content-type': 'application/json',
+        'idempotency-key': 'key-of-a-bill',
+      }
+      const answer = await send(
+        new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
+      )
       const { paid } = (await answer.json()) as { paid?: string }
       return [answer.status, paid, answer.headers.get('idempotency-replayed')]
     }
-    t.same(await pay('A'), [200, 'A', null], kind)
-    t.same(await pay('B'), [400, undefined, null], kind)
-    t.same(await pay('A'), [200, 'A', 'true'], kind)
-  }
-})
+    t.same(await pay('/bills/A/pay'), [200, 'A', null])
+    t.same(await pay('/bills/B/pay'), [400, undefined, null])
+    t.same(await pay('/bills/A/pay'), [200, 'A', 'true'])
+    t.same(await pay('/old/A/pay'), [200, 'A', 'true'])
+  })
+}

@@ -96,7 +96,7 @@ await t.test('keeps no plot that was replaced by a newer one', async t => {
     await old?.waitForElementState('hidden')
     await page.locator('canvas').nth(1).waitFor()
   }
-  await page.waitForFunction(`plotsOfTest === ${kept}`)
+  await page.waitForFunction(`plotsOfTest === ${String(kept)}`)
   await page.context().close()
 })
 

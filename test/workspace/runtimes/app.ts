@@ -24,8 +24,11 @@ function httpStorage(url: string): IdempotencyStorage {
   return { begin: call('begin'), end: call('end'), collect: call('collect') }
 }
 
-/** Makes the application. Called once, where a module is loaded. */
-export function createApp({ issuer, audience, store }: Addresses): (request: Request) => Promise<Response> {
+/** Makes the application. Called once, where a module is loaded. `waitUntil`: that of a runtime which ends with the client. */
+export function createApp(
+  { issuer, audience, store }: Addresses,
+  waitUntil?: (work: Promise<unknown>) => void,
+): (request: Request) => Promise<Response> {
   const api = gate({
     scopes: scopeCatalogue(['cards.read', 'cards.write']),
     guard: createGuard({
@@ -37,7 +40,7 @@ export function createApp({ issuer, audience, store }: Addresses): (request: Req
       prefixes: [{ from: '/v0', to: '/v1', mode: { deprecatedSince: Date.UTC(2026, 0, 1) } }],
     }),
   })
-  const gw = fetchGate(api, { body: 'stream', peer: 'none' })
+  const gw = fetchGate(api, { body: 'stream', peer: 'none', ...(waitUntil ? { waitUntil } : {}) })
   const list = gw.handle(api.guarded({ operation: 'cards.list', allOf: ['cards.read'] }), ({ session }) => ({
     status: 200,
     body: { owner: session.accountId },

@@ -1,7 +1,7 @@
 // Guard, old names and idempotency on workerd, Deno and Bun without any flag for Node, over one store that all of them share.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { connect, type AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose'
@@ -37,9 +37,12 @@ const issuer = await listen((request, response) => {
 /** The shared store: records as the memory adapter keeps them, and the effects that the writes had. */
 const records = memoryStorage()
 const effects: string[] = []
+/** While it is set, an effect is told to it and waits for what it returns. */
+let hold: (() => Promise<void>) | undefined
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const given = JSON.parse(await text(request)) as never[]
   const method = (request.url as string).slice(1) as 'begin' | 'end' | 'collect' | 'effects'
+  if (method === 'effects') await hold?.()
   const call = records[method as 'begin'] as (...given: never[]) => unknown
   const result = method === 'effects' ? effects.push(...given) : await call(...given)
   response.end(JSON.stringify(result))
@@ -122,6 +125,37 @@ for (const { runtime, url, bytes } of started) {
     )
     t.ok(race.some(({ status }) => status === 201))
     t.equal(effects.length - before, 2, 'one effect per key, of any number of requests on three runtimes')
+
+    let goOn = (): void => {}
+    const begun = new Promise<void>(tell => {
+      hold = () => {
+        tell()
+        return new Promise(resolve => (goOn = resolve))
+      }
+    })
+    const { hostname, port } = new URL(url)
+    const client = connect(Number(port), hostname)
+    const fields = [
+      'host: api',
+      `authorization: ${good}`,
+      `idempotency-key: left-${runtime}`,
+      'content-length: 12',
+    ]
+    client.write(
+      ['POST /v1/cards HTTP/1.1', ...fields, 'content-type: application/json', '', '{"name":"a"}'].join(
+        '\r\n',
+      ),
+    )
+    await begun
+    hold = undefined
+    client.resetAndDestroy()
+    await once(client, 'close')
+    // The runtime sees the end of the connection before it answers what comes later.
+    for (let n = 0; n < 3; n++) await list(good)
+    goOn()
+    const retry = await create(`left-${runtime}`)
+    cell('client left', retry, 201)
+    t.equal(retry.headers.get('idempotency-replayed'), 'true', 'a write whose client left is recorded')
   })
 }
 

@@ -21,7 +21,9 @@ const SERVERS: Readonly<
   Record<Runtime, { program(port: number): string; command(file: string, port: number): readonly string[] }>
 > = {
   workerd: {
-    program: () => 'export default { fetch: request => app(request) }',
+    program: () => `import { waitUntil } from 'cloudflare:workers'
+      const app = createApp(addresses, waitUntil)
+      export default { fetch: request => app(request) }`,
     command(file, port) {
       const config = join(DIRECTORY, 'workerd.capnp')
       writeFileSync(config, capnp(port))
@@ -29,11 +31,13 @@ const SERVERS: Readonly<
     },
   },
   deno: {
-    program: port => `Deno.serve({ port: ${port}, hostname: '127.0.0.1' }, request => app(request))`,
+    program: port => `const app = createApp(addresses)
+      Deno.serve({ port: ${port}, hostname: '127.0.0.1' }, request => app(request))`,
     command: file => [BINARIES.deno, 'run', '--allow-net=127.0.0.1', '--no-prompt', file],
   },
   bun: {
-    program: port => `Bun.serve({ port: ${port}, hostname: '127.0.0.1', fetch: request => app(request) })`,
+    program: port => `const app = createApp(addresses)
+      Bun.serve({ port: ${port}, hostname: '127.0.0.1', fetch: request => app(request) })`,
     command: file => [BINARIES.bun, 'run', file],
   },
 }
@@ -63,7 +67,7 @@ export async function startOn(
   const { program, command } = SERVERS[runtime]
   const made = await bundle(
     runtime,
-    `import { createApp } from './app.js'\nconst app = createApp(${JSON.stringify(addresses)})\n${program(port)}`,
+    `import { createApp } from './app.js'\nconst addresses = ${JSON.stringify(addresses)}\n${program(port)}`,
   )
   mkdirSync(DIRECTORY, { recursive: true })
   const file = join(DIRECTORY, `${runtime}.js`)

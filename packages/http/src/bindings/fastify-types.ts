@@ -17,7 +17,7 @@ export interface FastifyReply {
   readonly raw: NodeResponse
   statusCode: number
   code(status: number): unknown
-  header(name: string, value: string): unknown
+  header(name: string, value: string | string[]): unknown
   getHeaders(): object
   removeHeader(name: string): unknown
   send(payload?: unknown): unknown

@@ -44,10 +44,18 @@ export async function readUpTo(
   while (length <= limitBytes) {
     const { done, value } = await rest.read()
     if (done) return { bytes: joined(chunks, length) }
-    length += value.length
-    chunks.push(value)
+    const chunk = bytesOf(value)
+    length += chunk.length
+    chunks.push(chunk)
   }
   return { bytes: joined(chunks, length), rest }
+}
+
+/** A stream of a handler may give texts, which some servers send as they are. Throws a `TypeError` for anything else than bytes and texts. */
+function bytesOf(chunk: unknown): Uint8Array {
+  if (chunk instanceof Uint8Array) return chunk
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk)
+  throw new TypeError('a stream of a body must give Uint8Arrays or texts')
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {

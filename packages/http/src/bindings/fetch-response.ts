@@ -15,7 +15,7 @@ export function withResponseFields(response: Response, fields: WireAnswer['heade
   const missing = fields.filter(([name]) => !response.headers.has(name))
   if (missing.length === 0) return response
   const copy = new Response(response.body, response)
-  for (const [name, value] of missing) copy.headers.set(name, value)
+  for (const [name, value] of missing) copy.headers.append(name, value)
   return copy
 }
 

@@ -2,7 +2,7 @@ import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import { parseJsonObject } from '../request/body.ts'
 import { fetchFacts, type RequestFacts } from '../request/facts.ts'
 import { readRequest } from './fetch-body.ts'
-import { checkedPeer } from './fetch-peer.ts'
+import { checkedPeer, checkedWaitUntil, paramsOf } from './fetch-server.ts'
 import { capture, toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { checkGate, checkedBody } from './mount-checks.ts'
@@ -23,14 +23,19 @@ export interface FetchGateOptions<Env> {
    * on addresses block. `none` cannot be combined with `trustProxy`.
    */
   readonly peer: ((request: Request, env: Env) => string | undefined) | 'none'
+  /**
+   * Keeps the runtime at work on a request whose client has left, so that a write which has begun is also recorded. On Workers:
+   * `waitUntil` of `cloudflare:workers`. Default: nothing, since Node, Deno and Bun go on by themselves.
+   */
+  readonly waitUntil?: (work: Promise<unknown>) => void
 }
 
-const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true }
+const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true, waitUntil: true }
 
 /** The members of a Hono context that are used. Hono itself is not imported. */
 export interface HonoContext<Env> {
   /** `param()` returns the path parameters of the matched route. */
-  readonly req: { readonly raw: Request; param(): Readonly<Record<string, string>> }
+  readonly req: { readonly raw: Request; param(): Readonly<Record<string, string | undefined>> }
   readonly env: Env
   /** What a handler threw, if Hono has answered it. */
   readonly error?: Error | undefined
@@ -55,7 +60,7 @@ export interface FetchGate<Env> {
   ): (request: Request, ...beside: Beside<Env>) => Promise<Response>
   /**
    * Mounts an operation whose handler returns its answer. A transactional operation has its own handler. `params` are the
-   * path parameters that the server's router read.
+   * path parameters that the server's router read; anything else in their place, such as the context of a Worker, is ignored.
    */
   handle<C extends OpenCall>(route: CompleteRoute<C>): FetchHandler<Env>
   handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): FetchHandler<Env>
@@ -79,13 +84,14 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   const given = knownOptions<FetchGateOptions<Env>>('fetchGate', options, OPTIONS)
   const body = checkedBody(given.body, ['clone', 'stream'])
   const peer = checkedPeer(given.peer, settings.proxied)
+  const keep = checkedWaitUntil(given.waitUntil)
   const calls = new WeakMap<Request, { route: object; call: OpenCall }>()
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>
     fetchFacts(request, peer(request, env) ?? '', settings.trusted)
-  const incoming = (request: Request, env: Env, params: IncomingRequest['params'] = {}): IncomingRequest => ({
+  const incoming = (request: Request, env: Env, params: unknown): IncomingRequest => ({
     request,
-    params,
+    params: paramsOf(params),
     facts: facts(request, env),
     readBody: () =>
       readRequest(body === 'clone' ? () => request.clone() : () => request, settings.bodyLimitBytes),
@@ -146,16 +152,16 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     handle<C extends OpenCall>(route: Route<C>, handler?: Handler<C>): FetchHandler<Env> {
       const run = runOf(route, handler)
       return async (request, ...beside) => {
-        const [env, params] = beside as unknown as [Env, IncomingRequest['params']?]
-        return toResponse(await perform(gate, route, incoming(request, env, params), run))
+        const [env, params] = beside as unknown as [Env, unknown]
+        return toResponse(await keep(perform(gate, route, incoming(request, env, params), run)))
       }
     },
     wrap(route, existing) {
       checkGuarding(route, existing)
       return (request, ...beside) => {
-        const [env, params] = beside as unknown as [Env, IncomingRequest['params']?]
+        const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
-        return guardExisting(route, request, received, call => existing(request, call))
+        return keep(guardExisting(route, request, received, call => existing(request, call)))
       }
     },
     guard(route) {
@@ -170,7 +176,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         const hasThrown = (): boolean => context.error !== undefined
         const { raw } = context.req
         const received = incoming(raw, context.env, context.req.param())
-        const response = await guardExisting(route, raw, received, existing, hasThrown)
+        const response = await keep(guardExisting(route, raw, received, existing, hasThrown))
         if (!passed) return response
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined

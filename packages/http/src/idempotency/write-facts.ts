@@ -1,25 +1,30 @@
 import type { AccessLike, WriteFacts } from '../ports.ts'
+import type { RequestFacts } from '../request/facts.ts'
 import type { GuardedCall } from '../route/handler-types.ts'
 
 /** What identifies the write of a call: the same key for another resource is another payload. */
 export function writeFacts(
   operation: string,
   account: string,
-  { facts, params, input, body }: GuardedCall<AccessLike>,
+  { facts, input, body }: GuardedCall<AccessLike>,
 ): WriteFacts {
   const key = facts.header('idempotency-key')
-  // A query that the route does not declare is not read, and may differ between retries.
-  const query = input.query === undefined ? [] : [...facts.query]
-  return { account, operation, key, method: facts.method, target: targetOf(params, query), body }
+  return {
+    account,
+    operation,
+    key,
+    method: facts.method,
+    target: targetOf(facts, input.query !== undefined),
+    body,
+  }
 }
 
-/** The parameters, not the path, so that an old path is the same write. */
-function targetOf(
-  params: Readonly<Record<string, string>>,
-  query: readonly (readonly [string, string])[],
-): string | undefined {
+/**
+ * The canonical path: an old path is the same write. Not the path parameters, since not every mount sees them. A query that the route
+ * does not declare is left out: nobody reads it, and it may differ between retries.
+ */
+function targetOf({ path, query }: RequestFacts, isQueryDeclared: boolean): string {
   const byName = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
     one < other ? -1 : Number(one > other)
-  const target = [Object.entries(params).toSorted(byName), query.toSorted(byName)]
-  return target.every(part => part.length === 0) ? undefined : JSON.stringify(target)
+  return JSON.stringify([path, isQueryDeclared ? [...query].toSorted(byName) : []])
 }

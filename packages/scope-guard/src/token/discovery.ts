@@ -64,7 +64,7 @@ interface CachedKeys {
   ageMs(): number
   /**
    * Loads the keys; calls made meanwhile share one fetch, and a failure is shared for `FAILURE_MS`. A fetch that has not ended in its time is
-   * replaced: on Workers, fetch and timers die with the request that began them, without an end.
+   * replaced, and who waits for it gets a fault: on Workers, fetch and timers die with the request that began them, without an end.
    */
   load(): Promise<void>
   /** Begins to load the keys without waiting, at most once per `cooldownMs`. A failure leaves the keys as they are. */
@@ -87,8 +87,11 @@ function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: numb
       keys = found
       loadedAt = startedAt
     } catch (error) {
-      failure = error
-      triedAt = performance.now()
+      // Nor does it say anything about the fetch that took its place.
+      if (loading?.startedAt === startedAt) {
+        failure = error
+        triedAt = performance.now()
+      }
       throw error
     } finally {
       if (loading?.startedAt === startedAt) loading = undefined
@@ -100,7 +103,7 @@ function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: numb
       const startedAt = performance.now()
       loading = { startedAt, done: begin(startedAt) }
     }
-    return loading.done
+    return untilReplaced(loading.done, mostMs - (performance.now() - loading.startedAt))
   }
   return {
     keys: () => keys,
@@ -113,6 +116,18 @@ function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: numb
       load().catch(() => {})
     },
   }
+}
+
+/** Waits for a fetch until another may take its place. Fault: `ERR_KEYS_UNAVAILABLE` if it has not ended then. */
+function untilReplaced(done: Promise<void>, leftMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => {
+      reject(new Fault('ERR_KEYS_UNAVAILABLE', 'the keys of the issuer: a fetch has not ended in its time'))
+    }, leftMs)
+    // A timer of the request that waits, so it works where the request that began the fetch is gone.
+    timer.unref?.()
+    void done.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
 }
 
 interface LoadOptions {

@@ -22,3 +22,25 @@ export function checkedPeer<Env>(peer: PeerOf<Env> | 'none', proxied: boolean): 
     )
   return () => undefined
 }
+
+/** Checks the option `waitUntil`. The returned function hands work to it, and returns the work. */
+export function checkedWaitUntil(
+  waitUntil: ((work: Promise<unknown>) => void) | undefined,
+): <T>(work: Promise<T>) => Promise<T> {
+  if (waitUntil === undefined) return work => work
+  if (typeof waitUntil !== 'function')
+    throw new TypeError('fetchGate: waitUntil must be a function, such as waitUntil of cloudflare:workers')
+  return work => {
+    waitUntil(work.catch(() => {}))
+    return work
+  }
+}
+
+/** The path parameters in what a server passes: a plain object of texts. Of anything else, none. */
+export function paramsOf(params: unknown): Record<string, string> {
+  if (typeof params !== 'object' || params === null) return {}
+  const prototype: unknown = Object.getPrototypeOf(params)
+  if (prototype !== Object.prototype && prototype !== null) return {}
+  const given = Object.entries(params).filter(([, value]) => value !== undefined)
+  return given.every(([, value]) => typeof value === 'string') ? Object.fromEntries(given) : {}
+}
