@@ -57,6 +57,30 @@ t.test('runs one of 30 simultaneous duplicates on 3 hosts, and replays its respo
   t.equal(await effects(), 1)
 })
 
+t.test('starts no run of a key that another transaction has just completed', async t => {
+  const { hosts } = await setUp(t, 8, 1)
+  const begins: string[] = []
+  for (let round = 0; round < 300; round++) {
+    const key = `key-of-round-${round}`
+    const beginUntilDone = async ({ db }: (typeof hosts)[number]): Promise<void> => {
+      let state = ''
+      while (state !== 'done') {
+        state = await db.transaction(async tx => {
+          const record = postgresTransactionStorage(tx)
+          const begun = await record.begin(key, 'fingerprint', 2000, 1000)
+          if (begun.state !== 'started') return begun.state
+          begins.push(key)
+          const ending = { state: 'done', response: '{}', expiresAt: 9000 } as const
+          if (!(await record.end(key, begun.fence, ending, 1000))) throw new Error('decided by another run')
+          return 'done'
+        })
+      }
+    }
+    await Promise.allSettled(hosts.map(beginUntilDone))
+  }
+  t.equal(begins.length, 300)
+})
+
 t.test('holds no connection while duplicates wait for another host', async t => {
   const { hosts, effects } = await setUp(t, 2, 1)
   const [first, second] = hosts

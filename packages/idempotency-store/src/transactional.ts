@@ -112,7 +112,7 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
     const ended = record.endLast
       ? await record.endLast(storageKey, fence, ending, endedAt)
       : await record.end(storageKey, fence, ending, endedAt)
-    // Another run decided about the key after the record was read and before it was locked: the next attempt reads it.
+    // Another run has decided about the key since the snapshot that the record was read from: the next attempt reads it.
     if (!ended) return rollBack('another run has decided about the key', { state: 'running' })
     const result = { response, replayed: false, expiresAt }
     return { state: 'started', result, ended: { outcome: allow(replay) } }

@@ -43,11 +43,10 @@ function statementsFor(options: SqlStorageOptions): ReturnType<typeof buildState
 
 function buildStatements(table: string): { readonly begin: string; readonly write: string } {
   return {
-    begin: `select got, fingerprint, fence, state, until, answer
-    from (select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as got) as lock
-    left join ${table} on got and digest = $1`,
-    // Writes the whole record. If another run has decided about the key since the begin read it, the cast fails: the statement
-    // raises an error instead of writing nothing, so that a COMMIT that is sent with it cannot happen.
+    begin: `select got, fingerprint, fence, state, until, answer from ${table}_lock($1)`,
+    // Writes the whole record. If another run has decided about the key since the begin read it (in a transaction that reads from
+    // one snapshot, REPEATABLE READ or stricter), the cast fails: the statement raises an error instead of writing nothing, so that a
+    // COMMIT that is sent with it cannot happen.
     write: `insert into ${table} as held (digest, fingerprint, fence, owner, state, answer, until)
     values ($1, $2, $3, '', $4, $5, $6)
     on conflict (digest) do update set fingerprint = excluded.fingerprint, owner = excluded.owner,
@@ -60,7 +59,7 @@ function buildStatements(table: string): { readonly begin: string; readonly writ
 /**
  * Stores the records in an open transaction. A begin writes nothing: nobody could see the record before the commit, and the
  * advisory lock of the key keeps other transactions out. The ending writes the whole record. It returns false if another run
- * has decided about the key between the begin's read and its lock; then the transaction has failed and must be rolled back.
+ * has decided about the key since the snapshot that the begin read; then the transaction has failed and must be rolled back.
  * `storage` ends runs that were begun in other transactions.
  */
 export function transactionStorage(
