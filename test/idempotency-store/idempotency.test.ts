@@ -32,6 +32,21 @@ t.test('starts one of 50 simultaneous writes, and refuses the others as in progr
   }
 })
 
+t.test('a request that does not wait for a run is unharmed when the run fails', async t => {
+  for (const limits of [{ waitMs: 0 }, { waitMs: 1000, maxWaiters: 0 }]) {
+    const storage = memoryStorage()
+    let fail = (_error: Error): void => {}
+    const begin = () => new Promise<never>((_, reject) => (fail = reject))
+    const { idempotency } = setUp({ storage: { ...storage, begin }, ...limits })
+    const first = idempotency.begin(write())
+    t.match(await idempotency.begin(write()), { code: 'request_in_progress' })
+    fail(new Error('the store is down'))
+    await t.rejects(first, { message: 'the store is down' })
+    // An unhandled rejection fails this test in the next turn, and ends any other process.
+    await new Promise(resolve => setImmediate(resolve))
+  }
+})
+
 t.test('replays the first response to the same request for 24 hours', async t => {
   const { idempotency, clock } = setUp()
   const completion = await idempotency.complete(await start(idempotency), response(201))

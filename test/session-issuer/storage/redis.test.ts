@@ -1,3 +1,4 @@
+import { redisFeed } from '@gatewright/kernel'
 import { redisStorage } from '@gatewright/session-issuer/redis'
 import {
   auditContract,
@@ -111,4 +112,26 @@ t.test('each verb is one round trip, and every key of a session expires by itsel
   // expired with its last live session.
   t.equal(ending.length, 6)
   for (const name of ending) t.ok(Number(await client.run(name, ['PTTL', name])) > 0, name)
+})
+
+t.test('positions of the feed never go back, also after a failover to a replica that lags', async t => {
+  const prefix = `{${uniqueName()}}:`
+  const { connections, close } = await openRedis(1)
+  t.teardown(close)
+  const [client] = connections
+  const { keys } = redisStorage(client!, { prefix })
+  const revoke = async (id: string): Promise<number> => {
+    const key = keyRecord(id)
+    const feed = [{ kind: 'key', id, version: 2, at: 1 }] as const
+    t.equal(await keys.commit(id, 0, { keys: [key], policies: [], feed }), true)
+    return (await readRedisFeed(client!, 0, prefix)).at(-1)?.position as number
+  }
+  await revoke('before')
+  const { stream } = redisFeed(prefix)
+  const copied = async (key: string) => client!.run(key, ['GET', key])
+  const replica = String(await copied(`${stream}:position`))
+  const read = await revoke('lost by the failover')
+  await client!.run(stream, ['DEL', stream])
+  await client!.run(stream, ['SET', `${stream}:position`, replica])
+  t.ok((await revoke('after')) > read, 'a guard that has read the lost entry still sees the next one')
 })

@@ -1,3 +1,5 @@
+import { GRACE_MS } from '@gatewright/kernel'
+import { rows, toInteger } from '@gatewright/kernel/sql'
 import { migrate, postgresStorage } from '@gatewright/signature-verifier/postgres'
 import {
   challengeStorageContract,
@@ -56,4 +58,23 @@ t.test('migrates from 8 instances at once, and again', async t => {
   await Promise.all(connections.map(db => migrate(db)))
   await migrate(connections[0]!)
   t.equal(await postgresStorage(connections[0]!).claim('key', 2000, 1000), true)
+})
+
+t.test('collects no nonce that another transaction has just claimed again', async t => {
+  const { connections, close } = await openPostgres(3, migrate)
+  t.teardown(close)
+  const [one, two, three] = connections
+  const [now, later] = [10 * GRACE_MS, 20 * GRACE_MS]
+  const nonces = postgresStorage(two!)
+  t.equal(await nonces.claim('nonce', 1, 0), true)
+  let collecting: Promise<number> | undefined
+  await one!.transaction(async tx => {
+    t.equal(await postgresStorage(tx).claim('nonce', later, now), true)
+    collecting = nonces.collect(10, now)
+    const waiting = `select count(*) as n from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like 'delete from gw_nonces%'`
+    while (toInteger((await rows(three!, waiting))[0]?.['n']) === 0);
+  })
+  t.equal(await collecting, 0)
+  t.equal(await nonces.claim('nonce', later, now), false, 'a nonce is accepted once')
 })

@@ -71,7 +71,7 @@ async function follow<Run extends StartedRun, Result>(
   giveUpAt: number,
   strategy: ExecutionStrategy<Run, Result>,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
-  const waited = await wait(coordinator, giveUpAt, Infinity, coordinator.runs.waitForEnd(leader))
+  const waited = await wait(coordinator, giveUpAt, Infinity, () => coordinator.runs.waitForEnd(leader))
   if (!waited) return inProgress()
   const { outcome } = waited
   if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
@@ -156,14 +156,15 @@ async function wait(
   coordinator: Coordinator,
   giveUpAt: number,
   atMostMs: number,
-  ended?: Promise<SharedOutcome>,
+  waitForEnd?: () => Promise<SharedOutcome>,
 ): Promise<{ readonly outcome: SharedOutcome } | undefined> {
   const { timer, maxWaiters } = coordinator.settings
   const leftMs = giveUpAt - timer.now()
   if (leftMs <= 0 || coordinator.waiters >= maxWaiters) return undefined
   coordinator.waiters++
   try {
-    return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), ended) }
+    // Only now: a promise that nobody waits for would end the process when the run fails.
+    return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), waitForEnd?.()) }
   } finally {
     coordinator.waiters--
   }

@@ -57,8 +57,9 @@ export function sharedMethods(
   const { usage, writers } = tables(options)
   const page = `select alias, principal, count, first_seen, last_seen from ${usage}
     where (alias, principal) > ($1, $2) order by alias, principal limit $3`
+  // The condition stands twice: of a row that changes while the statement waits for it, Postgres checks the outer one anew.
   const collect = `delete from ${usage} where (alias, principal) in
-    (select alias, principal from ${usage} where last_seen < $1 order by last_seen limit $2)
+    (select alias, principal from ${usage} where last_seen < $1 order by last_seen limit $2) and last_seen < $1
     returning 1 as gone`
   return {
     page: async (after, limit) =>

@@ -84,6 +84,9 @@ create index {prefix}audit_account on {prefix}audit (account, at, id);
 create index {prefix}audit_expires_at on {prefix}audit (expires_at);
 
 -- version 3
+-- First, so that the copy has every policy that is committed.
+lock table {prefix}key_policies in access exclusive mode;
+
 create table {prefix}lineage_policies (
   id text collate "C" not null,
   lineage_id text collate "C" not null,

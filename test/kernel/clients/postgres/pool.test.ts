@@ -185,3 +185,38 @@ t.test('prepares each statement once per connection, only with the option prepar
   t.same(await db.transaction(tx => rows(tx, find, [1])), [{ id: 1 }])
   t.equal(await prepared(), 1)
 })
+
+for (const [name, of] of [
+  ['a pool that can send statements together', (pool: pg.Pool) => fromPgPool(pool)],
+  [
+    'a driver that cannot',
+    (pool: pg.Pool) =>
+      fromPgPool({
+        query: (...given) => pool.query(...(given as [string])),
+        async connect() {
+          const connection = await pool.connect()
+          return {
+            query: (...given) => connection.query(...(given as [string])),
+            release: destroy => connection.release(destroy),
+            on: (event, listener) => connection.on(event, listener),
+            off: (event, listener) => connection.off(event, listener),
+          }
+        },
+      }),
+  ],
+] as const) {
+  t.test(`with lazyBegin, nothing runs after a rollback: ${name}`, async t => {
+    const { pool } = await open(t, 1)
+    const db = of(pool)
+    const refused = new Error('refused')
+    const statements: Promise<unknown>[] = []
+    const work = async (tx: SqlQueries): Promise<void> => {
+      statements.push(insert(tx, 1), insert(tx, 2))
+      throw refused
+    }
+    await t.rejects(db.transaction(work, { lazyBegin: true }), refused)
+    await Promise.allSettled(statements)
+    t.same(await ids(db), [])
+    t.equal(statements.length, 2)
+  })
+}

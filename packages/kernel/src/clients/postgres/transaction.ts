@@ -67,6 +67,8 @@ export function openTransaction(
     async rollback() {
       ended = true
       if (!begun) return true
+      // Statements that wait for the first one run behind it, so before the rollback and not after it.
+      await beginning?.catch(ignore)
       return connection.query('rollback').then(
         () => true,
         () => false,
