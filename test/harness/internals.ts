@@ -23,6 +23,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/deposits/job.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/records.js') &
   typeof import('../../packages/reference-host/dist/modules/withdrawals/job.js') &
+  typeof import('../../packages/reference-host/dist/modules/withdrawals/withdrawal.js') &
   typeof import('../../packages/reference-host/dist/modules/onboarding/gates.js') &
   typeof import('../../packages/reference-host/dist/modules/agreements/acceptance.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
@@ -73,6 +74,7 @@ const FILES = [
   'modules/deposits/job',
   'modules/withdrawals/records',
   'modules/withdrawals/job',
+  'modules/withdrawals/withdrawal',
   'modules/onboarding/gates',
   'modules/agreements/acceptance',
   'modules/kyc/records',

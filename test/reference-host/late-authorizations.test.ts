@@ -25,6 +25,20 @@ const unavailable = {
   decision: { approved: false, declineReason: 'unavailable' },
 }
 
+/** Holds the commits of decisions back for 2.5 s, and nothing before them, until the trigger is dropped. */
+async function slowCommits(): Promise<void> {
+  await rows(
+    db,
+    `create or replace function slow_commit() returns trigger language plpgsql as
+    $$ begin perform pg_sleep(2.5); return null; end $$`,
+  )
+  await rows(
+    db,
+    `create constraint trigger slow_commit after insert on gw_authorizations
+    deferrable initially deferred for each row execute function slow_commit()`,
+  )
+}
+
 t.test('a database that is late: not approved within 2 seconds, and nothing is left afterwards', async t => {
   const cardId = await user.card()
   const data = networkRequest(cardId)
@@ -54,17 +68,7 @@ t.test('a database that is late: not approved within 2 seconds, and nothing is l
 t.test('a commit that comes too late is reversed', async t => {
   const cardId = await user.card()
   const data = networkRequest(cardId)
-  // Holds the commit of the decision back, and nothing before it.
-  await rows(
-    db,
-    `create function slow_commit() returns trigger language plpgsql as
-    $$ begin perform pg_sleep(2.5); return null; end $$`,
-  )
-  await rows(
-    db,
-    `create constraint trigger slow_commit after insert on gw_authorizations
-    deferrable initially deferred for each row execute function slow_commit()`,
-  )
+  await slowCommits()
   t.match((await request(data)).body.data['decision'], unavailable.decision)
   await rows(db, 'drop trigger slow_commit on gw_authorizations')
   const row = async () =>
@@ -78,6 +82,24 @@ t.test('a commit that comes too late is reversed', async t => {
   t.match(again.body.data, { applied: false, decision: { approved: false, declineReason: 'unavailable' } })
 })
 
+t.test('a network that asks again while the first decision is late is told what then holds', async t => {
+  const cardId = await user.card()
+  const data = networkRequest(cardId)
+  const before = await user.balance()
+  await slowCommits()
+  t.match((await request(data)).body.data['decision'], unavailable.decision)
+  // Waits for the commit of the first attempt, at whose end that attempt is about to undo it.
+  const { decision } = (await request(data)).body.data as { decision: { approved: boolean } }
+  await rows(db, 'drop trigger slow_commit on gw_authorizations')
+  await delay(500)
+  const { authorizations } = (await user.read(`/cards/${cardId}/authorizations`)).body.data
+  const held = { status: 'authorized', declineReason: null }
+  const undone = { status: 'reversed', declineReason: 'unavailable' }
+  t.match(authorizations, [decision.approved ? held : undone])
+  t.equal(await user.balance(), before - (decision.approved ? 100 : 0))
+  t.same(await internals.accountsThatDiffer(db), [])
+})
+
 t.test('a database that is down: not approved', async t => {
   const data = networkRequest(await user.card())
   await rows(db, 'alter table gw_authorizations rename to gw_away')
@@ -85,5 +107,5 @@ t.test('a database that is down: not approved', async t => {
   await rows(db, 'alter table gw_away rename to gw_authorizations')
   t.match((await request(data)).body.data['decision'], { approved: true })
   const metrics = await (await fetch(`${host.url}/metrics`)).text()
-  t.match(metrics, /provider_events_total\{type="authorization.request",outcome="unavailable"\} 3/)
+  t.match(metrics, /provider_events_total\{type="authorization.request",outcome="unavailable"\} 4/)
 })

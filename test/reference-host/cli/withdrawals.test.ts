@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
 import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { startTestHost } from '../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../harness/kyc.ts'
@@ -45,6 +47,15 @@ t.test('an operator lists withdrawals, ends an open one, and settles the attenti
     [[late, 'completed', 'ticket-1'], /has no attention as completed/],
   ] as const)
     t.match(await gatewright('withdrawals', 'resolve', ...args, '--yes'), { code: 1, output })
+  const { db, close } = openDatabaseOf({ DATA_DIR })
+  const lease = (until: number): Promise<unknown> =>
+    rows(db, 'update gw_jobs set leased_until = $1 where subject_id = $2', [until, unknown])
+  await lease(Date.now() + 60_000)
+  t.match(await gatewright('withdrawals', 'resolve', unknown, 'failed', 'ticket-1', '--yes'), {
+    ...{ code: 1, output: /is being sent at this moment/ },
+  })
+  await lease(0)
+  await close()
   for (const id of [unknown, late])
     t.match(await gatewright('withdrawals', 'resolve', id, 'failed', 'ticket-1', '--yes'), {
       ...{ code: 0, output: `${id} is failed.` },

@@ -515,3 +515,7 @@ create table {prefix}cli_requests (
 );
 
 create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
+
+-- version 7
+-- Which attempt of a card network was the last to be told that it is approved, or made it.
+alter table {prefix}authorizations add column attempt text;

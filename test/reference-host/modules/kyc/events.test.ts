@@ -52,6 +52,18 @@ async function applicant(lastName: string): Promise<Person & { readonly id: stri
   return { ...one, id: id as string }
 }
 
+t.test(
+  'asked again by a decision back to pending, the provider may repeat the version that it has',
+  async t => {
+    const one = await applicant('Again')
+    t.match(await send(event(one.id, 'approved', 1)), applied(true))
+    await one.call('/sandbox/kyc', { status: 'pending' })
+    t.equal(await one.status(), 'pending')
+    t.match(await send(event(one.id, 'approved', 1)), applied(true))
+    t.equal(await one.status(), 'approved')
+  },
+)
+
 t.test('applies a report once, and answers its repeat without applying it', async t => {
   const one = await applicant('Once')
   t.match(await send(event(one.id, 'manual_review'), { id: 'msg_1' }), applied(true))

@@ -48,6 +48,10 @@ export const withdrawalCommands: readonly Command[] = [
       const resolved = await backend.sql.transaction(tx =>
         withdrawals.resolve(tx, id, { status, reference }, clock.now()),
       )
+      if (resolved === 'being_sent')
+        throw new UsageError(
+          `${id} is being sent at this moment: in half a minute, ask the provider about it again, and repeat the command`,
+        )
       if (!resolved)
         throw new UsageError(
           `${id} is not open, and has no attention as ${status}: see gatewright withdrawals list`,

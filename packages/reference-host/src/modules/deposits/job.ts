@@ -27,7 +27,10 @@ export function findJob({ db, clock, deposits, provider, count }: FindServices):
   return async (id, signal) => {
     const deposit = await deposits.findAny(db, id)
     if (!deposit || deposit.provider !== provider.name) return async () => {}
-    const report = await provider.find(id, signal)
+    const report = await provider.find(id, signal).catch((error: unknown) => {
+      if (clock.now() < deposit.updatedAt + ASKED_FOR_MS) throw error
+      return undefined
+    })
     return async tx => {
       const now = clock.now()
       if (report) count(await deposits.report(tx, provider.name, { id, ...report }, now))

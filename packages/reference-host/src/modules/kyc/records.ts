@@ -175,8 +175,10 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     async decide(tx, accountId, { status: to, reason, cause }, now) {
       const { status: from, id: known } = stateOf((await lock(tx, accountId)) as SqlRow)
       const id = known ?? newId('kyc')
+      // Asked again, the provider answers with the version that it has, which is to count anew.
+      const anew = to === 'pending' ? ', version = null' : ''
       const text = `insert into gw_kyc_applications (account_id, id, reason, submitted_at) values ($1, $2, $3, $4)
-        on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
+        on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null${anew}`
       await rows(tx, text, [accountId, id, reason, now])
       await move(tx, { accountId, id, from, to, cause }, now)
       return id

@@ -8,10 +8,9 @@ import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { tooLittleMoney } from '../too-little-money.ts'
 import { ownAddress } from './destination.ts'
-import { SEND_JOB } from './job.ts'
 import { Body, isEqual, priced, readTerms, type Prepared } from './terms.ts'
 import { WithdrawalAnswer, withdrawalAnswer, withdrawalBodyExample, withdrawalExample } from './wire.ts'
-import type { Withdrawal } from './withdrawal.ts'
+import { SEND_JOB, type Withdrawal } from './withdrawal.ts'
 
 const MOST_OPEN = 20
 /** How long after a `pending` answer an equal request of a partner is a poll. */

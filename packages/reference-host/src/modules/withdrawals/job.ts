@@ -14,9 +14,6 @@ import type { EventType } from '../system/provider-events.ts'
 import type { WithdrawalRecords } from './records.ts'
 import { isOpen, type Withdrawal } from './withdrawal.ts'
 
-/** The kind of the job that sends a withdrawal and asks about it until it ends, by the withdrawal's id. */
-export const SEND_JOB = 'withdrawal.send'
-
 /** What the job works with. */
 interface SendServices {
   readonly db: SqlClient

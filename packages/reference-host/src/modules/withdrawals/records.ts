@@ -5,7 +5,7 @@ import type { NewWithdrawal, WithdrawalReport } from '../../providers/withdrawal
 import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
 import type { EventOutcome } from '../system/provider-events.ts'
 import { withdrawalEndings, type WithdrawalServices } from './endings.ts'
-import { entryOf, isOpen, KIND, toWithdrawal, type Withdrawal } from './withdrawal.ts'
+import { entryOf, isOpen, KIND, SEND_JOB, toWithdrawal, type Withdrawal } from './withdrawal.ts'
 
 /** The withdrawals of all accounts. Every change locks the row of the withdrawal first, then caps, then ledger. */
 export interface WithdrawalRecords extends Pick<OwnedRows<Withdrawal>, 'find' | 'lock' | 'page'> {
@@ -32,14 +32,15 @@ export interface WithdrawalRecords extends Pick<OwnedRows<Withdrawal>, 'find' | 
   lost(tx: SqlQueries, id: string): Promise<void>
   /**
    * Applies the decision of an operator: ends an open withdrawal, or settles the attention of one that ended in that state. Returns
-   * undefined, and changes nothing, for any other.
+   * undefined, and changes nothing, for any other. `being_sent`, and nothing is changed: a worker is about to send the withdrawal that
+   * is to fail, so the provider may take it yet.
    */
   resolve(
     tx: SqlQueries,
     id: string,
     decision: { readonly status: 'completed' | 'failed'; readonly reference: string },
     now: EpochMs,
-  ): Promise<Withdrawal | undefined>
+  ): Promise<Withdrawal | 'being_sent' | undefined>
 }
 
 const OPEN = "status in ('pending', 'ready')"
@@ -55,6 +56,12 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
   const lockAny = async (tx: SqlQueries, id: string): Promise<Withdrawal | undefined> => {
     const known = await findAny(tx, id)
     return known && lock(tx, known.accountId, id)
+  }
+  /** Whether a worker runs the job of a withdrawal. Locks the job, after the withdrawal as workers do: none leases it meanwhile. */
+  const isLeased = async (tx: SqlQueries, id: string, now: EpochMs): Promise<boolean> => {
+    const text = `select leased_until from gw_jobs where kind = $1 and subject_id = $2${dialect === 'postgres' ? ' for update' : ''}`
+    const [job] = await rows(tx, text, [SEND_JOB, id])
+    return job !== undefined && toInteger(job['leased_until']) > now
   }
   const { end, keepLate, tell, update } = withdrawalEndings(services)
 
@@ -116,6 +123,7 @@ export function withdrawalRecords(services: WithdrawalServices): WithdrawalRecor
       const w = await lockAny(tx, id)
       if (!w) return undefined
       if (isOpen(w.status)) {
+        if (status === 'failed' && (await isLeased(tx, id, now))) return 'being_sent'
         const reason = status === 'failed' ? 'The withdrawal could not be made.' : null
         const none = { txHash: null, paidCents: null, relay: null, reason }
         return end(tx, w, { ...none, status, cause: 'operator', detail: reference }, now)

@@ -26,6 +26,8 @@ export interface Withdrawal extends NewWithdrawal, Omit<WithdrawalReport, 'paidC
   readonly updatedAt: EpochMs
 }
 
+/** The kind of the job that sends a withdrawal and asks about it until it ends, by the withdrawal's id. */
+export const SEND_JOB = 'withdrawal.send'
 /** The kind of withdrawals in events, transactions and causes of transfers. */
 export const KIND = 'withdrawal'
 

@@ -16,6 +16,8 @@ export interface AuthorizationRequest {
   readonly amountCents: number
   readonly currency: string
   readonly merchant: Merchant
+  /** The attempt of a card network that makes it. Default null: it is made by a request of the API. */
+  readonly attempt?: string
   /** Why the issuer itself refuses it. */
   readonly issuerReason?: DeclineReason | undefined
 }

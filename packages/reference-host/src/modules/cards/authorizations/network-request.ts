@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault, type EpochMs } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
@@ -10,6 +11,8 @@ import type { Authorization, AuthorizationStore } from './store.ts'
 
 /** Within what time a card network is answered. It waits for 2 seconds; the rest is for the way. */
 const DECIDED_WITHIN_MS = 1800
+/** How long to wait between tries to undo what came too late: 10 minutes in all. */
+const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
 
 /** What the events of card networks work with. */
 export interface NetworkServices {
@@ -42,6 +45,7 @@ export interface NetworkAnswer {
 
 /** How far a decision is. */
 interface Attempt {
+  readonly id: string
   /** Whether the network was answered already. */
   late: boolean
   /** Whether this attempt makes the authorization. */
@@ -59,7 +63,7 @@ export async function decideInTime(
   services: NetworkServices,
   request: NetworkRequest,
 ): Promise<NetworkAnswer | undefined> {
-  const attempt: Attempt = { late: false, isFirst: false }
+  const attempt: Attempt = { id: randomUUID(), late: false, isFirst: false }
   const timer = new AbortController()
   const timeUp = sleep(DECIDED_WITHIN_MS, 'late' as const, { signal: timer.signal }).catch(
     () => 'late' as const,
@@ -95,26 +99,43 @@ async function decideRequest(
   return db.transaction(async tx => {
     const card = await cards.lockById(tx, cardId)
     if (!card) return undefined
-    const known = await store.findById(tx, request.id)
-    if (known) return known
-    attempt.isFirst = true
-    const row = await authorizations.authorize(tx, { card, policies, now }, request)
+    // Locked, so that it is not undone while it is told.
+    const known = await store.lockById(tx, request.id)
+    attempt.isFirst = !known
+    // The network may be told now what an attempt before was too late for: that one must not undo it.
+    if (known?.status === 'authorized') await store.takeOver(tx, known.id, attempt.id)
+    const row =
+      known ??
+      (await authorizations.authorize(tx, { card, policies, now }, { ...request, attempt: attempt.id }))
     if (attempt.late) throw new TooLate()
     return row
   })
 }
 
-/** Reverses an authorization that was made although the network was told otherwise, such as by a commit whose answer was lost. */
+/**
+ * Reverses an authorization that this attempt made although the network was told otherwise, such as by a commit whose answer was lost.
+ * Not if the network has asked again meanwhile, and was told that it is approved. While the database is away it is tried again.
+ */
 async function undo(
-  { db, store, authorizations }: NetworkServices,
+  { db, store, authorizations, report }: NetworkServices,
   { id, now }: NetworkRequest,
   attempt: Attempt,
   deciding: Promise<unknown>,
 ): Promise<void> {
   await deciding.catch(() => {})
   if (!attempt.isFirst) return
-  await db.transaction(async tx => {
-    const row = await store.lockById(tx, id)
-    if (row) await authorizations.reverse(tx, row, 'unavailable', now)
-  })
+  const reverse = (): Promise<void> =>
+    db.transaction(async tx => {
+      const row = await store.lockById(tx, id)
+      if (row?.attempt === attempt.id) await authorizations.reverse(tx, row, 'unavailable', now)
+    })
+  for (const pauseMs of UNDO_PAUSES_MS) {
+    try {
+      return await reverse()
+    } catch (error) {
+      report(error)
+      await sleep(pauseMs, undefined, { ref: false })
+    }
+  }
+  await reverse()
 }

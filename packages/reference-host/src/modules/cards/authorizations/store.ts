@@ -39,6 +39,8 @@ export interface Authorization {
   /** What counts against the caps of the card; null for a declined one. */
   readonly hold: SpendHold | null
   readonly createdAt: EpochMs
+  /** The attempt of a card network that made it or, later, that was told that it is approved. Null: made by a request of the API. */
+  readonly attempt: string | null
 }
 
 /** What changes of an authorization. */
@@ -53,12 +55,12 @@ export type AuthorizationChanges = Partial<
 export interface AuthorizationStore extends Pick<OwnedRows<Authorization>, 'find' | 'lock' | 'page'> {
   /** Inserts an authorization. Undefined: the id exists already, in this or another account. */
   insert(tx: SqlQueries, made: Omit<Authorization, 'position'>): Promise<Authorization | undefined>
-  /** Finds an authorization of any account: for card networks, whose ids belong to one provider. */
-  findById(db: SqlQueries, id: string): Promise<Authorization | undefined>
   /** Finds and locks an authorization of any account: for card networks and the operator. */
   lockById(tx: SqlQueries, id: string): Promise<Authorization | undefined>
   /** Changes an authorization. Lock it before. */
   change(tx: SqlQueries, row: Authorization, changes: AuthorizationChanges): Promise<Authorization>
+  /** Says that another attempt is told of it, so that the one that made it no longer undoes it. */
+  takeOver(tx: SqlQueries, id: string, attempt: string): Promise<void>
   /**
    * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`. Lock the card
    * before: two authorizations at once would each miss the other.
@@ -81,7 +83,6 @@ export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
   return {
     ...{ find, lock, page },
     insert: (tx, made) => insert(tx, columnsOf(made)),
-    findById: (db, id) => byId(db, id, ''),
     lockById: (tx, id) => byId(tx, id, dialect === 'postgres' ? ' for update' : ''),
     async change(tx, row, changes) {
       const next = { ...row, ...changes }
@@ -89,6 +90,9 @@ export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
       const amounts = [clearedCents, refundedCents, excessCents]
       await rows(tx, CHANGE, [id, status, ...amounts, attention, declineReason])
       return next
+    },
+    async takeOver(tx, id, attempt) {
+      await rows(tx, 'update gw_authorizations set attempt = $2 where id = $1', [id, attempt])
     },
     async countedCents(tx, cardId, since) {
       const [row] = await rows(tx, COUNTED, [cardId, since])
@@ -115,6 +119,7 @@ function columnsOf(row: Omit<Authorization, 'position'>): Record<string, SqlValu
     decline_rule: row.declineRule,
     hold: row.hold && JSON.stringify(row.hold),
     created_at: row.createdAt,
+    attempt: row.attempt,
   }
 }
 
@@ -139,5 +144,6 @@ function toAuthorization(row: SqlRow): Authorization {
     declineRule: orNull('decline_rule'),
     hold: hold === null ? null : (JSON.parse(hold) as SpendHold),
     createdAt: toInteger(row['created_at']),
+    attempt: orNull('attempt'),
   }
 }

@@ -40,7 +40,7 @@ export function confirmBalance({ clock, payins, settlement, subscriptions }: Mod
       if (now >= expiresAt) return denyPayin('has expired: ask for a new one')
       const { accountId } = caller.session
       const subscription =
-        subscriptionId === null ? null : await subscriptions.find(tx, accountId, subscriptionId)
+        subscriptionId === null ? null : await subscriptions.findForPayin(tx, accountId, subscriptionId)
       if (subscription && subscription.canceledAt !== null) return denyPayin('is for a canceled subscription')
       const spend = { amountCents, currency, countsAs: [operation] }
       const paid = await settlement.payFromBalance(tx, payin.value, () => reserve(spend), now)
