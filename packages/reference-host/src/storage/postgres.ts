@@ -3,6 +3,7 @@ import {
   migrate as migrateIdempotency,
   postgresTransactionStorage as idempotency,
 } from '@gatewright/idempotency-store/postgres'
+import { Fault } from '@gatewright/kernel'
 import { fromPgPool, rows, toInteger, type SqlClient } from '@gatewright/kernel/sql'
 import {
   migrate as migrateAliasUsage,
@@ -40,6 +41,7 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
   pool.on('error', () => {})
   const sql = fromPgPool(pool, { prepare: true })
   try {
+    await checkIsolation(sql)
     for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
       await migrate(sql)
     await migrateHost(sql, 'postgres')
@@ -61,6 +63,20 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
     checks: { database: () => checkClock(sql) },
     close: () => pool.end(),
   }
+}
+
+/**
+ * Balances are read after a lock that other transactions held: a snapshot from before it, as in stricter levels, would miss what they
+ * spent, and REPEATABLE READ does not tell.
+ */
+async function checkIsolation(sql: SqlClient): Promise<void> {
+  const [row] = await rows(sql, 'show default_transaction_isolation')
+  const level = row?.['default_transaction_isolation']
+  if (level === 'read committed') return
+  const cause = new Error(
+    `default_transaction_isolation is ${String(level)}, and balances need read committed: alter role, database or DATABASE_URL`,
+  )
+  throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
 }
 
 async function checkClock(sql: SqlClient): Promise<void> {

@@ -18,6 +18,15 @@ export function parameters(count: number, from = 1): string {
   return Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
 }
 
+/**
+ * Repeats the last value up to the next power of two. A statement has a text for each number of values, and each text that is prepared
+ * stays with its connection: so there are a dozen, and not a thousand.
+ */
+export function padded<T>(values: readonly T[]): readonly T[] {
+  const size = 2 ** Math.ceil(Math.log2(values.length))
+  return [...values, ...Array<T>(size - values.length).fill(values.at(-1) as T)]
+}
+
 /** Parses a row. Its other columns hold what statements look up or change by themselves. */
 function toKey(row: SqlRow): KeyRecord {
   const used = row['last_used_at']
@@ -50,8 +59,8 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
       `delete from ${keys} where id in (${selectIds}) returning lineage_id`,
       values,
     )
-    const lineages = [...new Set(deleted.map(row => row['lineage_id'] as string))]
-    if (lineages.length > 0) {
+    if (deleted.length > 0) {
+      const lineages = padded([...new Set(deleted.map(row => row['lineage_id'] as string))])
       await rows(
         tx,
         `delete from ${policies} where lineage_id in (${parameters(lineages.length)})
@@ -106,7 +115,7 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
             [id, lineageId, JSON.stringify(document)],
           )
         }
-        const { drop = [] } = write
+        const drop = write.drop?.length ? padded(write.drop) : []
         if (drop.length > 0) await remove(tx, parameters(drop.length), drop)
         await appendAudit(tx, prefix, write.audit ?? [])
         await appendToFeed(tx, dialect, prefix, write.feed)
@@ -115,8 +124,9 @@ export function sqlKeyStorage(db: SqlClient, dialect: SqlDialect, prefix: string
     touch: uses => touch(db, accounts as string, keys as string, uses),
     async policies(ids) {
       if (ids.length === 0) return []
-      const text = `select distinct id, document from ${policies} where id in (${parameters(ids.length)})`
-      return (await rows(db, text, ids)).map(row => readPolicy(row['id'], row['document']))
+      const wanted = padded(ids)
+      const text = `select distinct id, document from ${policies} where id in (${parameters(wanted.length)})`
+      return (await rows(db, text, wanted)).map(row => readPolicy(row['id'], row['document']))
     },
     collect: (limit, endedBefore) =>
       db.transaction(tx =>
@@ -139,10 +149,11 @@ async function touch(
 ): Promise<void> {
   if (uses.length === 0) return
   await db.transaction(async tx => {
+    const ids = padded(uses.map(use => use.id))
     const owners = await rows(
       tx,
-      `select distinct account from ${keys} where id in (${parameters(uses.length)}) order by account`,
-      uses.map(use => use.id),
+      `select distinct account from ${keys} where id in (${parameters(ids.length)}) order by account`,
+      ids,
     )
     for (const owner of owners) {
       const account = owner['account'] as SqlValue

@@ -3,7 +3,7 @@ import { rows, toInteger, toText, type SqlClient, type SqlDialect, type SqlRow }
 import { appendAudit } from './sql-audit.ts'
 import { sessionWrites } from './sql-session-writes.ts'
 import { parse, readPolicy, readSession } from './parse-records.ts'
-import { parameters } from './sql-keys.ts'
+import { padded, parameters } from './sql-keys.ts'
 import type { SessionRecord, SessionStorage } from './port.ts'
 
 function toSession(row: SqlRow): SessionRecord {
@@ -78,8 +78,9 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
       }),
     async policies(ids) {
       if (ids.length === 0) return []
-      const text = `select id, document from ${policies} where id in (${parameters(ids.length)})`
-      return (await rows(db, text, ids)).map(row => readPolicy(row['id'], row['document']))
+      const wanted = padded(ids)
+      const text = `select id, document from ${policies} where id in (${parameters(wanted.length)})`
+      return (await rows(db, text, wanted)).map(row => readPolicy(row['id'], row['document']))
     },
     async collect(limit, now) {
       return db.transaction(async tx => {
@@ -89,8 +90,8 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
             (select id from ${sessions} where expires_at <= $1 order by expires_at limit $2 ${skip}) returning id`,
           [now - GRACE_MS, limit],
         )
-        const ids = deleted.map(row => toText(row['id']))
-        if (ids.length > 0) {
+        if (deleted.length > 0) {
+          const ids = padded(deleted.map(row => toText(row['id'])))
           await rows(tx, `delete from ${policies} where session_id in (${parameters(ids.length)})`, ids)
         }
         const { table } = sqlFeed(prefix)
