@@ -90,3 +90,16 @@ t.test('a stream of anything else has an unknown outcome, and no half of it is s
   t.match(await send(), [500])
   t.match(await send(), [503, /outcome_unknown/])
 })
+
+t.test('an event stream whose body has failed, or has another reader, is refused like any other', async t => {
+  const headers = { 'content-type': 'text/event-stream' }
+  const failed = new ReadableStream({ start: controller => controller.error(new Error('upstream is gone')) })
+  const read = new Response('data: 1', { headers })
+  read.body?.getReader()
+  for (const response of [new Response(failed, { headers }), read]) {
+    const send = await wrapping(() => response)
+    t.match(await send(), [500])
+    // An unhandled rejection fails this test in the next turn, and ends any other process.
+    await new Promise(resolve => setImmediate(resolve))
+  }
+})

@@ -167,6 +167,20 @@ function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): 
   return reply
 }
 
+/** Ends a stream that is not sent. Fastify listens only to what is sent, and an error that nobody listens to would end the process. */
+function dropStream(payload: unknown): void {
+  const ignore = (): void => {}
+  const { body = payload } = payload as { body?: unknown }
+  const stream = body as Partial<{
+    on(...args: unknown[]): void
+    destroy(): void
+    cancel(): Promise<void>
+  }> | null
+  stream?.on?.('error', ignore)
+  stream?.destroy?.()
+  void stream?.cancel?.().catch(ignore)
+}
+
 /** Ends the run with the answer that the handler, or the application's error handler, sends. */
 async function capture(
   reply: FastifyReply,
@@ -184,6 +198,7 @@ async function capture(
     isText ? payload : '',
     limitBytes,
   )
+  if (isStream) dropStream(payload)
   const answer = isStream ? await fail(streamError(operation, payload)) : await finishCaptured(captured)
   for (const [name, value] of addedFields(captured, answer)) reply.header(name, value)
   if (answer.status === status && !isStream) return payload

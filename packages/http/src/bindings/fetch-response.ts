@@ -28,7 +28,8 @@ export async function capture(
 ): Promise<Response> {
   const { status, headers } = response
   if (headers.get('content-type')?.startsWith('text/event-stream')) {
-    void response.body?.cancel()
+    // It may have failed already, or have another reader.
+    void response.body?.cancel().catch(() => {})
     return toResponse(await fail(streamError(operation, { constructor: { name: 'text/event-stream' } })))
   }
   let read: Awaited<ReturnType<typeof readUpTo>>

@@ -123,7 +123,7 @@ export async function startHost(config: Config, options: StartOptions): Promise<
         await container.get(token.IDEMPOTENCY).drained()
         await container.get(token.JOBS).drained()
         await running?.stop()
-        await container.get(token.ISSUER).flush()
+        await container.get(token.ISSUER).flush().catch(options.report)
         await aliasUsage.flush().catch(options.report)
         await guard.stop()
         await stores.close()
