@@ -156,24 +156,27 @@ async function served(server: Server, t: Test): Promise<Send> {
 }
 
 for (const [name, mount] of Object.entries(mounts)) {
-  t.test(`one key for two resources is a conflict, and an old path is none: ${name}`, async t => {
-    const { api, authorization } = await existing()
-    const send = await mount(api, t)
-    const pay = async (path: string): Promise<unknown[]> => {
-      const headers = {
-        authorization,
-        'content-type': 'application/json',
-        'idempotency-key': 'key-of-a-bill',
+  t.test(
+    `refuses a key that was used for another resource, and replays a retry by an old path: ${name}`,
+    async t => {
+      const { api, authorization } = await existing()
+      const send = await mount(api, t)
+      const pay = async (path: string): Promise<unknown[]> => {
+        const headers = {
+          authorization,
+          'content-type': 'application/json',
+          'idempotency-key': 'key-of-a-bill',
+        }
+        const answer = await send(
+          new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
+        )
+        const { paid } = (await answer.json()) as { paid?: string }
+        return [answer.status, paid, answer.headers.get('idempotency-replayed')]
       }
-      const answer = await send(
-        new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
-      )
-      const { paid } = (await answer.json()) as { paid?: string }
-      return [answer.status, paid, answer.headers.get('idempotency-replayed')]
-    }
-    t.same(await pay('/bills/A/pay'), [200, 'A', null])
-    t.same(await pay('/bills/B/pay'), [400, undefined, null])
-    t.same(await pay('/bills/A/pay'), [200, 'A', 'true'])
-    t.same(await pay('/old/A/pay'), [200, 'A', 'true'])
-  })
+      t.same(await pay('/bills/A/pay'), [200, 'A', null])
+      t.same(await pay('/bills/B/pay'), [400, undefined, null])
+      t.same(await pay('/bills/A/pay'), [200, 'A', 'true'])
+      t.same(await pay('/old/A/pay'), [200, 'A', 'true'])
+    },
+  )
 }

@@ -11,7 +11,7 @@ t.test('a host does not start on a database whose transactions read from a snaps
     url.searchParams.set('options', options)
     await t.rejects(startTestHost({ ...env, DATABASE_URL: url.href }), {
       ...{ code: 'ERR_STORE_UNAVAILABLE' },
-      cause: { message: new RegExp(`is ${level}, and balances need read committed`) },
+      cause: { message: new RegExp(`is ${level}: set it to read committed`) },
     })
   }
 })

@@ -59,7 +59,7 @@ t.test('accepts no text as the key of a console', async t => {
   t.match(await issuer.authenticateKey(text, 'user'), { code: 'unauthorized', reason: 'no such key' })
 })
 
-t.test('a key that was stored before there were consoles is none', async t => {
+t.test('a key that was stored before consoles existed is not a console', async t => {
   const { readKey } = (await import(
     `${process.cwd()}/packages/session-issuer/dist/storage/parse-records.js`
   )) as { readKey(value: unknown): ApiKey }

@@ -6,7 +6,7 @@ import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './
 import type { OpenGate } from '../gate-types.ts'
 import { BODY_OPTION, checkGate, checkedBody } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
-import { byName, connectionOf } from './node-response.ts'
+import { fieldsByName, connectionOf } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { WireAnswer } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
@@ -162,7 +162,7 @@ function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> 
 
 function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {
   reply.code(status)
-  for (const [name, values] of byName(headers)) reply.header(name, values)
+  for (const [name, values] of fieldsByName(headers)) reply.header(name, values)
   reply.send(body === '' ? undefined : body)
   return reply
 }
@@ -203,7 +203,7 @@ async function capture(
   for (const [name, value] of addedFields(captured, answer)) reply.header(name, value)
   if (answer.status === status && !isStream) return payload
   reply.code(answer.status)
-  for (const [name, values] of byName(answer.headers)) reply.header(name, values)
+  for (const [name, values] of fieldsByName(answer.headers)) reply.header(name, values)
   reply.removeHeader('content-length')
   return answer.body
 }

@@ -55,7 +55,7 @@ export async function readUpTo(
 function bytesOf(chunk: unknown): Uint8Array {
   if (chunk instanceof Uint8Array) return chunk
   if (typeof chunk === 'string') return new TextEncoder().encode(chunk)
-  throw new TypeError('a stream of a body must give Uint8Arrays or texts')
+  throw new TypeError('the stream of a body must contain Uint8Array or string chunks')
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {

@@ -36,7 +36,7 @@ export function checkedWaitUntil(
   }
 }
 
-/** The path parameters in what a server passes: a plain object of texts. Of anything else, none. */
+/** Returns the path parameters that a server passes: a plain object of texts. For anything else it returns no parameters. */
 export function paramsOf(params: unknown): Record<string, string> {
   if (typeof params !== 'object' || params === null) return {}
   const prototype: unknown = Object.getPrototypeOf(params)

@@ -6,7 +6,7 @@ import { nodeFacts, type CanonicalFacts, type NodeRequest, type RequestFacts } f
 import type { OpenGate } from '../gate-types.ts'
 import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { byName, connectionOf, type NodeResponse } from './node-response.ts'
+import { fieldsByName, connectionOf, type NodeResponse } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
 import type { WireAnswer } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
@@ -74,7 +74,7 @@ function sendText(
   ctx.body = body === '' ? null : body
   // Koa changes the status of an empty answer to 204.
   ctx.status = status
-  for (const [name, values] of byName(headers)) ctx.set(name, values)
+  for (const [name, values] of fieldsByName(headers)) ctx.set(name, values)
 }
 
 interface ParsedRequest {

@@ -19,11 +19,13 @@ export interface NodeResponse {
 
 /** Sets header fields on a response that has not been sent. */
 export function setFields(response: NodeResponse, fields: WireAnswer['headers']): void {
-  for (const [name, values] of byName(fields)) response.setHeader(name, values)
+  for (const [name, values] of fieldsByName(fields)) response.setHeader(name, values)
 }
 
 /** Header fields with all values of a name together: to set them one by one would keep the last. */
-export function byName(fields: WireAnswer['headers']): Iterable<[name: string, values: string | string[]]> {
+export function fieldsByName(
+  fields: WireAnswer['headers'],
+): Iterable<[name: string, values: string | string[]]> {
   const found = new Map<string, [string, string | string[]]>()
   for (const [name, value] of fields) {
     const field = found.get(name.toLowerCase())

@@ -6,7 +6,7 @@ import { showApproved, showDenied } from './cli/done.ts'
 import { denyRequest, inspectRequest, type CliRequest } from './cli/request.ts'
 import { showRequestOver, showSignInFault, showWalletFault, type FaultWays } from './faults.ts'
 import { showPick } from './pick.ts'
-import { isShownScreen, type IsShown } from './screen.ts'
+import { currentScreen, type IsShown } from './screen.ts'
 import {
   getChallenge,
   logIn,
@@ -163,7 +163,7 @@ export async function askToSign(
     if (wrong !== undefined) checkRequest(journey, given, journey.request as OpenRequest, wrong)
   }
   const ways = waysOf(journey, again)
-  const isShown = isShownScreen()
+  const isShown = currentScreen()
   const got = await getChallenge(given, approved)
   if (!isShown()) return undefined
   if (got.ok) await signText(journey, got.value, approved?.code, ways)

@@ -28,11 +28,11 @@ export function show({ title, step, body, wide = false, whole = false }: ScreenC
   fill(app, ...(whole ? inside : [el('section', { class: 'card' }, ...inside)]))
   document.title = `${title} · ${readHost().serviceName}`
   if (++shownScreens > 1) heading.focus()
-  return isShownScreen()
+  return currentScreen()
 }
 
 /** Tells of the screen that is shown now whether it still is. */
-export function isShownScreen(): IsShown {
+export function currentScreen(): IsShown {
   const number = shownScreens
   return () => shownScreens === number
 }

@@ -8,7 +8,7 @@ export type Decision =
   | { readonly outcome: 'never_happened' }
   | { readonly outcome: 'completed'; readonly data: object }
 
-/** Asks the operator for a decision. Undefined if there is none. */
+/** Asks the operator for a decision. Resolves to undefined if the operator closes the dialog without deciding. */
 export async function askDecision(run: LostRun): Promise<Decision | undefined> {
   const never = radio(
     'never_happened',

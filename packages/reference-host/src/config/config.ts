@@ -44,7 +44,7 @@ export interface Config {
   readonly drainSeconds: number
   readonly rateLimits: RateLimits
   readonly directUserKey: boolean
-  /** The listener of the operator page; undefined: there is none. Without a token, one is generated in the data folder. */
+  /** The listener of the operator page. Undefined if the page is off. Without a token, the host generates one in the data folder. */
   readonly operator: { readonly port: number; readonly token: string | undefined } | undefined
   /** Whether `/helper` is served. */
   readonly helperPage: boolean

@@ -37,7 +37,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
     get('feed', () => ({ ageSeconds: feed.ageSeconds() ?? null })),
     get('jobs', async () => {
       const kinds = await countJobs(jobs, clock.now())
-      const { rows, more } = shown(await listJobs(jobs, MOST + 1))
+      const { rows, more } = firstRows(await listJobs(jobs, MOST + 1))
       return { kinds, jobs: rows, more }
     }),
     get('attention', async () => ({ attention: await countAttention(services.sql) })),
@@ -46,7 +46,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
       return aliasesInUse(await reportAliases(services.aliasUsage, clock.now()))
     }),
     get('lost-runs', async () => {
-      const { rows, more } = shown(await listLostRuns(lostRuns, MOST + 1, clock.now()))
+      const { rows, more } = firstRows(await listLostRuns(lostRuns, MOST + 1, clock.now()))
       return { runs: rows, more }
     }),
     get('ledger-check', () => ledgerChecks.latest()),
@@ -59,7 +59,7 @@ export function operatorEndpoints(services: OperatorServices): readonly Operator
 }
 
 /** What the page shows of a list that was read with one row more. `more`: rows are left out. */
-function shown<T>(rows: readonly T[]): { readonly rows: readonly T[]; readonly more: boolean } {
+function firstRows<T>(rows: readonly T[]): { readonly rows: readonly T[]; readonly more: boolean } {
   return { rows: rows.slice(0, MOST), more: rows.length > MOST }
 }
 

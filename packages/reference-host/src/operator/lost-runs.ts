@@ -39,7 +39,7 @@ export async function resolveLostRun(
   return runs.resolve(named, { state: 'completed', response }, now)
 }
 
-/** Reads a decision. Undefined if it is none: another outcome, or `data` of a completed run that is no JSON object. */
+/** Reads a decision. Returns undefined for an unknown outcome, and for a completed run whose `data` is not a JSON object. */
 export function decisionOf(outcome: unknown, data: unknown): RunDecision | undefined {
   if (outcome === 'never_happened') return { outcome }
   if (outcome !== 'completed' || typeof data !== 'object' || data === null || Array.isArray(data))

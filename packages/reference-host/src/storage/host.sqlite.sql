@@ -517,5 +517,5 @@ create table {prefix}cli_requests (
 create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
 
 -- version 7
--- Which attempt of a card network was the last to be told that it is approved, or made it.
+-- The request of a card network that made the authorization or, later, the latest one that was answered as approved.
 alter table {prefix}authorizations add column attempt text;

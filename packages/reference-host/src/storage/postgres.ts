@@ -74,7 +74,7 @@ async function checkIsolation(sql: SqlClient): Promise<void> {
   const level = row?.['default_transaction_isolation']
   if (level === 'read committed') return
   const cause = new Error(
-    `default_transaction_isolation is ${String(level)}, and balances need read committed: alter role, database or DATABASE_URL`,
+    `default_transaction_isolation is ${String(level)}: set it to read committed for this role or database, or balances could go wrong`,
   )
   throw new Fault('ERR_STORE_UNAVAILABLE', 'the database cannot be used', { cause })
 }

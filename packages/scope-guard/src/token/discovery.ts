@@ -122,7 +122,12 @@ function createCachedKeys(fetchKeys: () => Promise<readonly JWK[]>, mostMs: numb
 function untilReplaced(done: Promise<void>, leftMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      reject(new Fault('ERR_KEYS_UNAVAILABLE', 'the keys of the issuer: a fetch has not ended in its time'))
+      reject(
+        new Fault(
+          'ERR_KEYS_UNAVAILABLE',
+          'the keys of the issuer: the fetch that another request began did not end in time',
+        ),
+      )
     }, leftMs)
     // A timer of the request that waits, so it works where the request that began the fetch is gone.
     timer.unref?.()

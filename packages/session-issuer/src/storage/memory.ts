@@ -95,8 +95,7 @@ function keyStorage(feed: MemoryFeed, audit: AuditEntry[]): KeyStorage {
         raise(key.accountId)
       }
     },
-    policies: async ids =>
-      ids.flatMap(id => (policies.get(id) ?? []).slice(0, 1)).map(({ id, document }) => ({ id, document })),
+    policies: async ids => findPolicies(id => policies.get(id)?.[0], ids),
     async collect(limit, endedBefore) {
       const ended = [...records.values()].filter(key => endOf(key) < endedBefore).slice(0, limit)
       for (const key of ended) records.delete(key.id)
@@ -139,7 +138,7 @@ function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
     },
     revokeAccount: async (accountId, limit, now) =>
       revokeWhere(now, limit, one => one.accountId === accountId),
-    policies: async ids => findPolicies(policies, ids),
+    policies: async ids => findPolicies(id => policies.get(id), ids),
     async collect(limit, now) {
       const ended = [...records.values()].filter(one => one.expiresAt <= now - GRACE_MS).slice(0, limit)
       for (const one of ended) records.delete(one.sessionId)
@@ -150,9 +149,12 @@ function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
   }
 }
 
-function findPolicies(policies: ReadonlyMap<string, PolicyRecord>, ids: readonly string[]): PolicyRecord[] {
+function findPolicies(
+  find: (id: string) => PolicyRecord | undefined,
+  ids: readonly string[],
+): PolicyRecord[] {
   return ids.flatMap(id => {
-    const policy = policies.get(id)
+    const policy = find(id)
     return policy ? [{ id, document: policy.document }] : []
   })
 }

@@ -39,7 +39,9 @@ export interface Authorization {
   /** What counts against the caps of the card; null for a declined one. */
   readonly hold: SpendHold | null
   readonly createdAt: EpochMs
-  /** The attempt of a card network that made it or, later, that was told that it is approved. Null: made by a request of the API. */
+  /**
+   * The request of a card network that made it or, later, the latest one that was answered as approved. Null if the API made it.
+   */
   readonly attempt: string | null
 }
 
@@ -59,7 +61,7 @@ export interface AuthorizationStore extends Pick<OwnedRows<Authorization>, 'find
   lockById(tx: SqlQueries, id: string): Promise<Authorization | undefined>
   /** Changes an authorization. Lock it before. */
   change(tx: SqlQueries, row: Authorization, changes: AuthorizationChanges): Promise<Authorization>
-  /** Says that another attempt is told of it, so that the one that made it no longer undoes it. */
+  /** Notes that a later request of the network is answered as approved, so that an earlier one that came too late does not reverse it. */
   takeOver(tx: SqlQueries, id: string, attempt: string): Promise<void>
   /**
    * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`. Lock the card
