@@ -53,6 +53,21 @@ t.test('accepts equal values under the old and the current name, and refuses dif
   t.same(fields({ userId: { a: 1 }, externalUserId: { a: 1 } }).body, { userId: { a: 1 } })
 })
 
+t.test('removes an old field at the top level even if its value is not used', async t => {
+  t.same(fields({ userId: 'ann', externalUserId: null }).body, { userId: 'ann' })
+  t.same(
+    fields({ userId: 'ann', formerId: 'bob' }).body,
+    { userId: 'ann' },
+    'gone, sent with its current name',
+  )
+  t.same(fields({ userId: 'ann', formerId: null }).body, { userId: 'ann' })
+})
+
+t.test('knows the operations whose bodies have old names', async t => {
+  t.ok(aliases.renamesFields('users.resolve'))
+  t.notOk(aliases.renamesFields('users.update'))
+})
+
 t.test('treats null as absent under the old and the current name', async t => {
   t.same(fields({ userId: null, externalUserId: 'ann' }).body, { userId: 'ann' })
   t.same(fields({ userId: 'ann', externalUserId: null }).used, [])
@@ -82,4 +97,6 @@ t.test('adds the old name of each renamed answer field, except those that are go
     id: 1,
   })
   t.same(aliases.withLegacyFields({ id: 1 }), { id: 1 })
+  const other = { userApiKey: 'k', consumerApiKey: { with: 'another meaning' } }
+  t.same(aliases.withLegacyFields(other), other, 'a field of that name stays as it is')
 })

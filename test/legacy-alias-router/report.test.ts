@@ -39,6 +39,11 @@ t.test('reports every old name with its users, the latest user first, as plain J
       ['prefix:/dropped', 'unlisted', 1],
     ],
   )
+  t.same(
+    report.aliases.filter(({ observable }) => !observable).map(({ id }) => id),
+    ['scheme:Old'],
+    'nobody can see whether a client reads these names',
+  )
   t.match(report.aliases[0], {
     ...{ from: '/consumer/v1', to: '/user/v1', due: false },
     sunset: '2026-07-01T00:00:00.000Z',
@@ -70,13 +75,13 @@ t.test('formats the report as a table, and marks names past their sunset', async
     text,
     `Old names and who uses them, 2026-07-01T00:00:00.000Z
 
-old name               mode             sunset      used by  calls  first       last
-prefix:/consumer/v1    past its sunset  2026-07-01  key_2    4      2026-01-02  2026-01-09
-prefix:/consumer/v1    past its sunset  2026-07-01  key_1    3      2026-01-02  2026-01-03
-prefix:/old            gone             -           -        0      -           -
-scope:user:swaps.read  deprecated       -           -        0      -           -
-scheme:Old             serve            -           -        0      -           -
-prefix:/dropped        unlisted         -           key_1    1      2026-01-01  2026-01-01
+old name               mode             sunset      used by    calls  first       last
+prefix:/consumer/v1    past its sunset  2026-07-01  key_2      4      2026-01-02  2026-01-09
+prefix:/consumer/v1    past its sunset  2026-07-01  key_1      3      2026-01-02  2026-01-03
+prefix:/old            gone             -           -          0      -           -
+scope:user:swaps.read  deprecated       -           -          0      -           -
+scheme:Old             serve            -           not known  -      -           -
+prefix:/dropped        unlisted         -           key_1      1      2026-01-01  2026-01-01
 `,
   )
 })

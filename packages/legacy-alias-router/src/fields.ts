@@ -54,8 +54,10 @@ export function createFieldReader(
     for (const { alias, to, path, ignoreCase } of byOperation.get(operation) ?? []) {
       const { from, mode } = alias
       const old = valueAt(received, path)
-      if (old === undefined) continue
       const current = Object.hasOwn(body, to) ? (body[to] ?? undefined) : undefined
+      // Schemas of current bodies may refuse a member that they do not know.
+      if (path.length === 1) delete body[from]
+      if (old === undefined) continue
       used.push({ alias })
       if (mode === 'gone') {
         if (current !== undefined) continue
@@ -66,7 +68,6 @@ export function createFieldReader(
         return deny('invalid_request', message, used, to)
       }
       body[to] = current ?? old
-      if (path.length === 1) delete body[from]
     }
     return allow({ body, used })
   }
@@ -80,7 +81,9 @@ export function createLegacyFieldWriter(
   return fields => {
     const copy = { ...fields }
     for (const { from, to } of renames) {
-      if (Object.hasOwn(fields, to as string)) copy[from] = fields[to as string]
+      // A field that has the old name and another meaning stays as it is.
+      if (Object.hasOwn(fields, to as string) && !Object.hasOwn(fields, from))
+        copy[from] = fields[to as string]
     }
     return copy
   }

@@ -15,6 +15,8 @@ export interface AliasReport {
     readonly sunset: string | null
     /** Whether it still works although its sunset has passed. */
     readonly due: boolean
+    /** False for answer fields and schemes: nobody can see whether a client reads them, so a count of 0 says nothing. */
+    readonly observable: boolean
     readonly count: number
     readonly lastSeen: string | null
     /** The latest user first. */
@@ -36,7 +38,11 @@ async function readAll(storage: AliasUsageStorage): Promise<Map<string, AliasUsa
   let last: AliasUsage | undefined
   for (;;) {
     const page = await storage.page(last, PAGE_ROWS)
-    for (const row of page) byAlias.set(row.alias, [...(byAlias.get(row.alias) ?? []), row])
+    for (const row of page) {
+      const rows = byAlias.get(row.alias)
+      if (rows) rows.push(row)
+      else byAlias.set(row.alias, [row])
+    }
     if (page.length < PAGE_ROWS) return byAlias
     last = page.at(-1)
   }
@@ -56,6 +62,7 @@ function reportEntry(
     deprecatedSince: toDate(dates?.deprecatedSince),
     sunset: toDate(dates?.sunset),
     due: dates?.sunset !== undefined && dates.sunset <= now,
+    observable: alias?.kind !== 'answer-field' && alias?.kind !== 'scheme',
     count: usage.reduce((sum, { count }) => sum + count, 0),
     lastSeen: toDate(users[0]?.lastSeen),
     users: users.map(({ principal, count, firstSeen, lastSeen }) => ({
@@ -68,8 +75,7 @@ function reportEntry(
 
 /**
  * Reports who still uses which old name: first every row of the table, used or not, then used names that are no longer in the
- * table. Counts of running processes are late by up to their `flushMs`. Answer fields and schemes have no users, because
- * their use cannot be observed. Faults: those of the storage.
+ * table. Counts of running processes are late by up to their `flushMs`. Faults: those of the storage.
  */
 export async function aliasReport(
   storage: AliasUsageStorage,
@@ -107,9 +113,10 @@ function alignColumns(lines: readonly (readonly string[])[]): string {
 /** Formats a report for a terminal: a line per old name and user, the latest user first. */
 export function reportText({ at, aliases }: AliasReport): string {
   const day = (instant: string | null): string => (instant === null ? '-' : instant.slice(0, 10))
-  const lines = aliases.flatMap(({ id, mode, due, sunset, users }) => {
+  const lines = aliases.flatMap(({ id, mode, due, observable, sunset, users }) => {
     const head = [id, due ? 'past its sunset' : mode, day(sunset)]
-    if (users.length === 0) return [[...head, '-', '0', '-', '-']]
+    if (users.length === 0)
+      return [[...head, observable ? '-' : 'not known', observable ? '0' : '-', '-', '-']]
     return users.map(({ principal, count, firstSeen, lastSeen }) => [
       ...[...head, principal, String(count), day(firstSeen), day(lastSeen)],
     ])

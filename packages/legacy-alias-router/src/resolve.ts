@@ -37,18 +37,20 @@ export interface Aliases {
     header(name: string): string | undefined
   }): Verdict<ResolvedRequest, AliasDenial>
   /**
-   * Translates the fields of an operation's request body. An old field at the top level is replaced; one inside an object is
-   * copied. `null` counts as absent.
+   * Translates the fields of an operation's request body. An old field at the top level is replaced, or removed where its value is
+   * not used; one inside an object is copied. `null` counts as absent.
    */
   readFields(
     operation: string,
     body: Readonly<Record<string, unknown>>,
   ): Verdict<TranslatedFields, AliasDenial>
+  /** Whether a request body of the operation has old names. */
+  renamesFields(operation: string): boolean
   /** Translates requested scopes. Renamed scopes get their current name; retired ones are listed separately. */
   readScopes(surface: string, requested: readonly string[]): Verdict<TranslatedScopes, AliasDenial>
   /** Makes the header fields of every response to a request that used these old names, also for errors. */
   answerHeaders(used: readonly MatchedAlias[]): readonly HeaderField[]
-  /** Copies a response object and adds each renamed field under its old name too. */
+  /** Copies a response object and adds each renamed field under its old name too, unless it has a field of that name. */
   withLegacyFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown>
 }
 
@@ -91,6 +93,7 @@ export function createAliases(table: AliasTable): Aliases {
   const aliases = checkedAliases(table)
   const headerRows = aliases.filter(({ kind }) => kind === 'header')
   const findPath = createPathIndex(aliases)
+  const renamed = new Set((table.requestFields ?? []).map(({ operation }) => operation))
 
   return {
     resolve({ path, header }) {
@@ -108,6 +111,7 @@ export function createAliases(table: AliasTable): Aliases {
     },
     answerHeaders,
     readFields: createFieldReader(table, aliases),
+    renamesFields: operation => renamed.has(operation),
     readScopes: createScopeReader(aliases),
     withLegacyFields: createLegacyFieldWriter(aliases),
   }

@@ -17,8 +17,9 @@ export interface UsageLogOptions {
   /** How long uses are collected before they are written, 100..600 000 ms. Default 5 000. A killed process loses them. */
   readonly flushMs?: number
   /**
-   * Maximum number of pairs of alias and principal in memory, 1 000..1 000 000. Default 20 000, about 6 MB. It is reached
-   * only while the store is down; uses of further pairs are dropped, and `dropped` counts them.
+   * Maximum number of pairs of alias and principal in memory, 1 000..1 000 000. Default 20 000, about 6 MB. At half of it they
+   * are written at once, so it is reached only while the store is down or slow; uses of further pairs are dropped, and `dropped`
+   * counts them.
    */
   readonly maxPairs?: number
   /** Called when a write fails. The batch is kept and sent again after `flushMs`. Default: does nothing. */
@@ -81,6 +82,8 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
   let tail: Promise<void> = Promise.resolve()
   let timer: NodeJS.Timeout | undefined
   let dropped = 0
+  // One write when half is reached, and not one per use while the store is down.
+  let isHalfFull = false
 
   const addUse = (alias: string, principal: string, now: EpochMs): void => {
     const key = `${alias}\n${principal}`
@@ -134,6 +137,11 @@ export function createUsageLog(options: UsageLogOptions): UsageLog {
       const now = clock.now()
       for (const id of new Set(aliases)) addUse(id, name, now)
       startTimer()
+      if (unsent.size < maxPairs / 2) isHalfFull = false
+      else if (!isHalfFull) {
+        isHalfFull = true
+        flush().catch(onFailure)
+      }
     },
     flush,
     dropped: () => dropped,

@@ -88,7 +88,11 @@ await t.test('tells how old the revocation feed is', async t => {
 })
 
 await t.test('names the callers of legacy names as the command does', async t => {
-  const { aliases } = await figures<{ aliases: { id: string; count: number; users: unknown[] }[] }>('aliases')
+  const { aliases, unobservable } = await figures<{
+    aliases: { id: string; count: number; users: unknown[] }[]
+    unobservable: number
+  }>('aliases')
+  t.equal(unobservable, 4, 'old answer fields and schemes')
   t.match(aliases, [
     { id: 'prefix:/consumer/v1', count: 2, callers: 1, users: [{ count: 2, principal: /^\w/ }] },
   ])

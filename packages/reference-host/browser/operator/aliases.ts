@@ -12,10 +12,14 @@ export function aliasPanel(ask: Ask): Panel {
     title: 'Legacy names in use',
     about: 'Requests by the old name that they used, and by whom. As gatewright aliases report.',
     ...{ path: 'aliases', wide: true },
-    show({ aliases, unused }, body) {
-      const rest = `${count(unused)} further old names still work and nobody has used them.`
+    show({ aliases, unused, unobservable }, body) {
+      const unknown = `Of ${count(unobservable)} old response fields and schemes nobody can see whether they are used.`
+      const rest = `${count(unused)} further old names still work and nobody has used them. ${unknown}`
       if (aliases.length === 0)
-        return fill(body, empty(`Nobody has used one of the ${count(unused)} old names that still work.`))
+        return fill(
+          body,
+          empty(`Nobody has used one of the ${count(unused)} old names that still work. ${unknown}`),
+        )
       fill(
         body,
         bars(

@@ -53,6 +53,7 @@ export interface JobFigures {
 export interface AliasFigures {
   readonly at: string
   readonly unused: number
+  readonly unobservable: number
   readonly aliases: readonly UsedAlias[]
 }
 

@@ -20,6 +20,9 @@ export function aliasesInUse({ at, aliases }: AliasReport): object {
       users: users.slice(0, MOST_USERS),
     })),
     /** Names that still work and that nobody has used. */
-    unused: aliases.filter(({ count, mode }) => count === 0 && mode !== 'gone').length,
+    unused: aliases.filter(({ count, mode, observable }) => observable && count === 0 && mode !== 'gone')
+      .length,
+    /** Names that still work and of which nobody can know whether they are used. */
+    unobservable: aliases.filter(({ mode, observable }) => !observable && mode !== 'gone').length,
   }
 }
