@@ -53,7 +53,7 @@ await t.test('refuses a wrong token in words and keeps none', async t => {
   const { page, faults, kept, addresses } = await openPage(browser, host.operatorUrl, { viewport })
   await page.getByLabel('Operator token').fill('wrong')
   await page.getByRole('button', { name: 'Show the figures' }).click()
-  t.equal(await page.getByRole('alert').first().innerText(), 'This is not the token of this host.')
+  await page.getByRole('alert').filter({ hasText: 'This is not the token of this host.' }).waitFor()
   await checkState(t, page, 'unlock')
   t.same(await kept(), [])
   t.same(addresses, [host.operatorUrl])
@@ -138,7 +138,7 @@ await t.test('resolves a lost run by the keyboard, and says when somebody else w
     if (data !== undefined) {
       await dialog.getByLabel('Data of the answer').fill('no JSON')
       await dialog.getByRole('button', { name: 'Decide' }).click()
-      t.match(await dialog.getByRole('alert').innerText(), /no JSON object/)
+      await dialog.getByRole('alert').filter({ hasText: 'no JSON object' }).waitFor()
       await dialog.getByLabel('Data of the answer').fill(data)
     }
     await dialog.getByRole('button', { name: 'Decide' }).click()
