@@ -18,6 +18,8 @@ export interface AliasPort {
     operation: string,
     body: Readonly<Record<string, unknown>>,
   ): Verdict<{ readonly body: Record<string, unknown>; readonly used: readonly OldName[] }>
+  /** Whether `readFields` translates bodies of an operation. Default: it may. */
+  renamesFields?(operation: string): boolean
   /** Returns the header fields for every answer to a request that used these names. Default: those of `resolve`. */
   answerHeaders?(used: readonly OldName[]): readonly HeaderField[]
 }

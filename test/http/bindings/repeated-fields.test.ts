@@ -1,4 +1,5 @@
-// A header field that an answer has twice, such as Link or Set-Cookie, is sent twice on every server, and also in a replay.
+// A header field that an answer has twice, such as Link or Set-Cookie, is sent twice on every server, and also in a replay. Links of
+// old names are sent beside those of the handler, and only to who used an old name.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,6 +11,7 @@ import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
@@ -30,7 +32,9 @@ const answer = {
 async function setUp() {
   const { guard, bearer } = await bench()
   const idempotency = createIdempotency({ storage: memoryStorage() })
-  const api = gate({ guard, idempotency, scopes: scopeCatalogue(['cards.write']) })
+  const mode = { deprecatedSince: Date.UTC(2026, 0, 1) }
+  const aliases = createAliases({ paths: [{ from: '/old-cards', to: '/cards', mode }] })
+  const api = gate({ guard, idempotency, aliases, scopes: scopeCatalogue(['cards.write']) })
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
   return { api, route, authorization: await bearer({ scopes: ['cards.write'] }) }
 }
@@ -42,23 +46,31 @@ async function served(server: Server, t: Test): Promise<Send> {
   await once(server, 'listening')
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  return async ({ headers }) =>
-    fetch(`http://127.0.0.1:${port}/cards`, { method: 'POST', headers, body: '{}' })
+  return async ({ url, headers }) =>
+    fetch(`http://127.0.0.1:${port}${new URL(url).pathname}`, { method: 'POST', headers, body: '{}' })
 }
 
 const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> | Send>> = {
-  fetch: ({ api, route }) => fetchGate(api, { body: 'stream', peer: 'none' }).handle(route, () => answer),
+  fetch({ api, route }) {
+    const gw = fetchGate(api, { body: 'stream', peer: 'none' })
+    const handle = gw.handle(route, () => answer)
+    return gw.aliases(request => handle(request))
+  },
   Express({ api, route }, t) {
+    const gw = expressGate(api, { body: 'stream' })
     const app = express()
+    app.use(gw.aliases)
     app.post(
       '/cards',
-      expressGate(api, { body: 'stream' }).handle(route, () => answer),
+      gw.handle(route, () => answer),
     )
     return served(createServer(app), t)
   },
   'an existing Express handler'({ api, route }, t) {
+    const gw = expressGate(api, { body: 'stream' })
     const app = express()
-    app.post('/cards', expressGate(api, { body: 'stream' }).guard(route), (_request, response) => {
+    app.use(gw.aliases)
+    app.post('/cards', gw.guard(route), (_request, response) => {
       for (const link of LINKS) response.append('Link', link)
       for (const cookie of COOKIES) response.append('Set-Cookie', cookie)
       response.status(201).json({ made: true })
@@ -66,13 +78,15 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     return served(createServer(app), t)
   },
   Koa({ api, route }, t) {
+    const gw = koaGate(api, { body: 'stream' })
     const app = new Koa()
-    app.use(koaGate(api, { body: 'stream' }).handle(route, () => answer))
+    app.use(gw.aliases)
+    app.use(gw.handle(route, () => answer))
     return served(createServer(app.callback()), t)
   },
   async Fastify({ api, route }, t) {
     const gw = fastifyGate(api, { body: 'kept' })
-    const app = fastify()
+    const app = fastify({ rewriteUrl: gw.rewriteUrl })
     await app.register(gw.plugin)
     app.post(
       '/cards',
@@ -88,17 +102,34 @@ for (const [name, mount] of Object.entries(servers)) {
   t.test(`${name}: repeated header fields are all sent`, async t => {
     const made = await setUp()
     const send = await mount(made, t)
-    const post = async () => {
+    const post = async (path = '/cards') => {
       const headers = {
         ...{ authorization: made.authorization, 'idempotency-key': 'key-of-a-card' },
         'content-type': 'application/json',
       }
       const { status, headers: sent } = await send(
-        new Request('http://api.test/cards', { method: 'POST', headers, body: '{}' }),
+        new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
       )
       return [status, sent.get('link'), sent.getSetCookie(), sent.get('idempotency-replayed')]
     }
     t.same(await post(), [201, LINKS.join(', '), COOKIES, null])
     t.same(await post(), [201, LINKS.join(', '), [], 'true'], 'a cookie is never stored')
+    const successor = '</cards>; rel="successor-version"'
+    const links = async (path: string, key: string) => {
+      const { headers } = await send(
+        new Request(`http://api.test${path}`, {
+          ...{ method: 'POST', body: '{}' },
+          headers: {
+            ...{ authorization: made.authorization, 'content-type': 'application/json' },
+            'idempotency-key': key,
+          },
+        }),
+      )
+      return [headers.get('idempotency-replayed'), headers.get('link')?.split(', ').sort()]
+    }
+    const all = [successor, ...LINKS].sort()
+    t.same(await links('/old-cards', 'key-by-an-old-name'), [null, all])
+    t.same(await links('/old-cards', 'key-by-an-old-name'), ['true', all])
+    t.same(await links('/cards', 'key-by-an-old-name'), ['true', LINKS])
   })
 }

@@ -180,3 +180,56 @@ for (const [name, mount] of Object.entries(mounts)) {
     },
   )
 }
+
+t.test('aliases refuse to be mounted below a path, of which they would see only the rest', async t => {
+  const { api } = await existing()
+  const router = express.Router({ mergeParams: true })
+  router.use(expressGate(api, { body: 'stream' }).aliases)
+  const errors: unknown[] = []
+  const app = express()
+  app.use('/accounts/:id', router)
+  app.use((error: unknown, _request: unknown, response: express.Response, _next: unknown) => {
+    errors.push(error)
+    response.sendStatus(500)
+  })
+  const send = await served(createServer(app), t)
+  await send(new Request('http://api.test/accounts/7/old/A', { method: 'POST', body: '{}' }))
+  t.match(errors, [
+    { name: 'TypeError', message: /app\.use\(aliases\), not in a router below \/accounts\/7$/ },
+  ])
+
+  const koa = new Koa()
+  const failures: unknown[] = []
+  koa.on('error', failure => failures.push(failure))
+  koa.use(mounted('/eu', koaGate(api, { body: 'stream' }).aliases as unknown as Koa.Middleware))
+  const sendKoa = await served(createServer(koa.callback()), t)
+  await sendKoa(new Request('http://api.test/eu/old/A', { method: 'POST', body: '{}' }))
+  t.match(failures, [{ name: 'TypeError', message: /app\.use\(aliases\), not below \/eu$/ }])
+})
+
+/** Does what koa-mount does: removes a path for the middleware below it. */
+function mounted(prefix: string, below: Koa.Middleware): Koa.Middleware {
+  return async (ctx, next) => {
+    if (!ctx.path.startsWith(`${prefix}/`)) return next()
+    const { path } = ctx
+    Object.assign(ctx, { mountPath: prefix, path: path.slice(prefix.length) })
+    await below(ctx, next)
+    ctx.path = path
+    return undefined
+  }
+}
+
+t.test('one Koa application below two paths has two resources of each name', async t => {
+  const { api, authorization } = await existing()
+  const pay = koaGate(api, { body: 'stream' }).handle(api.idempotent(rule), ({ facts }) => ({
+    ...{ status: 200, body: { paid: facts.path } },
+  })) as unknown as Koa.Middleware
+  const app = new Koa()
+  app.use(mounted('/eu', pay))
+  app.use(mounted('/us', pay))
+  const send = await served(createServer(app.callback()), t)
+  const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': 'key-of-a-bill' }
+  const post = async (path: string): Promise<number> =>
+    (await send(new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }))).status
+  t.same([await post('/eu/bills/A/pay'), await post('/us/bills/A/pay')], [200, 400])
+})

@@ -9,6 +9,8 @@ export interface ConnectRequest extends NodeRequest {
   /** The bytes of the body, where the platform keeps them. */
   readonly rawBody?: unknown
   originalUrl?: string
+  /** The path of the Express router that the request has entered. */
+  readonly baseUrl?: string
   /** Path parameters, as a router set them. The segments of a wildcard are a list in Express 5. */
   params?: Record<string, string | string[]>
   /** The route that an Express router matched. */
@@ -27,7 +29,10 @@ export type ConnectListener = (request: ConnectRequest, response: NodeResponse) 
 
 /** Mounts the operations of a gate on Express, Connect or plain node http. */
 export interface ConnectGate {
-  /** Translates old names. Mount it before the router. */
+  /**
+   * Translates old names. Mount it on the application, before its routers. In an Express router with a path of its own it throws a
+   * `TypeError`: it would see only the rest of the path, so that writes to two resources would look like one.
+   */
   readonly aliases: ConnectMiddleware
   /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
   handle<C extends OpenCall>(route: CompleteRoute<C>): ConnectListener

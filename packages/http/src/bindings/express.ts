@@ -69,12 +69,17 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
       params: textsOf(params),
       pattern: route?.path,
       readBody,
+      replaceBody: fields => access.assign(request, fields),
       connection,
     }
   }
 
   return {
     aliases(request, response, next) {
+      if (request.baseUrl)
+        throw new TypeError(
+          `aliases must be mounted on the application itself: app.use(aliases), not in a router below ${request.baseUrl}`,
+        )
       const entered = gate.enter(request, () => nodeFacts(request, gate.settings.trusted))
       if (!entered.ok) return sendWire(response, entered.answer)
       setFields(response, entered.value.fields())

@@ -6,7 +6,7 @@ import type { CompleteRoute, Route } from '../route/steps.ts'
 /** The members of a Fastify request that are used. Fastify itself is not imported. */
 export interface FastifyRequest {
   readonly raw: NodeRequest
-  readonly body: unknown
+  body: unknown
   /** Path parameters. */
   readonly params?: unknown
   readonly routeOptions?: { readonly url?: string | undefined }

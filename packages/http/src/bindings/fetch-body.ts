@@ -84,3 +84,11 @@ export function resumeStream(
     cancel: reason => rest.cancel(reason),
   })
 }
+
+/** Copies a request with another JSON body, whose length the platform computes. */
+export function withJson(request: Request, fields: Record<string, unknown>): Request {
+  const { method } = request
+  const headers = new Headers(request.headers)
+  headers.delete('content-length')
+  return new Request(request, { method, headers, body: JSON.stringify(fields) })
+}

@@ -1,7 +1,7 @@
 import { knownOptions, type OptionNames } from '@gatewright/kernel'
 import { parseJsonObject } from '../request/body.ts'
 import { fetchFacts, type RequestFacts } from '../request/facts.ts'
-import { readRequest } from './fetch-body.ts'
+import { readRequest, withJson } from './fetch-body.ts'
 import { checkedPeer, checkedWaitUntil, paramsOf } from './fetch-server.ts'
 import { capture, toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
@@ -35,7 +35,7 @@ const OPTIONS: OptionNames<FetchGateOptions<unknown>> = { body: true, peer: true
 /** The members of a Hono context that are used. Hono itself is not imported. */
 export interface HonoContext<Env> {
   /** `param()` returns the path parameters of the matched route. */
-  readonly req: { readonly raw: Request; param(): Readonly<Record<string, string | undefined>> }
+  readonly req: { raw: Request; param(): Readonly<Record<string, string | undefined>> }
   readonly env: Env
   /** What a handler threw, if Hono has answered it. */
   readonly error?: Error | undefined
@@ -89,7 +89,11 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>
     fetchFacts(request, peer(request, env) ?? '', settings.trusted)
-  const incoming = (request: Request, env: Env, params: unknown): IncomingRequest => ({
+  const incoming = (
+    request: Request,
+    env: Env,
+    params: unknown,
+  ): IncomingRequest & { readonly request: Request } => ({
     request,
     params: paramsOf(params),
     facts: facts(request, env),
@@ -99,11 +103,11 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   })
   const guardExisting = async <C extends OpenCall>(
     route: Route<C>,
-    request: Request,
-    received: IncomingRequest,
-    existing: (call: C) => Response | Promise<Response>,
+    received: IncomingRequest & { readonly request: Request },
+    existing: (call: C, request: Request) => Response | Promise<Response>,
     hasThrown: () => boolean = () => false,
   ): Promise<Response> => {
+    let { request } = received
     const readJson = async (): ReturnType<IncomingRequest['readBody']> => {
       const bytes = await received.readBody()
       const parsed = bytes.ok
@@ -111,16 +115,16 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
         : bytes
       return parsed.ok ? bytes : parsed
     }
-    const admitted = await admit(
-      gate,
-      route,
-      { ...received, readBody: route.idempotent ? readJson : noBody },
-      true,
-    )
+    const replaceBody = (fields: Record<string, unknown>): void => {
+      request = withJson(request, fields)
+      gate.adopt(request, received.request)
+    }
+    const readBody = route.idempotent ? readJson : noBody
+    const admitted = await admit(gate, route, { ...received, readBody, replaceBody }, true)
     if (!admitted.ok) return toResponse(admitted.answer)
     const { call, fields } = admitted.value
     calls.set(request, { route, call })
-    const response = await runExisting(route.operation, () => existing(call), admitted.value)
+    const response = await runExisting(route.operation, () => existing(call, request), admitted.value)
     if (hasThrown()) {
       await admitted.value.markUnknown(response.status)
       return withResponseFields(response, fields)
@@ -161,22 +165,23 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       return (request, ...beside) => {
         const [env, params] = beside as unknown as [Env, unknown]
         const received = incoming(request, env, params)
-        return keep(guardExisting(route, request, received, call => existing(request, call)))
+        return keep(guardExisting(route, received, (call, current) => existing(current, call)))
       }
     },
     guard(route) {
       checkGuarding(route)
       return async (context, next) => {
         let passed = false
-        const existing = async (): Promise<Response> => {
+        const existing = async (_call: unknown, request: Request): Promise<Response> => {
           passed = true
+          if (request !== raw) context.req.raw = request
           await next()
           return context.res
         }
         const hasThrown = (): boolean => context.error !== undefined
         const { raw } = context.req
         const received = incoming(raw, context.env, context.req.param())
-        const response = await keep(guardExisting(route, raw, received, existing, hasThrown))
+        const response = await keep(guardExisting(route, received, existing, hasThrown))
         if (!passed) return response
         // Hono ignores what a middleware returns after `next`, and merges headers when a response is replaced.
         context.res = undefined

@@ -2,56 +2,20 @@ import { knownOptions } from '@gatewright/kernel'
 import type { TrustedProxies } from '../request/client-address.ts'
 import { wire, type Answer } from '../response/answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, isStream, streamError } from './captured-answer.ts'
-import { nodeFacts, type CanonicalFacts, type NodeRequest, type RequestFacts } from '../request/facts.ts'
+import { nodeFacts, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
+import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
 import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { fieldsByName, connectionOf, type NodeResponse } from './node-response.ts'
-import type { Outcome } from '../response/outcome.ts'
+import { fieldsByName, connectionOf } from './node-response.ts'
 import type { WireAnswer } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
-import type { AdmittedRequest, CompleteRoute, Route } from '../route/steps.ts'
+import type { AdmittedRequest, Route } from '../route/steps.ts'
 
 export type { RequestFacts } from '../request/facts.ts'
+export type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
 export type { BodyChoice } from './node-body.ts'
-
-/** The members of a Koa context that are used. Koa itself is not imported. */
-export interface KoaContext {
-  readonly req: NodeRequest
-  readonly res: NodeResponse
-  /** The result of a body parser: `body`, and from koa-bodyparser the text in `rawBody`. */
-  readonly request: object
-  readonly response: { readonly headers: object }
-  path: string
-  status: number
-  body: unknown
-  /** Path parameters, as a router set them. */
-  readonly params?: Record<string, string>
-  /** The pattern that a router matched. */
-  readonly _matchedRoute?: unknown
-  /** False if a handler writes to `res` itself. */
-  respond?: boolean | undefined
-  set(name: string, value: string | string[]): void
-}
-
-/** A Koa middleware. */
-export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>
-
-/** Mounts the operations of a gate on Koa. */
-export interface KoaGate {
-  /** Translates old names. Mount it before the router; `ctx.originalUrl` keeps the original target. */
-  readonly aliases: KoaMiddleware
-  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
-  handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
-  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
-  /** Answers a request that no operation serves, or that failed outside the gate. */
-  otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
-  /** Guards the middleware after it. On an idempotent route it captures `ctx.body`. */
-  guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
-  /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
-  call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C
-}
 
 /** Reads the facts of a request. The path is not decoded, so two spellings of a resource remain different. By default no proxy is trusted. */
 export function requestFacts({ req }: Pick<KoaContext, 'req'>, trusted?: TrustedProxies): RequestFacts {
@@ -102,15 +66,30 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
   const { body } = knownOptions('koaGate', options, BODY_OPTION)
   const read = bodyReader(body, gate.settings.bodyLimitBytes, access)
   const calls = new WeakMap<object, { route: object; call: OpenCall }>()
-  const facts = (ctx: KoaContext) => (): RequestFacts => nodeFacts(ctx.req, gate.settings.trusted)
+  const facts = (ctx: KoaContext) => (): RequestFacts =>
+    // koa-mount removes its path from `req.url`.
+    nodeFacts(ctx.req, gate.settings.trusted, ctx.originalUrl)
   const incoming = (ctx: KoaContext, readBody: IncomingRequest['readBody']): IncomingRequest => {
     const { req, res, params = {}, _matchedRoute: pattern } = ctx
-    return { request: req, facts: facts(ctx), params, pattern, readBody, connection: connectionOf(res) }
+    const replaceBody = (fields: Record<string, unknown>): void => access.assign(ctx, fields)
+    return {
+      request: req,
+      facts: facts(ctx),
+      params,
+      pattern,
+      readBody,
+      replaceBody,
+      connection: connectionOf(res),
+    }
   }
 
   return {
     async aliases(ctx, next) {
-      const entered = gate.enter(ctx.req, facts(ctx))
+      if (ctx.mountPath)
+        throw new TypeError(
+          `aliases must be mounted on the application itself: app.use(aliases), not below ${ctx.mountPath}`,
+        )
+      const entered = gate.enter(ctx.req, () => nodeFacts(ctx.req, gate.settings.trusted))
       if (!entered.ok) return sendText(ctx, entered.answer)
       for (const [name, value] of entered.value.fields()) ctx.set(name, value)
       const { path } = entered.value.facts

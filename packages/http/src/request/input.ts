@@ -73,19 +73,26 @@ export async function readInput(
   return allow({ bytes: bytes.value, input: checked as CheckedInput['input'] })
 }
 
-/** Makes the function that parses a body as JSON under current field names. It adds old names to `facts.oldNames`. */
+/** Whether bodies of an operation may have old field names. */
+export function hasOldFields(aliases: AliasPort | undefined, operation: string): boolean {
+  return aliases?.readFields !== undefined && aliases.renamesFields?.(operation) !== false
+}
+
+/** Makes the function that parses a body as JSON under current field names. Its first call adds old names to `facts.oldNames`. */
 export function jsonReader(
   aliases: AliasPort | undefined,
   operation: string,
   facts: CanonicalFacts,
 ): (bytes: Uint8Array) => Verdict<Record<string, unknown>> {
+  const translates = hasOldFields(aliases, operation)
+  let isNoted = false
   return bytes => {
     const parsed = parseJsonObject(bytes, facts.header('content-type'))
-    if (!parsed.ok || !aliases?.readFields) return parsed
+    if (!parsed.ok || !translates || !aliases?.readFields) return parsed
     const read = aliases.readFields(operation, parsed.value)
-    facts.oldNames.push(
-      ...(read.ok ? read.value.used : ((read as { used?: typeof facts.oldNames }).used ?? [])),
-    )
+    const used = read.ok ? read.value.used : ((read as { used?: typeof facts.oldNames }).used ?? [])
+    if (!isNoted) facts.oldNames.push(...used)
+    isNoted = true
     return read.ok ? allow(read.value.body) : read
   }
 }

@@ -72,9 +72,12 @@ export function hasField(headers: readonly HeaderField[], name: string): boolean
   return headers.some(([field]) => field.length === name.length && field.toLowerCase() === name)
 }
 
+/** Whether a field can be added to an answer that has one of this name: `Link` is a list (RFC 8288 section 3). */
+export const isRepeatable = (name: string): boolean => name.toLowerCase() === 'link'
+
 /** Adds fields to an answer, except fields that it has already. */
 export function withFields(answer: WireAnswer, fields: readonly HeaderField[]): WireAnswer {
-  const added = fields.filter(([name]) => !hasField(answer.headers, name.toLowerCase()))
+  const added = fields.filter(([name]) => isRepeatable(name) || !hasField(answer.headers, name.toLowerCase()))
   return added.length === 0 ? answer : { ...answer, headers: [...added, ...answer.headers] }
 }
 

@@ -24,6 +24,8 @@ export interface IncomingRequest {
   /** The pattern that the router matched, such as `/cards/:id`; undefined where a framework does not say. */
   readonly pattern?: unknown
   readBody(): Promise<Verdict<Uint8Array>>
+  /** Gives an existing handler its JSON body under current field names. */
+  readonly replaceBody?: (fields: Record<string, unknown>) => void
   readonly connection: Connection
 }
 
@@ -54,10 +56,11 @@ export async function admit<C extends OpenCall>(
 ): Promise<StepResult<AdmittedRequest<C>>> {
   const authorized = await authorize(gate, route, incoming)
   if (!authorized.ok) return authorized
-  const { params, connection } = incoming
+  const { params, connection, replaceBody } = incoming
   const { method } = authorized.value.context.facts
   const readBody = method === 'GET' || method === 'HEAD' ? noBody : () => incoming.readBody()
-  return route.admit(authorized.value, { params, readBody, connection, captured })
+  const source = { params, readBody, connection, captured }
+  return route.admit(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }
 
 /** Converts the value that a handler returned to an outcome. Throws a `TypeError` unless it is an answer or a denial. */
@@ -168,10 +171,17 @@ export function runOf<C extends OpenCall>(
   return async call => outcomeOf(operation, await handler(call))
 }
 
-/** Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler. */
+/**
+ * Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler, and for one whose
+ * body may have old field names and is not read, so that its handler would see them.
+ */
 export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
   checkRoute(route, ...existing)
   if ('run' in route)
     throw new TypeError(`${route.operation} has its own handler: mount it with handle(route)`)
+  if (route.hasOldFields && !route.idempotent)
+    throw new TypeError(
+      `${route.operation}: the alias table renames fields of its body, which only handle(route) and idempotent routes translate`,
+    )
   return route
 }

@@ -1,7 +1,8 @@
 import { allow, type Denial, type HeaderField } from '@gatewright/kernel'
+import { isJson } from '../request/body.ts'
 import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
 import type { AccessLike, WireAnswer } from '../ports.ts'
-import { jsonReader, readInput, type InputSchemas } from '../request/input.ts'
+import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
 import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
 import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
@@ -28,6 +29,7 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
   return {
     operation,
     idempotent: dependencies.recording !== undefined,
+    hasOldFields: hasOldFields(gate.aliases, operation),
 
     async authorize(context, params) {
       const { facts, decision } = context
@@ -97,8 +99,14 @@ async function start(
 ): Promise<StartedRun | EarlyOutcome> {
   const { facts } = context
   const readJson = jsonReader(gate.aliases, operation, facts)
+  const namesBefore = facts.oldNames.length
   const read = await readInput(schemas, source, facts, readJson)
   if (!read.ok) return denied(read)
+  if (source.replaceBody && hasOldFields(gate.aliases, operation) && isJson(facts.header('content-type'))) {
+    const current = readJson(read.value.bytes)
+    if (!current.ok) return denied(current)
+    if (facts.oldNames.length > namesBefore) source.replaceBody(current.value)
+  }
   const { bytes: body, input } = read.value
   const { params, connection } = source
   const json: OpenCall['json'] = () => readJson(body) as ReturnType<OpenCall['json']>
@@ -122,6 +130,8 @@ function callerMembers({ credential, caller }: Authentication): object {
   return session ? { credential, caller, access: caller, session } : { credential, caller }
 }
 
+const fieldText = ([name, value]: HeaderField): string => `${name.toLowerCase()}: ${value}`
+
 /** Ends the run of an operation without an idempotency record: stores nothing. */
 const NO_RECORD: RunEnding = {
   finish: async outcome => ({ outcome, fields: [] }),
@@ -139,7 +149,10 @@ function admittedRequest<C>(
     return conclude(gate, context, final, [...recordFields, ...fields])
   }
   const finishCaptured: AdmittedRequest<C>['finishCaptured'] = async captured => {
-    const { instead, fields: recordFields } = await ending.finishCaptured(captured)
+    const own = new Set([...context.fields(), ...fields].map(fieldText))
+    // The fields of this request are not part of its answer: a repeat gets those of its own.
+    const headers = captured.headers.filter(field => !own.has(fieldText(field)))
+    const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })
     if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])
     const answer = { ...captured, headers: [...recordFields, ...captured.headers] }
     concludeSent(gate, context, answer)

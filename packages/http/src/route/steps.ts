@@ -32,6 +32,8 @@ export interface RequestSource extends InputSource {
   readonly connection: Connection
   /** Whether the handler answers through its framework, so that a replay is sent as it was captured. */
   readonly captured: boolean
+  /** Gives an existing handler its JSON body under current field names. Called only for a body with old ones. */
+  replaceBody?(fields: Record<string, unknown>): void
 }
 
 /** A request whose handler may run. Exactly one of its functions is called, once, to end the run. They never reject. */
@@ -54,6 +56,8 @@ export interface AdmittedRequest<C> {
 export interface Route<C extends OpenCall> {
   readonly operation: string
   readonly idempotent: boolean
+  /** Whether its body may have old field names. */
+  readonly hasOldFields: boolean
   /** Verifies the credential and applies limits. */
   authorize(
     context: RequestContext,

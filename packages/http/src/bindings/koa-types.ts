@@ -1,0 +1,49 @@
+import type { CanonicalFacts, NodeRequest } from '../request/facts.ts'
+import type { Outcome } from '../response/outcome.ts'
+import type { Handler, OpenCall } from '../route/handler-types.ts'
+import type { CompleteRoute, Route } from '../route/steps.ts'
+import type { NodeResponse } from './node-response.ts'
+
+/** The members of a Koa context that are used. Koa itself is not imported. */
+export interface KoaContext {
+  readonly req: NodeRequest
+  readonly res: NodeResponse
+  /** The result of a body parser: `body`, and from koa-bodyparser the text in `rawBody`. */
+  readonly request: object
+  readonly response: { readonly headers: object }
+  path: string
+  /** The request target as received. */
+  readonly originalUrl: string
+  /** The path of the koa-mount that the request has entered. */
+  readonly mountPath?: string
+  status: number
+  body: unknown
+  /** Path parameters, as a router set them. */
+  readonly params?: Record<string, string>
+  /** The pattern that a router matched. */
+  readonly _matchedRoute?: unknown
+  /** False if a handler writes to `res` itself. */
+  respond?: boolean | undefined
+  set(name: string, value: string | string[]): void
+}
+
+/** A Koa middleware. */
+export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>
+
+/** Mounts the operations of a gate on Koa. */
+export interface KoaGate {
+  /**
+   * Translates old names. Mount it on the application, before the router; `ctx.originalUrl` keeps the original target. Below a
+   * koa-mount it throws a `TypeError`: it would see only the rest of the path.
+   */
+  readonly aliases: KoaMiddleware
+  /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */
+  handle<C extends OpenCall>(route: CompleteRoute<C>): KoaMiddleware
+  handle<C extends OpenCall>(route: Route<C>, handler: Handler<C>): KoaMiddleware
+  /** Answers a request that no operation serves, or that failed outside the gate. */
+  otherwise(ctx: KoaContext, outcome: (facts: CanonicalFacts) => Outcome): Promise<void>
+  /** Guards the middleware after it. On an idempotent route it captures `ctx.body`. */
+  guard<C extends OpenCall>(route: Route<C>): KoaMiddleware
+  /** Returns the call of a request that `guard(route)` accepted. Throws a `TypeError` for any other request. */
+  call<C extends OpenCall>(route: Route<C>, ctx: KoaContext): C
+}
