@@ -133,6 +133,30 @@ t.test(
   },
 )
 
+t.test('a transfer that a reorganisation moves stays with the pay-in that named it', async t => {
+  const [user, neighbour] = [await newUser(), await newUser()]
+  const [older, named] = [await ask(user, { amountCents: 73 }), await ask(user, { amountCents: 73 })]
+  const revert = await snapshot(url)
+  const at = clock.now() + 5000
+  const txHash = await pay(user.account, receiver, unitsOf(named), undefined, at)
+  await confirm(user, named.id, txHash)
+  t.match(await user.payin(named.id), { status: 'confirming', txHash })
+  await revert()
+  await stampNextBlock(url, at)
+  await withoutMining(url, async () => {
+    await paid.usdc.transfer(neighbour.account, receiver, 1n)
+    await paid.usdc.transfer(user.account, receiver, unitsOf(named))
+    await mine(url)
+  })
+  const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
+  t.equal(Number(logs[0]?.logIndex), 1, 'the same transaction at another log index')
+  await watch()
+  await mine(url)
+  await watch()
+  t.match(await user.payin(older.id), { status: 'awaiting_payment' })
+  t.match(await user.payin(named.id), { status: 'settled', txHash })
+})
+
 t.test('a payment made in time and lost after the deadline may be mined again within an hour', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 34 })

@@ -22,8 +22,8 @@ export interface AssignmentServices extends ApplyServices {
 export interface TransferAssignment {
   /**
    * Applies the transfers of blocks from `fromBlock` on. Each goes to the pay-in it is assigned to, else to
-   * one that submitted its transaction, else to the oldest that it matches. Tries all of them, then rejects
-   * when one failed.
+   * one that had it before a reorganisation, else to one that submitted its transaction, else to the oldest
+   * that it matches. Tries all of them, then rejects when one failed.
    */
   apply(transfers: readonly TokenTransfer[], head: number, fromBlock: number): Promise<void>
   /**
@@ -68,10 +68,13 @@ export function transferAssignment(services: AssignmentServices): TransferAssign
       return found !== undefined && (status === 'settled' || !isDeep(found, head))
     })
 
-  /** Assigns a transfer to the first pay-in that it matches. */
+  /** Assigns a transfer to the first pay-in that it matches: a reorganisation must not take it from the one that has it. */
   async function assign(transfer: TokenTransfer, head: number): Promise<void> {
-    for (const id of await pending.submittedWith(chainId, transfer.txHash, CANDIDATES)) {
-      if (await applyTo(id, [transfer], head)) return
+    for (const find of [
+      () => pending.moved(transfer, CANDIDATES),
+      () => pending.submittedWith(chainId, transfer.txHash, CANDIDATES),
+    ]) {
+      for (const id of await find()) if (await applyTo(id, [transfer], head)) return
     }
     for (let position = 0; ; ) {
       const candidates = await pending.payableBy(transfer, position, CANDIDATES)

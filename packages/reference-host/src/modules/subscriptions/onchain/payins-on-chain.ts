@@ -33,6 +33,11 @@ interface PayinsOnChain {
     position: number,
     limit: number,
   ): Promise<readonly Omit<SubmittedTransaction, 'txHash'>[]>
+  /**
+   * Unsettled pay-ins of this amount with a transfer of the same transaction in another block, that of the same log index first. A
+   * transaction is in one block, so what they have seen is gone.
+   */
+  moved(transfer: TokenTransfer, limit: number): Promise<readonly string[]>
   /** Pay-ins without a transfer that submitted this transaction. */
   submittedWith(chainId: number, txHash: string, limit: number): Promise<readonly string[]>
   /** Pay-ins without a transfer that submitted any transaction, in a fixed order after `after`. */
@@ -87,6 +92,13 @@ export function payinsOnChain(db: SqlClient): PayinsOnChain {
         id: toText(row['id']),
         position: toInteger(row['position']),
       }))
+    },
+    async moved({ chainId, txHash, blockHash, logIndex, to, units, token }, limit) {
+      const text = `select id from gw_payins where chain_id = $1 and transfer_tx = $2 and status = 'confirming'
+          and transfer_block_hash <> $3 and pay_to = $4 and units = $5 and token = $6
+        order by case when transfer_log = $7 then 0 else 1 end, position limit $8`
+      const values = [chainId, txHash, blockHash, to, units.toString(), token, logIndex, limit]
+      return (await rows(db, text, values)).map(row => toText(row['id']))
     },
     async submittedWith(chainId, txHash, limit) {
       const text = `select id from gw_payins where chain_id = $1 and submitted_tx = $2 and ${SUBMITTED}
