@@ -7,7 +7,8 @@ export interface JournalStorage extends NonceStorage {
   close(): Promise<void>
 }
 
-const line = (key: string, expiresAt: number): string => `${key} ${expiresAt}\n`
+/** Begins with the line break: it also ends a line that a crash or a full disk has cut short. */
+const line = (key: string, expiresAt: number): string => `\n${key} ${expiresAt}`
 
 /**
  * A custom adapter: an append-only file, for a tool of one process that must remember across restarts. The claim is

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -34,6 +34,21 @@ t.test('a claim is remembered across a restart, and collected after its grace', 
   t.notOk(await third.claim('b', 60 * MINUTE, 1))
   t.ok(await third.claim('a', 60 * MINUTE, 1))
   await third.close()
+})
+
+t.test('a claim after a line that a crash has cut short is remembered across a restart', async t => {
+  const directory = mkdtempSync(join(tmpdir(), 'journal-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const path = join(directory, 'nonces')
+  for (const cut of ['a-key-wit', 'a-key-with-half-of-its-time 60']) {
+    appendFileSync(path, cut)
+    const first = await journalStorage(path)
+    t.ok(await first.claim(cut, MINUTE, 0))
+    await first.close()
+    const second = await journalStorage(path)
+    t.notOk(await second.claim(cut, MINUTE, 1), cut)
+    await second.close()
+  }
 })
 
 t.test('a file that cannot be written is a fault, and the key stays claimed', async t => {
