@@ -31,7 +31,9 @@ function guardFor({ issuer, audience, jwksUrl, policies, spend }: ServerOptions)
     audience,
     keys: remoteKeys(jwksUrl),
     readSession: sessionReader({ preset: 'auth0', key: 'client', policyIds: ({ azp }) => [String(azp)] }),
-    policies: async ids => ids.map(id => policies[id] ?? { allowOperations: [] }),
+    // An id such as `__proto__` names no policy of the team's.
+    policies: async ids =>
+      ids.map(id => (Object.hasOwn(policies, id) ? policies[id] : { allowOperations: [] })),
     limits: [{ name: 'perClient', points: 100, windowSeconds: 60, per: 'key' }],
     spend,
   })
@@ -97,7 +99,12 @@ export function createServer(options: ServerOptions): Express {
     const hold = await guard.reserve(access, { amountCents: amountCents as number, currency: 'USD' })
     if (!hold.ok) return refuse(response, hold)
     // Here the money moves. If it fails for certain, `guard.release(hold.value)`; if it is unknown, keep the hold.
-    await guard.settle(hold.value)
+    try {
+      await guard.settle(hold.value)
+    } catch (error) {
+      // The money has moved: an answer that says "try again" would move it twice. The hold counts until it is settled.
+      console.error('settle later', hold.value, error)
+    }
     response.json({ transferred: amountCents })
   })
 

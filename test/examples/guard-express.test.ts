@@ -1,5 +1,6 @@
 import { createServer as createHttp } from 'node:http'
 import type { AddressInfo, Server } from 'node:net'
+import { Fault } from '@gatewright/kernel'
 import { memoryStorage } from '@gatewright/scope-guard/memory'
 import { SignJWT } from 'jose'
 import t, { type Test } from 'tap'
@@ -16,7 +17,7 @@ async function listen(t: Test, server: Server): Promise<string> {
 }
 
 /** The example in front of a local provider; `call` sends a request with a token of the given claims. */
-async function running(t: Test, up = true) {
+async function running(t: Test, up = true, spend = memoryStorage()) {
   const key = await signingKey('RS256', 'auth0-1')
   const provider = createHttp((_request, response) => {
     if (up) response.end(JSON.stringify({ keys: [key.jwk] }))
@@ -28,7 +29,7 @@ async function running(t: Test, up = true) {
     audience: AUDIENCE,
     jwksUrl: new URL('/.well-known/jwks.json', url),
     policies: { shop: { dailyWithdrawalCapCents: 10_000 } },
-    spend: memoryStorage(),
+    spend,
   })
   const base = await listen(t, createHttp(app))
   const tokenOf = (claims: object): Promise<string> =>
@@ -82,6 +83,23 @@ t.test('lets a client without a policy do nothing', async t => {
   const answer = await call('/cards', await tokenOf({ azp: 'stranger', scope: 'read:cards' }))
   t.equal(answer.status, 403)
   t.match(await answer.json(), { error: 'policy_blocked' })
+})
+
+t.test('lets a client whose id is __proto__ do nothing', async t => {
+  const { call, tokenOf } = await running(t)
+  const answer = await call('/cards', await tokenOf({ azp: '__proto__', scope: 'read:cards' }))
+  t.equal(answer.status, 403)
+  t.match(await answer.json(), { error: 'policy_blocked' })
+})
+
+t.test('answers a transfer that has happened with 200, also if its hold cannot be settled', async t => {
+  const settle = async (): Promise<never> => {
+    throw new Fault('ERR_STORE_UNAVAILABLE', 'down')
+  }
+  const { call, tokenOf } = await running(t, true, { ...memoryStorage(), settle })
+  const answer = await call('/transfers', await tokenOf({ permissions: ['write:transfers'] }), 1000)
+  t.equal(answer.status, 200)
+  t.same(await answer.json(), { transferred: 1000 })
 })
 
 t.test('answers 503 with Retry-After while the key set cannot be fetched', async t => {
