@@ -9,11 +9,15 @@ import express, { type Express } from 'express'
 import { z } from 'zod'
 
 const COUNT = 'select count(*)::int as payments from payments'
+const MIN_KEY_LENGTH = 32
 const noPartner = { ok: false, code: 'unauthorized', status: 401, message: 'Send X-Partner-Key' } as const
 
 export function payments(db: SqlClient, issuer: string, partnerKey: string, print = console.log): Express {
+  if (partnerKey.length < MIN_KEY_LENGTH)
+    throw new TypeError(`partnerKey must have at least ${MIN_KEY_LENGTH} characters`)
   // Digests are compared, so that the time it takes tells nothing of the key.
-  const isPartner = (given = ''): boolean => keyDigest(given) === keyDigest(partnerKey)
+  const isPartner = (given: string | undefined): boolean =>
+    given !== undefined && keyDigest(given) === keyDigest(partnerKey)
   const api = gate({
     guard: createGuard({ issuer, audience: 'https://api.example' }),
     scopes: scopeCatalogue(['payments.write']),

@@ -1,12 +1,20 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { migrate } from '@gatewright/idempotency-store/postgres'
-import { fromPgPool } from '@gatewright/kernel/sql'
+import { fromPgPool, type SqlClient } from '@gatewright/kernel/sql'
 import { SignJWT } from 'jose'
 import t from 'tap'
 import { payments } from '../../examples/payments/app.ts'
 import { openPostgresPool, uniqueName } from '../harness/stores.ts'
 import { signingKey } from '../scope-guard/issuer.ts'
+
+const PARTNER_KEY = 'partner-key-of-acme-000000000001'
+
+t.test('example payments: refuses to start with a partner key that can be guessed', async t => {
+  const db = {} as SqlClient
+  for (const key of ['', 'a'.repeat(31)])
+    t.throws(() => payments(db, 'https://issuer.example', key), TypeError)
+})
 
 t.test(
   'example payments: one file serves foreign tokens, a partner key and transactional writes',
@@ -34,7 +42,7 @@ t.test(
 
     const lines: string[] = []
     const print = (...words: unknown[]): unknown => lines.push(words.join(' '))
-    const server = payments(db, issuer, 'partner-key-of-acme', print).listen(0, '127.0.0.1')
+    const server = payments(db, issuer, PARTNER_KEY, print).listen(0, '127.0.0.1')
     await new Promise(resolve => server.once('listening', resolve))
     t.teardown(() => server.close())
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
@@ -65,16 +73,19 @@ t.test(
     })
     t.equal((await fetch(`${url}/payments`, { method: 'POST' })).status, 401)
     t.equal(
-      (await fetch(`${url}/totals`, { headers: { 'x-partner-key': 'partner-key-of-acmf' } })).status,
+      (await fetch(`${url}/totals`, { headers: { 'x-partner-key': PARTNER_KEY.replace('acme', 'acmf') } }))
+        .status,
       401,
     )
-    const totals = await fetch(`${url}/totals`, { headers: { 'x-partner-key': 'partner-key-of-acme' } })
+    t.equal((await fetch(`${url}/totals`)).status, 401)
+    const totals = await fetch(`${url}/totals`, { headers: { 'x-partner-key': PARTNER_KEY } })
     t.same(await totals.json(), { payments: 1 })
     t.same(lines, [
       'payments.create 201 ok false',
       'payments.create 201 ok true',
       'payments.create 400 invalid_request false',
       'payments.create 401 unauthorized false',
+      'payments.totals 401 unauthorized false',
       'payments.totals 401 unauthorized false',
       'payments.totals 200 ok false',
     ])
