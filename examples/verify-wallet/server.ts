@@ -2,6 +2,7 @@
 // Gatewright is needed.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { Fault } from '@gatewright/kernel'
+import { addressBucket } from '@gatewright/kernel/address'
 import { createVerifier, fastestRecover, type Verifier } from '@gatewright/signature-verifier'
 import { memoryStorage } from '@gatewright/signature-verifier/memory'
 
@@ -32,7 +33,7 @@ interface Answer {
 async function answer(verifier: Verifier, proof: unknown, address: string): Promise<Answer> {
   try {
     const verdict = await verifier.verify((proof ?? {}) as Record<string, unknown>, {
-      addressBucket: address,
+      addressBucket: addressBucket(address),
     })
     if (verdict.ok) return { status: 200, body: verdict.value }
     const { status, code: error, message, field, retryAfterSeconds } = verdict
