@@ -66,6 +66,10 @@ async function checkMatrix(
   )
 }
 
+t.test('the scopes of the host are lower-case words joined by dots', async t => {
+  for (const name of internals.allScopes.names) t.match(name, /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/)
+})
+
 t.test('each user operation needs exactly the scopes that the API description lists', async t => {
   const { key } = await bootstrapUser(host.send)
   await checkMatrix(t, 'UserSessionBearer', internals.userScopes.names, async scopes => {

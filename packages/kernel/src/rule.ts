@@ -1,3 +1,4 @@
+import { isScope } from './scope.ts'
 import type { Surface } from './session.ts'
 
 interface RuleMembers {
@@ -27,8 +28,6 @@ export type Rule<S extends string = string> = RuleMembers &
 type Member = keyof RuleMembers | 'allOf' | 'anyOf'
 
 const OPERATION = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)+$/
-/** `scope-token` of RFC 6749 section 3.3: printable ASCII without space, quote and backslash. */
-const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
 /** Checks the value of each member: returns what is wrong, or undefined. */
 const MEMBERS: Readonly<Record<Member, (value: unknown) => string | undefined>> = {
@@ -80,7 +79,7 @@ function oneOf(first: string, second: string): (value: unknown) => string | unde
 
 function scopeList(value: unknown): string | undefined {
   if (!Array.isArray(value)) return 'must be a list of scopes'
-  const index = Array.from(value).findIndex(scope => typeof scope !== 'string' || !SCOPE.test(scope))
+  const index = Array.from(value).findIndex(scope => !isScope(scope))
   if (index < 0) return undefined
   return `must contain only scopes (printable ASCII without space, quote and backslash): [${index}] is not a scope`
 }

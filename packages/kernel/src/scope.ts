@@ -1,8 +1,10 @@
-/**
- * The form of a scope name: lower-case words joined by dots, the last one a verb (`cards.secrets.read`). It is a subset
- * of `scope-token` (RFC 6749 section 3.3), so a token's `scope` claim can join names by spaces.
- */
-const SCOPE = /^[a-z][a-z0-9-]*(?:\.[a-z][a-z0-9-]*)+$/
+/** `scope-token` of RFC 6749 section 3.3, so a token's `scope` claim can join names by spaces. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
+
+/** Whether a value is a scope name: printable ASCII without space, quote and backslash. */
+export function isScope(value: unknown): value is string {
+  return typeof value === 'string' && SCOPE.test(value)
+}
 
 /** A closed list of scope names. `S` is the union of the names, so a misspelt scope does not compile. */
 export interface ScopeCatalogue<S extends string> {
@@ -15,8 +17,10 @@ export interface ScopeCatalogue<S extends string> {
 export function scopeCatalogue<const S extends string>(names: readonly S[]): ScopeCatalogue<S> {
   const set = new Set<string>(names)
   for (const name of names) {
-    if (!SCOPE.test(name))
-      throw new TypeError(`a scope must be lower-case words joined by dots, got "${name}"`)
+    if (!isScope(name))
+      throw new TypeError(
+        `a scope must be one or more printable ASCII characters without space, quote and backslash, got ${JSON.stringify(name)}`,
+      )
   }
   if (set.size === 0 || set.size !== names.length) {
     throw new TypeError('scopes must be a list of at least one name, without repeats')
