@@ -20,11 +20,10 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port }, info => 
 })
 
 process.once('SIGTERM', () => {
-  // No new connections; then the runs that have started end, also those whose clients are gone.
-  server.close()
-  void drained().then(() => {
+  // No new connections. The callback runs when every response has been sent; then the runs whose clients are gone end.
+  server.close(async () => {
+    await drained()
     writer.close()
     reader.close()
-    process.exit(0)
   })
 })
