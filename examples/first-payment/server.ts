@@ -27,6 +27,9 @@ export const app = express()
 const http = expressGate(api, { body: 'stream' })
 const payment = http.handle(pay, async ({ input, reserve, effect }) => {
   const hold = await reserve({ ...input.body, currency: 'USD' }) // against every cap of the caller
-  return hold.ok ? { status: 201, body: { id: effect.effectId, ...input.body } } : hold
+  if (!hold.ok) return hold
+  // Pay here, with effect.effectId as the processor's idempotency key. Then end the hold: a hold never expires.
+  await guard.settle(hold.value)
+  return { status: 201, body: { id: effect.effectId, ...input.body } }
 })
 app.post('/payments', payment)
