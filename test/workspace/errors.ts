@@ -89,9 +89,10 @@ const PAGE = `# Errors
 <!-- Written by \`npm run docs:update\` from the code lists of the packages. -->
 
 An expected "no" is a denial: data with a \`code\`, a \`status\` and a \`message\`, never thrown. On the wire it is
-\`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner answers put
-the envelope around it; \`application/problem+json\` (RFC 9457) has the code as \`code\`. Codes are spelled the same in packages and
-on the wire. No error holds a token, a key, a signature, a request body or internal text.
+\`{ "error": code, "message": ... }\`, with \`field\` where one is at fault and the details of the code beside it. Partner answers
+(\`errors: 'partner'\`) also have \`ok: false\`, an empty \`data\`, \`summary\` (the message) and \`errors\` (a list of one, with \`error\`, \`code\` and
+\`message\`); \`application/problem+json\` (RFC 9457) has the code as \`code\`. Codes are spelled the same in packages and on the wire. No error
+holds a token, a key, a signature, a request body or internal text.
 
 | Status | Code | What to do | Said by |
 |---|---|---|---|
@@ -100,8 +101,9 @@ on the wire. No error holds a token, a key, a signature, a request body or inter
 ## Causes
 
 A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason\` is the exact cause of a denial: it is in the decision event and never
-in an answer, because it would help whoever guesses. Of a fault the event's \`reason\` is the code of the fault. The packages list them as
-\`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not compile. \`{name}\` stands for a text that varies.
+in an answer, because it would help whoever guesses. Two answers of the host have a detail of the same name, which is no such cause: \`reason\` is
+\`insufficient_balance\` where an amount is more than there is, and \`issuer_refused\` where the card issuer refused a card. Of a fault the event's
+\`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not compile. \`{name}\` stands for a text that varies.
 
 | Cause | Where | Meaning | Said by |
 |---|---|---|---|

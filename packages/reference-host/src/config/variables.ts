@@ -58,7 +58,7 @@ export const variables = {
   DATABASE_URL: optional(
     urlOf('postgres', 'postgresql'),
     'none: embedded SQLite',
-    'Postgres, shared by any number of hosts. `KEY_PEPPERS` and `SIGNING_KEY_ENCRYPTION_KEY` must be set with it',
+    'Postgres, shared by any number of hosts. `KEY_PEPPERS`, `SIGNING_KEY_ENCRYPTION_KEY` and `DATA_KEYS` must be set with it, and `OPERATOR_TOKEN` if `OPERATOR_PAGE` is `on`',
   ),
   REDIS_URL: optional(
     redisUrl,
