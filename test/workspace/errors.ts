@@ -103,7 +103,8 @@ holds a token, a key, a signature, a request body or internal text.
 A \`policy_blocked\` names its rule in \`rule\`, which the caller sees. \`reason\` is the exact cause of a denial: it is in the decision event and never
 in an answer, because it would help whoever guesses. Two answers of the host have a detail of the same name, which is no such cause: \`reason\` is
 \`insufficient_balance\` where an amount is more than there is, and \`issuer_refused\` where the card issuer refused a card. Of a fault the event's
-\`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not compile. \`{name}\` stands for a text that varies.
+\`reason\` is the code of the fault. The packages list them as \`rules\` and \`reasons\` beside their codes, and a cause outside the lists does not
+compile. \`{name}\` stands for a text that varies.
 
 | Cause | Where | Meaning | Said by |
 |---|---|---|---|

@@ -30,7 +30,7 @@ const modules = placedPages.map(({ name, code }) => [`${name}.ts`, code] as cons
 t.equal(await compile('quick-starts', Object.fromEntries(modules)), '')
 
 for (const { name, file, port } of placedPages) {
-  t.test(`${file} accepts the tokens of a standard identity provider`, async t => {
+  t.test(`${file} accepts the tokens of a standard identity provider, and holds the cap`, async t => {
     const child = plainNode([join('build/quick-starts', `${name}.js`)], { stdio: ['ignore', 'pipe', 'pipe'] })
     t.teardown(() => child.kill())
     const url = `http://127.0.0.1:${port}/orders`
@@ -51,7 +51,14 @@ for (const { name, file, port } of placedPages) {
       t.equal(answer.status, 201, alg)
       t.match(await answer.json(), { owner: 'auth0|ann' })
     }
-    t.equal((await send(await sign('RS256', { ...good, scope: 'openid' }), 'quick-start-scope')).status, 403)
+    // Each order takes 2,500 of the 10,000 cents of a day: two more fit.
+    const token = await sign('RS256', good)
+    for (const key of ['quick-start-3', 'quick-start-4']) t.equal((await send(token, key)).status, 201)
+    const above = await send(token, 'quick-start-5')
+    t.equal(above.status, 403)
+    t.match(await above.json(), { error: 'policy_blocked' })
+    const narrow = await send(await sign('RS256', { ...good, scope: 'openid' }), 'quick-start-scope')
+    t.match(await narrow.json(), { error: 'insufficient_scope' })
     const elsewhere = await sign('RS256', { ...good, aud: 'https://other.example' })
     t.equal((await send(elsewhere, 'quick-start-audience')).status, 401)
   })
