@@ -13,6 +13,13 @@ export interface SqliteDatabase {
   exec(text: string): unknown
 }
 
+/** Whether drivers can bind a value. Of others, libsql ends the whole process for a boolean. */
+function isSqlValue(value: unknown): value is SqlValue {
+  return (
+    value === null || ['string', 'number', 'bigint'].includes(typeof value) || value instanceof Uint8Array
+  )
+}
+
 /** Runs `$n` statements on one connection and prepares each once. Rewrites `$n` to `?`, the only form that all drivers take. */
 function createRunner(
   database: SqliteDatabase,
@@ -31,9 +38,11 @@ function createRunner(
     }
     const { statement, order } = entry
     const bound = order.map(index => {
+      const value: unknown = values[index]
+      if (isSqlValue(value)) return value
       // SQLite would bind NULL; Postgres refuses.
-      if (values[index] === undefined) throw new TypeError(`the statement has no value for $${index + 1}`)
-      return values[index]
+      if (value === undefined) throw new TypeError(`the statement has no value for $${index + 1}`)
+      throw new TypeError(`$${index + 1} must be a string, number, bigint, Uint8Array or null, got ${typeof value}`)
     })
     if (statement.reader === false) {
       statement.run(...bound)

@@ -34,6 +34,12 @@ onBoth('makes a card, reads it, lists it, and never shows its number', async (t,
   t.equal((await owner.call('/cards/card_none')).status, 404)
 })
 
+t.test('ignores a folder that a partner sends, whatever it is', async t => {
+  const owner = await partnerOwner(host)
+  for (const folderId of [true, {}, 'fld_none', 7])
+    t.match(await owner.make({ folderId } as object), { status: 'active', folderId: null }, String(folderId))
+})
+
 onBoth('makes one card for one idempotency key', async (t, owner) => {
   const count = async (): Promise<number> =>
     ((await owner.call('/cards?limit=100')).body.data['cards'] as object[]).length

@@ -35,9 +35,11 @@ export function notesOf(body: CardBody): Partial<CardNotes> {
 
 /** `cards.create`: the issuer is asked before the transaction, so that no card is ever half made. */
 export function createCard(surface: Surface, services: ModuleServices): Operation {
+  const folders = folderStore(services.dialect)
   const termsOf = (body: CardBody, effectId: string): CardTerms => ({
     ...{ id: `card_${effectId}`, limit: limitOf(surface, body) ?? null, ...NO_NOTES, ...notesOf(body) },
-    ...{ folderId: body.folderId ?? null, disposable: false, autoCancelAfterAuth: false },
+    // The body of a partner has no such member: what it sends under this name is unchecked.
+    ...{ folderId: surface === 'user' ? (body.folderId ?? null) : null, disposable: false, autoCancelAfterAuth: false },
   })
   return ledgerWrite<typeof CreateBody.user, typeof CardAnswer.user, IssuedTerms | undefined>({
     ...{ id: 'cards.create', title: 'Make a card', surface, method: 'POST', credential: 'session' },
@@ -47,7 +49,13 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     answer: CardAnswer[surface] as typeof CardAnswer.user,
     example: { body: bodyExample(surface), answer: answerExample(surface) },
     refuses: surface === 'user' ? [404] : [409],
-    prepare: ({ caller, body }, effectId) => issueCard(services, caller.session, termsOf(body, effectId)),
+    async prepare({ caller: { session }, body }, effectId) {
+      const terms = termsOf(body, effectId)
+      const { folderId } = terms
+      // Before the issuer is asked: it would have a card that nobody ever gets.
+      if (folderId !== null && !(await folders.find(services.db, session.accountId, folderId))) return noSuchFolder
+      return issueCard(services, session, terms)
+    },
     async write({ caller: { session }, body }, { tx, effectId, prepared }) {
       const { accountId } = session
       const terms = termsOf(body, effectId)
