@@ -47,7 +47,7 @@ export const variables = {
     oneOf('sandbox', 'live'),
     'sandbox',
     '`sandbox`',
-    '`sandbox` or `live`. Keys of one are refused by the other. `live` refuses every unsafe default',
+    '`sandbox` or `live`. Keys of one are refused by the other. `live` refuses every unsafe default. A database belongs to one of them: that of the first host or command that opened it',
   ),
   DATA_DIR: variable(
     anyText,

@@ -519,3 +519,10 @@ create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
 -- version 7
 -- The request of a card network that made the authorization or, later, the latest one that was answered as approved.
 alter table {prefix}authorizations add column attempt text;
+
+-- version 8
+-- One row: the environment of the first host or command that opened this database.
+create table {prefix}environment (
+  id integer primary key check (id = 1),
+  name text not null check (name in ('sandbox', 'live'))
+);

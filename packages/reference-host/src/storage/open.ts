@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
+import { checkEnvironment } from './environment.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
 /** The open stores of a host. */
@@ -10,8 +11,8 @@ export interface OpenStores {
 }
 
 /**
- * Opens the ledger's database (embedded in a locked data folder, or Postgres) and Redis if configured. Closes
- * what is open when a later step fails.
+ * Opens the ledger's database (embedded in a locked data folder, or Postgres) and Redis if configured. Refuses a
+ * database of another environment. Closes what is open when a later step fails.
  */
 export async function openStores(config: Config): Promise<OpenStores> {
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
@@ -19,6 +20,7 @@ export async function openStores(config: Config): Promise<OpenStores> {
   try {
     const secrets = loadSecrets(config)
     backend = await openDatabase(config, secrets)
+    await checkEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
       backend: stores,
