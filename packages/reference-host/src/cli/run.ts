@@ -72,7 +72,8 @@ async function runOnStores(
 ): Promise<CommandOutput> {
   const config = readConfig(env)
   if (!config.ok) throw new UsageError(config.problems.join('\n'))
-  const { backend, secrets, close } = await openStores(config.value)
+  // No command uses nonces or rate limits, so commands work while Redis is down.
+  const { backend, secrets, close } = await openStores({ ...config.value, redis: undefined })
   try {
     const container = createContainer()
     container.bind(token.CONFIG, () => config.value)

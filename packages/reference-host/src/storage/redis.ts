@@ -1,3 +1,4 @@
+import { Fault } from '@gatewright/kernel'
 import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
 import { redisStorage as nonces } from '@gatewright/signature-verifier/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
@@ -11,6 +12,9 @@ interface RedisConnection {
   readonly storeClient: unknown
   close(): Promise<void>
 }
+
+/** How long a start waits for Redis. */
+const CONNECT_MS = 5000
 
 /**
  * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the
@@ -52,18 +56,44 @@ export async function withRedis(backend: Backend, target: RedisTarget): Promise<
  * reconnects by itself.
  */
 async function single(url: string): Promise<RedisConnection> {
-  const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: 5000 } })
-  redis.on('error', () => {})
-  await redis.connect()
+  const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } })
+  await connect(redis)
   return { client: fromNodeRedis(redis), storeClient: redis, close: async () => redis.destroy() }
 }
 
 async function cluster(urls: readonly string[]): Promise<RedisConnection> {
   const redis = createCluster({
     rootNodes: urls.map(url => ({ url })),
-    defaults: { disableOfflineQueue: true, socket: { connectTimeout: 5000 } },
+    defaults: { disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } },
   })
-  redis.on('error', () => {})
-  await redis.connect()
+  await connect(redis)
   return { client: fromNodeRedisCluster(redis), storeClient: redis, close: async () => redis.destroy() }
+}
+
+/**
+ * Connects for the first time. A client would try without end, and the start would hang without a word. Later it reconnects for as
+ * long as it takes. Fault: `ERR_STORE_UNAVAILABLE`.
+ */
+async function connect(redis: {
+  readonly isOpen: boolean
+  on(event: 'error', listener: (error: Error) => void): unknown
+  connect(): Promise<unknown>
+  destroy(): void
+}): Promise<void> {
+  let last = new Error(`no answer within ${CONNECT_MS / 1000} s`)
+  redis.on('error', error => {
+    last = error
+  })
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(last), CONNECT_MS)
+  })
+  try {
+    await Promise.race([redis.connect(), late])
+  } catch (cause) {
+    if (redis.isOpen) redis.destroy()
+    throw new Fault('ERR_STORE_UNAVAILABLE', 'redis cannot be reached', { cause })
+  } finally {
+    clearTimeout(timer)
+  }
 }

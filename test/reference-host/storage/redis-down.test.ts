@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { gatewright } from '../../harness/gatewright.ts'
+import { spawnHost, startTestHost } from '../../harness/host.ts'
+import { freePort } from '../../harness/services.ts'
+
+function folder(t: Test): string {
+  const path = mkdtempSync(join(tmpdir(), 'gatewright-redis-down-'))
+  t.teardown(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
+
+/** The port of a server that takes connections and never answers. */
+async function silentPort(t: Test): Promise<number> {
+  const sockets = new Set<Socket>()
+  const server = createServer(socket => sockets.add(socket.on('error', () => {})))
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+t.test('a host does not start without its Redis, and says why within seconds', async t => {
+  const refused = `redis://127.0.0.1:${await freePort()}`
+  const silent = `redis://127.0.0.1:${await silentPort(t)}`
+  const startOn = (env: Record<string, string>) => startTestHost({ REDIS_URL: '', DATABASE_URL: '', ...env })
+  const fault = (reason: RegExp) => ({
+    ...{ code: 'ERR_STORE_UNAVAILABLE', message: 'redis cannot be reached' },
+    cause: { message: reason },
+  })
+  await Promise.all([
+    t.rejects(startOn({ REDIS_URL: refused }), fault(/ECONNREFUSED/)),
+    t.rejects(startOn({ REDIS_URL: silent }), fault(/within 5 s/)),
+    t.rejects(startOn({ REDIS_CLUSTER_URLS: refused }), fault(/root nodes|ECONNREFUSED/i)),
+    t.rejects(startOn({ REDIS_CLUSTER_URLS: silent }), fault(/within 5 s/)),
+    t.rejects(
+      spawnHost(folder(t), { REDIS_URL: refused }),
+      /exit 1: Gatewright cannot start:\n {2}redis cannot be reached: .*ECONNREFUSED/,
+    ),
+  ])
+})
+
+t.test('operator commands need no Redis', async t => {
+  const REDIS_URL = `redis://127.0.0.1:${await freePort()}`
+  t.match(await gatewright(['jobs', 'list'], { DATA_DIR: folder(t), REDIS_URL }), {
+    code: 0,
+    output: /No jobs/,
+  })
+})
