@@ -84,6 +84,7 @@ t.test('fits tables to the width of the terminal, and none to --json', async t =
     t.match(lines[1], /…/)
   }
   t.match((await run(undefined, 'partner-keys', 'list')).out, name)
+  t.match((await run(0, 'partner-keys', 'list')).out, name, 'a terminal that does not know its width')
   t.match(JSON.parse((await run(40, 'partner-keys', 'list', '--json')).out), [{ name }])
 })
 

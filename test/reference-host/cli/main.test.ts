@@ -38,7 +38,7 @@ t.test('does nothing when the operator answers no', async t => {
       return answer
     },
   })
-  t.same(await runCommand(args, answering('')), { code: 0, out: 'Nothing was done.', problem: '' })
+  t.same(await runCommand(args, answering('')), { code: 1, out: '', problem: 'Nothing was done.' })
   t.match(await runCommand(args, answering('yes')), { code: 1, problem: /no such key/ })
   t.match(questions, [/Continue\? \[y\/N\] $/, /Continue/])
 })

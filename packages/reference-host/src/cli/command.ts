@@ -53,6 +53,8 @@ export interface Command extends CommandUsage {
    * Question to confirm before the command runs, unless `--yes` was given. Only for what cannot be undone.
    */
   readonly confirm?: string
+  /** Whether these arguments need the confirmation. Default: all do. */
+  readonly needsConfirmation?: (args: CommandArguments) => boolean
   run(context: CommandContext, args: CommandArguments): Promise<CommandOutput>
 }
 

@@ -54,15 +54,17 @@ export async function runCommand(argv: readonly string[], options: CommandOption
 async function outputOf(argv: readonly string[], options: CommandOptions): Promise<string> {
   // Loaded here and not by whoever imports this package to start a host.
   const { parseCommandLine } = await import('./program.ts')
-  const line = parseCommandLine(argv, options.width)
+  // A terminal that does not know its width says 0 columns.
+  const width = options.width || undefined
+  const line = parseCommandLine(argv, width)
   if ('text' in line) return line.text.trimEnd()
   const { command, args, json, yes } = line
   if ('start' in command) {
-    const { env, input = async () => '', width } = options
+    const { env, input = async () => '' } = options
     return format(await command.start({ env, json, args, input }), json, width)
   }
-  if (!yes && !(await confirmed(command, options.ask))) return 'Nothing was done.'
-  return format(await runOnStores(command, args, options), json, options.width)
+  if (!yes && !(await confirmed(command, args, options.ask))) throw new UsageError('Nothing was done.')
+  return format(await runOnStores(command, args, options), json, width)
 }
 
 async function runOnStores(
@@ -100,8 +102,12 @@ function format(output: CommandOutput, json: boolean, width: number | undefined)
   return table.length < 2 && empty !== undefined ? empty : tableLines(table, width).join('\n')
 }
 
-async function confirmed({ confirm, name }: Command, ask: CommandOptions['ask']): Promise<boolean> {
-  if (confirm === undefined) return true
+async function confirmed(
+  { confirm, needsConfirmation = () => true, name }: Command,
+  args: CommandArguments,
+  ask: CommandOptions['ask'],
+): Promise<boolean> {
+  if (confirm === undefined || !needsConfirmation(args)) return true
   if (!ask) throw new UsageError(`${name} needs --yes without a terminal. ${confirm}`)
   return /^y(?:es)?$/i.test((await ask(`${confirm} Continue? [y/N] `)).trim())
 }

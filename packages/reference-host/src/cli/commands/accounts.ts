@@ -86,7 +86,7 @@ export const accountCommands: readonly Command[] = [
 ]
 
 /** What commands show of a key: never its digest. */
-function describeKey(key: KeyRecord, now: number) {
+export function describeKey(key: KeyRecord, now: number) {
   const expired = key.expiresAt !== null && key.expiresAt <= now
   return {
     ...{ id: key.id, keyPrefix: key.prefix, surface: key.surface, accountId: key.accountId },

@@ -3,6 +3,7 @@ import { ledgerAccounts } from '../../ledger/accounts.ts'
 import { checkLedger } from '../../ledger/check.ts'
 import { isOpen } from '../../modules/subscriptions/payins/states.ts'
 import { userAccountOf } from '../accounts.ts'
+import { integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
 
 /** Accounts of the house whose money is handed on. */
@@ -13,9 +14,7 @@ function isHouse(name: string): name is (typeof HOUSE)[number] {
 }
 
 function readCents(cents: string): number {
-  if (!/^[1-9]\d{0,11}$/.test(cents))
-    throw new UsageError('CENTS must be an integer of 1 to 12 digits, in US cents')
-  return Number(cents)
+  return integerArgument('CENTS', cents, 1, 999_999_999_999)
 }
 
 function checkReference(reference: string): void {

@@ -4,7 +4,18 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import { checkPolicy } from '../../modules/credential-fields.ts'
 import { partnerScopes } from '../../product/scopes.ts'
 import { isName } from '../../schemas/names.ts'
-import { UsageError, type Command, type CommandOutput } from '../command.ts'
+import { integerArgument } from '../arguments.ts'
+import {
+  UsageError,
+  type Command,
+  type CommandArguments,
+  type CommandContext,
+  type CommandOutput,
+} from '../command.ts'
+import { describeKey } from './accounts.ts'
+
+/** Most characters of a partner's name. */
+const MOST_NAME = 120
 
 /** Commands on partners and their keys. */
 export const partnerKeyCommands: readonly Command[] = [
@@ -18,17 +29,18 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Create a partner and its first key, which is shown once',
     example: '"Acme Wallets" --scopes users.read,cards.read',
     async run({ issuer, partners, clock }, { positional: [name = ''], options }) {
-      if (!isName(name))
-        throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
+      checkName(name)
       const scopes = options['scopes']?.split(',').map(scope => scope.trim()) ?? partnerScopes.names
       const unknown = scopes.find(scope => !partnerScopes.has(scope))
       if (unknown !== undefined) throw new UsageError(`unknown scope "${unknown}"`)
       const accountId = `ptn_${randomUUID().replaceAll('-', '')}`
       const owner = { surface: 'partner', accountId, userId: null, walletAddress: null } as const
-      const policy = unwrap(checkPolicy(jsonOption(options['policy']), 'policy'))
+      const policy = unwrap(checkPolicy(policyOption(options['policy']), 'policy'))
       const created = unwrap(await issuer.createKey({ ...owner, scopes, ...policy }))
       await partners.add(accountId, name, clock.now())
-      return newKeyOutput(created, `Partner ${name} (${accountId})`)
+      const { data, lines } = newKeyOutput(created, `Partner ${name} (${accountId})`)
+      const shown = policy.policy ? JSON.stringify(policy.policy) : 'no policy'
+      return { data: { ...data, policy: policy.policy ?? null }, lines: [...lines, `  policy  ${shown}`] }
     },
   },
   {
@@ -36,22 +48,23 @@ export const partnerKeyCommands: readonly Command[] = [
     takes: [],
     summary: 'List partners and their keys',
     example: '',
-    async run({ backend, partners }) {
+    async run({ backend, partners, clock }) {
       const all = await partners.list()
       const entries = await Promise.all(
         all.map(async partner => {
           const { keys } = await backend.issuer.keys.load(partner.id)
           const validated = await partners.validatedKeys(keys.map(key => key.id))
-          return keys.map(({ id, prefix, scopes, createdAt, lastUsedAt, revokedAt }) => ({
-            ...{ partnerId: partner.id, name: partner.name, keyId: id, keyPrefix: prefix, scopes },
-            ...{ createdAt, lastUsedAt, revokedAt, validated: validated.has(id) },
+          return keys.map(key => ({
+            ...{ partnerId: partner.id, name: partner.name, keyId: key.id, keyPrefix: key.prefix },
+            ...{ scopes: key.scopes, createdAt: key.createdAt, lastUsedAt: key.lastUsedAt },
+            ...{ revokedAt: key.revokedAt, state: describeKey(key, clock.now()).state },
+            validated: validated.has(key.id),
           }))
         }),
       )
       const data = entries.flat()
       const rows = data.map(key => [
-        ...[key.name, key.keyId, key.keyPrefix, key.validated ? 'yes' : 'no'],
-        key.revokedAt === null ? 'live' : 'revoked',
+        ...[key.name, key.keyId, key.keyPrefix, key.validated ? 'yes' : 'no', key.state],
       ])
       return { data, table: [['PARTNER', 'KEY', 'PREFIX', 'VALIDATED', 'STATE'], ...rows] }
     },
@@ -61,10 +74,9 @@ export const partnerKeyCommands: readonly Command[] = [
     takes: ['KEY_ID'],
     summary: 'Let a live host accept a partner key',
     example: '4fJ2sVbXq81TzKpL',
-    async run({ backend, partners, clock }, { positional: [keyId = ''] }) {
-      const key = await backend.issuer.keys.find(keyId)
-      if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
-      await partners.validate(keyId, clock.now())
+    async run(context, { positional: [keyId = ''] }) {
+      await checkPartnerKey(context, keyId)
+      await context.partners.validate(keyId, context.clock.now())
       return { data: { keyId, validated: true }, lines: [`${keyId} is validated.`] }
     },
   },
@@ -74,8 +86,10 @@ export const partnerKeyCommands: readonly Command[] = [
     summary: 'Revoke a partner key and end its sessions',
     example: '4fJ2sVbXq81TzKpL',
     confirm: 'The partner is locked out at once.',
-    run: async ({ issuer }, { positional: [keyId = ''] }) =>
-      revokedKeyOutput(await issuer.revokeKey('operator', keyId)),
+    async run(context, { positional: [keyId = ''] }) {
+      await checkPartnerKey(context, keyId)
+      return revokedKeyOutput(await context.issuer.revokeKey('operator', keyId))
+    },
   },
   {
     name: 'partner-keys rotate',
@@ -83,8 +97,13 @@ export const partnerKeyCommands: readonly Command[] = [
     options: { overlap: 'seconds for which the old key still works; default 86400' },
     summary: 'Replace a partner key by a successor, which is shown once',
     example: '4fJ2sVbXq81TzKpL --overlap 3600',
-    async run({ issuer, partners, clock }, { positional: [keyId = ''], options }) {
-      const overlapSeconds = Number(options['overlap'] ?? 86_400)
+    confirm: 'With --overlap 0 the old key stops working at once.',
+    needsConfirmation: args => overlapOf(args) === 0,
+    async run(context, args) {
+      const { issuer, partners, clock } = context
+      const [keyId = ''] = args.positional
+      const overlapSeconds = overlapOf(args)
+      await checkPartnerKey(context, keyId)
       const created = unwrap(await issuer.rotateKey('operator', keyId, { overlapSeconds }))
       if ((await partners.validatedKeys([keyId])).has(keyId))
         await partners.validate(created.key.id, clock.now())
@@ -93,12 +112,32 @@ export const partnerKeyCommands: readonly Command[] = [
   },
 ]
 
-function jsonOption(text: string | undefined): unknown {
+function checkName(name: string): void {
+  if (!isName(name))
+    throw new UsageError('NAME must be in normal form C (NFC) and have no control characters')
+  if (name.trim() === '' || [...name].length > MOST_NAME)
+    throw new UsageError(`NAME must be 1 to ${MOST_NAME} characters, not only spaces`)
+}
+
+/** `null` is refused too: it would be read as no policy. */
+function policyOption(text: string | undefined): object | undefined {
+  if (text === undefined) return undefined
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as unknown)
+    const parsed: unknown = JSON.parse(text)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed
   } catch {
-    throw new UsageError(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
+    // Said below.
   }
+  throw new UsageError(`--policy must be a policy object as JSON, got ${JSON.stringify(text)}`)
+}
+
+function overlapOf({ options }: CommandArguments): number {
+  return integerArgument('--overlap', options['overlap'] ?? '86400', 0)
+}
+
+async function checkPartnerKey({ backend }: CommandContext, keyId: string): Promise<void> {
+  const key = await backend.issuer.keys.find(keyId)
+  if (key?.surface !== 'partner') throw new UsageError(`no partner key ${keyId}`)
 }
 
 /** Returns the value of a verdict. Throws a `UsageError` with the message of a denial. */
@@ -113,7 +152,7 @@ export function revokedKeyOutput(verdict: Verdict<ApiKey>): CommandOutput {
   return { data: { keyId: id, revokedAt }, lines: [`${id} is revoked; its sessions end within a second.`] }
 }
 
-function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string): CommandOutput {
+function newKeyOutput({ key, text }: { key: ApiKey; text: string }, title: string) {
   return {
     data: { partnerId: key.accountId, keyId: key.id, keyPrefix: key.prefix, scopes: key.scopes, key: text },
     lines: [title, `  key id  ${key.id}`, `  key     ${text}`, 'The key is shown only now.'],
