@@ -14,6 +14,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/providers/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
+  typeof import('../../packages/reference-host/dist/ledger/check.js') &
   typeof import('../../packages/reference-host/dist/ledger/money.js') &
   typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
@@ -65,6 +66,7 @@ const FILES = [
   'providers/card-numbers',
   'modules/cards/card-above-caller',
   'modules/cards/change',
+  'ledger/check',
   'ledger/money',
   'ledger/transactions',
   'providers/decimal',

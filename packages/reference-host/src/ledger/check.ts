@@ -1,6 +1,7 @@
-import type { SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlClient, type SqlDialect } from '@gatewright/kernel/sql'
 import type { Ledger, LedgerReport } from './ledger.ts'
 import { accountsThatDiffer, describeDifference } from './money.ts'
+import { statementLimit } from './statements.ts'
 
 /** What `ledger check` finds: the report, and everything that is wrong, each in a sentence. */
 export interface LedgerFindings {
@@ -11,17 +12,22 @@ export interface LedgerFindings {
 /** Adds up the whole ledger and compares it with the business rows. `statementMs` is that of `Ledger.check`. */
 export async function checkLedger(
   ledger: Ledger,
-  db: SqlQueries,
-  statementMs?: number,
+  db: SqlClient,
+  dialect: SqlDialect,
+  statementMs = 0,
 ): Promise<LedgerFindings> {
   const report = await ledger.check(statementMs)
+  const differences = await db.transaction(async tx => {
+    if (dialect === 'postgres') await rows(tx, statementLimit(statementMs))
+    return accountsThatDiffer(tx)
+  })
   const { sumCents, wrongAccounts } = report
   const problems = [
     ...(sumCents === 0 ? [] : [`all balances add up to ${sumCents} US cents, not to 0`]),
     ...wrongAccounts.map(
       account => `the balance of ${account} is not the sum of its transfers, or it is below zero`,
     ),
-    ...(await accountsThatDiffer(db)).map(describeDifference),
+    ...differences.map(describeDifference),
   ]
   return { report, problems }
 }

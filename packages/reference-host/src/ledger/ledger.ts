@@ -28,6 +28,7 @@ import {
   LOCK,
   NEXT_ACCOUNTS,
   OPEN_ACCOUNTS,
+  statementLimit,
   TOTALS,
   WRONG,
 } from './statements.ts'
@@ -160,7 +161,7 @@ export function createLedger(db: SqlClient, dialect: SqlDialect): Ledger {
         // Both statements must see the same snapshot.
         if (dialect === 'postgres') {
           await rows(tx, 'set transaction isolation level repeatable read')
-          await rows(tx, `set local statement_timeout = ${Math.trunc(statementMs)}`)
+          await rows(tx, statementLimit(statementMs))
         }
         const [totals] = await rows(tx, TOTALS)
         const wrong = await rows(tx, WRONG)

@@ -57,3 +57,6 @@ export const FOLD: Readonly<Record<SqlDialect, readonly string[]>> = {
     'delete from gw_ledger_tail where account_id > $1 and account_id <= $2',
   ],
 }
+
+/** How long a statement of the transaction may take on Postgres, in place of the limit of the pool; 0: as long as it takes. */
+export const statementLimit = (ms: number): string => `set local statement_timeout = ${Math.trunc(ms)}`

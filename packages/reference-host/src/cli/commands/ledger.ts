@@ -107,7 +107,8 @@ export const ledgerCommands: readonly Command[] = [
     example: '',
     async run(context) {
       context.progress('Adding up every transfer of the ledger.')
-      const check = checkLedger(context.container.get(token.LEDGER), context.backend.sql)
+      const { sql, dialect } = context.backend
+      const check = checkLedger(context.container.get(token.LEDGER), sql, dialect)
       const { report, problems } = await reportElapsed(context, 'Adding up the ledger', check)
       if (problems.length > 0) throw new UsageError(`the ledger is broken: ${problems.join('; ')}`)
       return { data: report, lines: [`${report.transfers} transfers, all accounts right, sum 0.`] }
