@@ -20,7 +20,13 @@ export type { RevocationCounts } from './sessions/manage-sessions.ts'
 export type { RotationOptions } from './keys/rotate-key.ts'
 export type { SigningKeyInfo } from './signing/key-ring.ts'
 export type { SigningKeyState } from './signing/schedule.ts'
-export type { AuditAction, AuditActor, AuditEntry, AuditStorage } from './storage/audit-port.ts'
+export type {
+  AuditAction,
+  AuditActor,
+  AuditEntry,
+  AuditPosition,
+  AuditStorage,
+} from './storage/audit-port.ts'
 export type {
   ApiKey,
   IssuerStorage,

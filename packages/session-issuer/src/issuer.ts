@@ -1,4 +1,4 @@
-import type { Denial, EpochMs, Session, Surface, Verdict } from '@gatewright/kernel'
+import type { Denial, Session, Surface, Verdict } from '@gatewright/kernel'
 import type { JWK } from 'jose'
 import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
@@ -22,7 +22,7 @@ import { policyReader } from './keys/policies.ts'
 import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
 import { createKeyRing, type SigningKeyInfo } from './signing/key-ring.ts'
 import { rotationTiming } from './signing/schedule.ts'
-import type { AuditEntry } from './storage/audit-port.ts'
+import type { AuditEntry, AuditPosition } from './storage/audit-port.ts'
 import type { ApiKey, PolicyRecord, SessionRecord } from './storage/port.ts'
 
 /**
@@ -83,9 +83,9 @@ export interface Issuer {
   ): Promise<Verdict<RevocationCounts, IssuerDenial>>
   /**
    * Lists the changes of an account's keys, policies and sessions, newest first: at most `limit` from before an
-   * instant.
+   * instant, or from after a row, such as the last of the page before.
    */
-  listAudit(accountId: string, limit: number, before?: EpochMs): Promise<readonly AuditEntry[]>
+  listAudit(accountId: string, limit: number, before?: AuditPosition): Promise<readonly AuditEntry[]>
   /** Reads from the store whether a verified session is still live: the strict check of a guard. */
   isCurrent(session: Session): Promise<boolean>
   /**
@@ -145,7 +145,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     issueSession,
     openConsole: makeOpenConsole(options, { texts, peppers }, updateAccount, issueSession),
     ...sessionVerbs,
-    listAudit: (accountId, limit, before = Number.MAX_SAFE_INTEGER) =>
+    listAudit: (accountId, limit, before = { at: Number.MAX_SAFE_INTEGER }) =>
       options.audit.list(accountId, limit, before),
     jwks: () => jwksDocument(ring, maxAgeSeconds),
     verificationKey: ring.publicKey,

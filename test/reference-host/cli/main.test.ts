@@ -140,10 +140,6 @@ t.test('shows who changed what, and revokes what a session created', async t => 
   await host.stop('SIGTERM')
 
   t.match(await gatewright('audit', 'list'), { code: 1, output: /needs --account/ })
-  t.match(await gatewright('audit', 'list', '--account', 'x', '--limit', '0'), {
-    code: 1,
-    output: /--limit must be/,
-  })
   const before = (await json('audit', 'list', '--account', claims.sub)) as Record<string, unknown>[]
   t.match(before, [
     { by: 'session', sessionId, action: 'key.create', target: made.body['userKeyId'] },

@@ -47,7 +47,7 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
       steps = Math.max(steps, hurt.statements())
       t.same(await storage(db).keys.load(key.accountId), { revision: 0, keys: [] }, `step ${n}`)
       t.same(await storage(db).keys.policies([`pol_${n}`]), [])
-      t.same(await storage(db).audit.list(key.accountId, 9, Number.MAX_SAFE_INTEGER), [])
+      t.same(await storage(db).audit.list(key.accountId, 9, { at: Number.MAX_SAFE_INTEGER }), [])
       t.same(await readSqlFeed(db, 0), [])
     }
     t.ok(steps >= 4, `${steps} statements`)
@@ -67,7 +67,7 @@ for (const [name, { open, storage }] of Object.entries(BACKENDS)) {
       )
       steps = Math.max(steps, hurt.statements())
       t.equal((await storage(db).sessions.find(session.sessionId))?.revokedAt, null, `step ${n}`)
-      t.same(await storage(db).audit.list(session.accountId, 9, Number.MAX_SAFE_INTEGER), [])
+      t.same(await storage(db).audit.list(session.accountId, 9, { at: Number.MAX_SAFE_INTEGER }), [])
       t.same(await readSqlFeed(db, 0), [])
     }
     t.ok(steps >= 3, `${steps} statements`)

@@ -234,7 +234,16 @@ t.test('catches audit rows that are written outside the step of their change, or
       commit: (account, revision, { audit: _audit, ...write }) => keys.commit(account, revision, write),
     },
   }))
-  t.equal(none.length, 4)
+  t.equal(none.length, 5)
+})
+
+t.test('catches pages of audit rows that lose the rows of one instant', async t => {
+  t.same(
+    await brokenAudit(({ audit }) => ({
+      audit: { ...audit, list: (account, limit, { at }) => audit.list(account, limit, { at }) },
+    })),
+    ['lists each row once by pages that begin after the last row, many rows of one instant too'],
+  )
 })
 
 t.test('catches audit rows listed in the wrong order, and rows collected too early', async t => {
@@ -242,7 +251,10 @@ t.test('catches audit rows listed in the wrong order, and rows collected too ear
     await brokenAudit(({ audit }) => ({
       audit: { ...audit, list: async (...args) => (await audit.list(...args)).toReversed() },
     })),
-    ['lists rows of one account from before an instant, newest first, up to the limit'],
+    [
+      'lists rows of one account from before an instant, newest first, up to the limit',
+      'lists each row once by pages that begin after the last row, many rows of one instant too',
+    ],
   )
   t.same(
     await brokenAudit(({ audit }) => ({

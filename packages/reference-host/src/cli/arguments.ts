@@ -1,3 +1,4 @@
+import type { EpochMs } from '@gatewright/kernel'
 import { UsageError } from './command.ts'
 
 /**
@@ -9,4 +10,15 @@ export function integerArgument(name: string, text: string, least: number, most?
   if (value >= least && (most === undefined || value <= most)) return value
   const range = most === undefined ? `of at least ${least}` : `from ${least} to ${most}`
   throw new UsageError(`${name} must be an integer ${range}, got ${JSON.stringify(text)}`)
+}
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
+
+/** Reads an instant (RFC 3339), always with an offset or `Z`: without, it would depend on this machine. Throws a `UsageError`. */
+export function instantArgument(name: string, text: string): EpochMs {
+  const at = INSTANT.test(text) ? Date.parse(text) : NaN
+  if (!Number.isNaN(at)) return at
+  throw new UsageError(
+    `${name} must be an instant (RFC 3339) with Z or an offset, such as 2026-01-31T12:00:00Z, got ${JSON.stringify(text)}`,
+  )
 }

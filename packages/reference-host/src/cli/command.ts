@@ -18,11 +18,11 @@ export interface CommandContext {
 
 /**
  * What a command prints: `data` with `--json`, else `lines` as they are, or `table`, cut to the width of the
- * terminal. `empty` is printed instead of a table without rows below its head.
+ * terminal. `empty` is printed instead of a table without rows below its head, `note` below the table.
  */
 export type CommandOutput =
   | { readonly data: unknown; readonly lines: readonly string[] }
-  | { readonly data: unknown; readonly table: Table; readonly empty?: string }
+  | { readonly data: unknown; readonly table: Table; readonly empty?: string; readonly note?: string }
 
 /** Arguments after the command's name. */
 export interface CommandArguments {

@@ -98,8 +98,9 @@ async function runOnStores(
 function format(output: CommandOutput, json: boolean, width: number | undefined): string {
   if (json) return JSON.stringify(output.data, null, 2)
   if ('lines' in output) return output.lines.join('\n')
-  const { table, empty } = output
-  return table.length < 2 && empty !== undefined ? empty : tableLines(table, width).join('\n')
+  const { table, empty, note } = output
+  if (table.length < 2 && empty !== undefined) return empty
+  return [...tableLines(table, width), ...(note === undefined ? [] : [note])].join('\n')
 }
 
 async function confirmed(

@@ -41,13 +41,22 @@ export interface AuditEntry extends AuditActor {
   readonly policyIds: readonly string[]
 }
 
+/** A position in the rows of an account: at a row, such as the last of a page, or without `id` at an instant. */
+export interface AuditPosition {
+  readonly at: EpochMs
+  readonly id?: string
+}
+
 /**
  * Lists and deletes the audit rows that `KeyStorage` and `SessionStorage` write in the same step as each change.
  * Faults: `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
  */
 export interface AuditStorage {
-  /** Lists up to `limit` rows of an account from before an instant, newest first. */
-  list(accountId: string, limit: number, before: EpochMs): Promise<readonly AuditEntry[]>
+  /**
+   * Lists up to `limit` rows of an account, newest first, those of one instant by falling `id`: only rows that come after the
+   * row at the position, or are from before its instant.
+   */
+  list(accountId: string, limit: number, before: AuditPosition): Promise<readonly AuditEntry[]>
 
   /**
    * Deletes up to `limit` rows with `expiresAt <= now` and resolves to their number. Any number of hosts may call it at

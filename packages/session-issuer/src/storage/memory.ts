@@ -37,9 +37,10 @@ export function memoryStorage(options: MemoryStorageOptions): IssuerStorage {
 
 function auditStorage(entries: AuditEntry[]): AuditStorage {
   return {
-    list: async (accountId, limit, before) =>
+    list: async (accountId, limit, { at, id = '' }) =>
       entries
-        .filter(entry => entry.accountId === accountId && entry.at < before)
+        .filter(entry => entry.accountId === accountId)
+        .filter(entry => entry.at < at || (entry.at === at && entry.id < id))
         .sort((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1))
         .slice(0, limit),
     async collect(limit, now) {

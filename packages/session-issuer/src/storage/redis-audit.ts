@@ -1,5 +1,5 @@
-import { keyDigest, malformedReply, orFault } from '@gatewright/kernel'
-import type { RedisClient } from '@gatewright/kernel/redis'
+import { keyDigest, malformedReply } from '@gatewright/kernel'
+import { redisScript, runScript, type RedisClient } from '@gatewright/kernel/redis'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import { parse, readAuditEntry } from './parse-records.ts'
 
@@ -31,17 +31,26 @@ export function auditArgs(prefix: string, entries: readonly AuditEntry[]): strin
   return [key, String(entries.length), ...values]
 }
 
+/** The rows of one instant, and at most `ARGV[2]` from before it, newest first. */
+const PAGE = redisScript(`
+local same = redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[1], ARGV[1])
+return {same, redis.call('ZREVRANGEBYSCORE', KEYS[1], '(' .. ARGV[1], '-inf', 'LIMIT', 0, ARGV[2])}
+`)
+
 /** `AuditStorage` in Redis. `collect` has nothing to do, because rows expire by themselves. */
 export function redisAuditStorage(client: RedisClient, prefix: string): AuditStorage {
   return {
-    async list(accountId, limit, before) {
-      const key = auditKey(prefix, accountId)
-      const found = await orFault('redis', () =>
-        client.run(key, ['ZREVRANGEBYSCORE', key, `(${before}`, '-inf', 'LIMIT', '0', String(limit)]),
-      )
-      if (!Array.isArray(found)) throw malformedReply('redis', 'audit rows')
-      return found.map(row => readAuditEntry(parse(row)))
+    async list(accountId, limit, { at, id = '' }) {
+      const found = await runScript(client, PAGE, auditKey(prefix, accountId), [String(at), String(limit)])
+      // Redis sorts rows of one score by their text, which begins with the id.
+      const [same, older] = Array.isArray(found) ? found.map(toEntries) : []
+      if (!same || !older) throw malformedReply('redis', 'audit rows')
+      return [...same.filter(entry => entry.id < id), ...older].slice(0, limit)
     },
     collect: async () => 0,
   }
+}
+
+function toEntries(found: unknown): AuditEntry[] | undefined {
+  return Array.isArray(found) ? found.map(row => readAuditEntry(parse(row))) : undefined
 }

@@ -35,11 +35,11 @@ export function sqlAuditStorage(db: SqlClient, dialect: SqlDialect, prefix: stri
   // Two hosts that collect at once take different rows instead of waiting for each other.
   const skip = dialect === 'postgres' ? 'for update skip locked' : ''
   return {
-    async list(accountId, limit, before) {
+    async list(accountId, limit, { at, id = '' }) {
       const found = await rows(
         db,
-        `select entry from ${table} where account = $1 and at < $2 order by at desc, id desc limit $3`,
-        [keyDigest(accountId), before, limit],
+        `select entry from ${table} where account = $1 and (at, id) < ($2, $3) order by at desc, id desc limit $4`,
+        [keyDigest(accountId), at, id, limit],
       )
       return found.map(row => readAuditEntry(parse(row['entry'])))
     },

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
-import type { AuditEntry } from '../storage/audit-port.ts'
+import type { AuditEntry, AuditPosition } from '../storage/audit-port.ts'
 import type { IssuerStorage } from '../storage/port.ts'
 import { auditEntry, childOf, keyRecord, sessionRecord, write } from './sample-records.ts'
 import { at, HOSTILE_TEXTS, MINUTE, NOW, countTrue, type StorageUnderTest } from './storage-under-test.ts'
 
-const ALL = Number.MAX_SAFE_INTEGER
+const ALL = { at: Number.MAX_SAFE_INTEGER }
 
 /** Contract suite of `AuditStorage` and of the storages that write to it. `open` is called once per test. */
 export function auditContract(
@@ -65,9 +65,27 @@ export function auditContract(
       await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit })
       const { audit: port } = at(store, 1)
       assert.deepEqual(await port.list(account, 10, ALL), rows.toReversed())
-      assert.deepEqual(await port.list(account, 2, NOW + 3), [rows[1], rows[0]])
+      assert.deepEqual(await port.list(account, 2, { at: NOW + 3 }), [rows[1], rows[0]])
       assert.deepEqual(await port.list(account, 1, ALL), [rows[2]])
       assert.deepEqual(await port.list(randomUUID(), 10, ALL), [])
+    })
+
+    test('lists each row once by pages that begin after the last row, many rows of one instant too', async store => {
+      const account = randomUUID()
+      const rows = Array.from({ length: 9 }, (_, n) => auditEntry(account, { at: NOW + Math.floor(n / 5) }))
+      await at(store, 0).keys.commit(account, 0, { ...write(keyRecord(account)), audit: rows })
+      const expected = rows.toSorted((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1))
+      for (const limit of [1, 2, 4]) {
+        const listed: AuditEntry[] = []
+        for (
+          let page = [ALL] as readonly AuditPosition[];
+          page.length > 0;
+          listed.push(...(page as AuditEntry[]))
+        )
+          page = await at(store, 1).audit.list(account, limit, page.at(-1) as AuditPosition)
+        assert.deepEqual(listed, expected)
+      }
+      assert.deepEqual(await at(store, 0).audit.list(account, 9, { at: NOW + 1 }), expected.slice(4))
     })
 
     test('keeps accounts apart whose ids differ in case, spaces, control characters or length', async store => {

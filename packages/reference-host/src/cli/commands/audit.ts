@@ -1,3 +1,6 @@
+import type { AuditEntry, AuditPosition } from '@gatewright/session-issuer'
+import { accountOf } from '../accounts.ts'
+import { instantArgument, integerArgument } from '../arguments.ts'
 import { reportElapsed, UsageError, type Command } from '../command.ts'
 
 const MOST_ROWS = 1000
@@ -8,25 +11,19 @@ export const auditCommands: readonly Command[] = [
     name: 'audit list',
     takes: [],
     options: {
-      account: 'the account or partner id; required',
+      account: 'the account, user or partner id; required',
       limit: `how many rows, 1 to ${MOST_ROWS}; default 100`,
-      before: 'only rows from before this instant, such as the last one listed; RFC 3339',
+      before: 'only rows from before this instant (RFC 3339), or AT/ID: from after this row',
     },
     summary: 'List the changes of keys, policies and sessions of one account, newest first',
     example: '--account acc_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 --limit 20',
     async run(context, { options }) {
       const { account, limit = '100', before } = options
       if (account === undefined) throw new UsageError('audit list needs --account')
-      const count = /^\d{1,4}$/.test(limit) ? Number(limit) : 0
-      if (count < 1 || count > MOST_ROWS) {
-        throw new UsageError(
-          `--limit must be an integer from 1 to ${MOST_ROWS}, got ${JSON.stringify(limit)}`,
-        )
-      }
-      const until = before === undefined ? undefined : Date.parse(before)
-      if (Number.isNaN(until))
-        throw new UsageError(`--before must be an instant, got ${JSON.stringify(before)}`)
-      const read = context.issuer.listAudit(account, count, until)
+      const count = integerArgument('--limit', limit, 1, MOST_ROWS)
+      const position = before === undefined ? undefined : positionOf(before)
+      const accountId = await accountOf(context.backend.sql, account)
+      const read = context.issuer.listAudit(accountId, count, position)
       const entries = await reportElapsed(context, 'Reading the audit log', read)
       const data = entries.map(({ at, expiresAt, ...entry }) => ({
         ...{ at: new Date(at).toISOString(), keptUntil: new Date(expiresAt).toISOString() },
@@ -35,7 +32,20 @@ export const auditCommands: readonly Command[] = [
       const rows = data.map(({ at, by, keyId, sessionId, action, target }) => [
         ...[at, by, keyId ?? '-', sessionId ?? '-', action, target],
       ])
-      return { data, table: [['AT', 'BY', 'KEY', 'SESSION', 'ACTION', 'TARGET'], ...rows] }
+      const table = [['AT', 'BY', 'KEY', 'SESSION', 'ACTION', 'TARGET'], ...rows]
+      return { data, table, empty: 'No rows.', ...nextPage(entries, count) }
     },
   },
 ]
+
+function positionOf(before: string): AuditPosition {
+  const [at = '', id = ''] = before.split('/')
+  return { at: instantArgument('--before', at), id }
+}
+
+/** How to get the rows after a full page. */
+function nextPage(entries: readonly AuditEntry[], count: number): { readonly note?: string } {
+  const last = entries.at(-1)
+  if (!last || entries.length < count) return {}
+  return { note: `For the next page: --before ${new Date(last.at).toISOString()}/${last.id}` }
+}
