@@ -153,7 +153,16 @@ t.test('shows who changed what, and revokes what a session created', async t => 
     { by: 'operator' },
   ])
   t.match(await gatewright('sessions', 'revoke', 'gone', '--keys', '--yes'), { code: 1, output: /--account/ })
-  t.match(await json('sessions', 'revoke', 'gone', '--keys', '--account', claims.sub, '--yes'), {
-    revokedKeys: 0,
-  })
+  const revoke = (...args: string[]): Promise<Ran> => gatewright('sessions', 'revoke', ...args, '--yes')
+  for (const [args, output] of [
+    [['gone'], /^nothing was ended: no live session gone$/m],
+    [[sessionId], /^nothing was ended: no live session/],
+    [['gone', '--account', claims.sub], /--account is only for --keys/],
+    [['gone', '--keys', '--account', 'acc_typo'], /no user or account acc_typo/],
+    [['gone', '--keys', '--account', claims.sub], /^nothing was ended: .* and no live key that it created$/m],
+    [[sessionId, '--keys'], /^nothing was ended/],
+  ] as const)
+    t.match(await revoke(...args), { code: 1, output })
+  const root = before[2]?.['target'] as string
+  t.match(await json('keys', 'show', root), { state: 'live' })
 })

@@ -1,4 +1,5 @@
-import { UsageError, type Command } from '../command.ts'
+import { accountOf } from '../accounts.ts'
+import { UsageError, type Command, type CommandContext, type CommandOutput } from '../command.ts'
 import { unwrap, revokedKeyOutput } from './partner-keys.ts'
 
 /** Commands on user keys, sessions and signing keys. */
@@ -20,17 +21,11 @@ export const credentialCommands: readonly Command[] = [
     summary: 'End a session and those minted from it; with --keys also revoke the keys they created',
     example: '9QmZr0c2VbN4xWtYkLs7Pd --keys',
     confirm: 'Whoever uses the session is locked out at once.',
-    async run({ issuer }, { positional: [sessionId = ''], options, flags }) {
-      if (flags.has('keys')) {
-        const both = await issuer.endSessionWithKeys('operator', sessionId, options['account'])
-        if (!both.ok) {
-          throw new UsageError(`session ${sessionId} is no longer stored: give its account with --account`)
-        }
-        const { sessions, keys } = both.value
-        const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
-        return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
-      }
-      const ended = unwrap(await issuer.endSession('operator', sessionId))
+    async run(context, { positional: [sessionId = ''], options, flags }) {
+      if (flags.has('keys')) return endWithKeys(context, sessionId, options['account'])
+      if (options['account'] !== undefined) throw new UsageError('--account is only for --keys')
+      const ended = unwrap(await context.issuer.endSession('operator', sessionId))
+      if (ended === 0) throw new UsageError(`nothing was ended: no live session ${sessionId}`)
       return { data: { sessionId, ended }, lines: [`${ended} sessions ended.`] }
     },
   },
@@ -70,3 +65,19 @@ export const credentialCommands: readonly Command[] = [
     },
   },
 ]
+
+async function endWithKeys(
+  { issuer, backend }: CommandContext,
+  sessionId: string,
+  account: string | undefined,
+): Promise<CommandOutput> {
+  const accountId = account === undefined ? undefined : await accountOf(backend.sql, account)
+  const both = await issuer.endSessionWithKeys('operator', sessionId, accountId)
+  if (!both.ok)
+    throw new UsageError(`session ${sessionId} is no longer stored: give its account with --account`)
+  const { sessions, keys } = both.value
+  if (sessions === 0 && keys === 0)
+    throw new UsageError(`nothing was ended: no live session ${sessionId}, and no live key that it created`)
+  const lines = [`${sessions} sessions ended, ${keys} keys revoked.`]
+  return { data: { sessionId, ended: sessions, revokedKeys: keys }, lines }
+}
