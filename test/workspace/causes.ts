@@ -39,6 +39,7 @@ export const SENTENCES: Sentences = {
   kyc_required: 'The identity must be checked and approved first.',
   agreements_required: 'The agreements must be accepted first, as they read now.',
   data_key_never_leaves: 'The key that encrypts texts of the account is never answered.',
+  cross_origin: 'A web page of another origin must not start the sign-in of a command line.',
   max_contracts: 'The account has as many contracts as allowed.',
   max_bills: 'The account has as many open bills as allowed: pay one first.',
   card_above_caller:

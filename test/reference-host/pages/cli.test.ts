@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { testWallet, type TestWallet } from '../../harness/browser-wallets.ts'
 import { startBrowser, startPageHost, type OpenPage } from '../../harness/browser.ts'
@@ -145,3 +148,26 @@ t.test('warns of a request from another network, and wants that confirmed by its
   await press(page, 'Approve sign-in')
   await heading(page, 'Go back to your terminal')
 })
+
+t.test(
+  'a page of another origin cannot start a request from this network, and one of the host can',
+  async t => {
+    const startFrom = async (address: string): Promise<unknown> => {
+      const context = await browser.newContext()
+      t.teardown(() => context.close())
+      const page = await context.newPage()
+      await page.goto(address)
+      return page.evaluate(async url => {
+        const headers = { 'content-type': 'application/json' }
+        const answer = await fetch(url, { method: 'POST', headers, body: '{}' })
+        return { status: answer.status, body: await answer.json() }
+      }, `${host.url}/auth/cli/start`)
+    }
+    const other = createServer((_, answer) => answer.end('a page')).listen(0, '127.0.0.1')
+    t.teardown(() => other.close())
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    t.match(await startFrom(`http://127.0.0.1:${port}`), { status: 403, body: { rule: 'cross_origin' } })
+    t.match(await startFrom(`${host.url}/helper`), { status: 200 })
+  },
+)

@@ -23,6 +23,7 @@ export const rules = [
   'kyc_required',
   'agreements_required',
   'data_key_never_leaves',
+  'cross_origin',
   'max_contracts',
   'max_bills',
   'card_above_caller',

@@ -8,6 +8,7 @@ import { idText, nameText } from '../../schemas/names.ts'
 import { AT, LATER } from '../examples.ts'
 import type { ModuleServices } from '../services.ts'
 import { endOf, enterCode, findOpen, poll, startRequest, type Polled } from './cli-requests.ts'
+import { refuseOtherOrigin } from './cross-origin.ts'
 import {
   challengeNotFound,
   cliRequestId,
@@ -91,6 +92,8 @@ function start({ db, clock, origin }: ModuleServices): Operation {
       },
     },
     async handle({ body: { clientName = null }, facts }) {
+      const refusal = refuseOtherOrigin(facts, origin)
+      if (refusal) return refusal
       const clientAddress = facts.address
       const started = await startRequest(db, { clientName, clientAddress }, clock.now())
       const { requestToken, requestId, code, expiresAt } = started
