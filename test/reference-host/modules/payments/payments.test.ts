@@ -89,13 +89,34 @@ t.test('refuses a receiver that is nobody, oneself, or misspelled', async t => {
   t.equal(await ann.balance(), 1000)
 })
 
-t.test('refuses an address that is the wallet of two accounts', async t => {
-  const [ann, bob] = [await newUser(), await newUser()]
-  await ann.fund(1000)
+/** Stores a user whose wallet is a contract on a chain. */
+async function addContractUser(chainId: number, address: string): Promise<void> {
   const text = `insert into gw_users (id, account_id, principal, wallet_address, kyc_status, created_at)
     values ($1, $2, $3, $4, 'not_submitted', 0)`
   const id = randomUUID()
-  await db.query(text, [`usr_${id}`, `acc_${id}`, `eip155:1:${bob.address}`, bob.address])
+  await db.query(text, [`usr_${id}`, `acc_${id}`, `eip155:${chainId}:${address}`, address])
+}
+
+t.test('pays no contract wallet, whose address can have another owner on another chain', async t => {
+  const ann = await newUser()
+  await ann.fund(1000)
+  const [unknown, onOneChain, onTwoChains] = ['12', '34', '56'].map(digits => `0x${digits.repeat(20)}`)
+  await addContractUser(1, onOneChain as string)
+  await addContractUser(1, onTwoChains as string)
+  await addContractUser(10, onTwoChains as string)
+  const { body: nobody } = await pay(ann, unknown as string, 1)
+  for (const contract of [onOneChain, onTwoChains]) {
+    const answer = await pay(ann, contract as string, 1)
+    t.match(answer, { status: 404, body: { error: 'not_found', field: 'to', message: /contract wallet/ } })
+    t.same(answer.body, nobody, 'as if there were nobody')
+  }
+  t.equal(await ann.balance(), 1000)
+})
+
+t.test('refuses an address that is the wallet of two accounts', async t => {
+  const [ann, bob] = [await newUser(), await newUser()]
+  await ann.fund(1000)
+  await addContractUser(1, bob.address)
   t.match(await pay(ann, bob.address, 1), { status: 400, body: { field: 'to', message: /two accounts/ } })
   t.equal(await ann.balance(), 1000)
 })

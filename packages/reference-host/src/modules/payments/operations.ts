@@ -12,7 +12,7 @@ import * as examples from '../examples.ts'
 import { listOperation } from '../list-operation.ts'
 import { payAtOnce } from '../pay-at-once.ts'
 import type { ModuleServices } from '../services.ts'
-import { accountsOfWallet, findSent, paymentPage } from './store.ts'
+import { findSent, paymentPage, usersOfWallet } from './store.ts'
 
 const cents = Type.Integer({ minimum: 1, maximum: 100_000_000, description: 'US cents' })
 const Body = Type.Object(
@@ -21,7 +21,8 @@ const Body = Type.Object(
       {
         walletAddress: Type.String({
           ...{ pattern: '^0x[0-9a-fA-F]{40}$' },
-          description: 'The wallet of the receiver. In mixed case it must have its checksum (EIP-55)',
+          description:
+            'The wallet of the receiver, not a contract. In mixed case it must have its checksum (EIP-55)',
         }),
       },
       component('PaymentReceiver', 'Who receives the payment: a wallet user of this host'),
@@ -132,13 +133,20 @@ async function findReceiver(
   // An address in one case only carries no checksum.
   if (!isChecksumAddress(walletAddress) && !/^0x(?:[0-9A-F]{40}|[0-9a-f]{40})$/.test(walletAddress))
     return refused('to.walletAddress has a wrong checksum (EIP-55)')
-  const accounts = await accountsOfWallet(tx, walletAddress.toLowerCase())
-  const [receiver] = accounts
-  if (receiver === undefined) return deny('not_found', 'no wallet user has this address', { field: 'to' })
-  if (accounts.includes(accountId)) return refused('to.walletAddress is your own')
-  if (accounts.length > 1) return refused('to.walletAddress is the wallet of two accounts')
-  return allow(receiver)
+  const users = await usersOfWallet(tx, walletAddress.toLowerCase())
+  if (users.some(user => user.accountId === accountId)) return refused('to.walletAddress is your own')
+  const receiver = users.find(user => !user.isContract)
+  if (!receiver) return noReceiver
+  if (users.length > 1) return refused('to.walletAddress is the wallet of two accounts')
+  return allow(receiver.accountId)
 }
+
+// The request names no chain, and the same contract address on two chains can have two owners.
+const noReceiver = deny(
+  'not_found',
+  'no user signs with a key of this address. A contract wallet cannot be paid: send the address of another wallet of the receiver',
+  { field: 'to' },
+)
 
 function paymentData(side: Transaction): Record<string, unknown> {
   const { source, direction, counterparty: walletAddress, amountCents, memo, createdAt } = side

@@ -26,11 +26,22 @@ export async function paymentPage(
   return (await rows(db, text, [accountId, before, limit])).map(toTransaction)
 }
 
+/** A user who signed with a wallet. */
+interface WalletUser {
+  readonly accountId: string
+  /** Whether the wallet is a contract, so that its address can have another owner on another chain. */
+  readonly isContract: boolean
+}
+
 /**
- * Finds the accounts of the wallet users with an address, in lower case. Two if the address signs as a wallet and as a contract, or
- * as contracts on two chains. An address that a partner gave for its user proves nothing and is not found.
+ * Finds the wallet users with an address, in lower case. Several if the address signs as a wallet and as a contract, or as
+ * contracts on two chains. An address that a partner gave for its user proves nothing and is not found.
  */
-export async function accountsOfWallet(db: SqlQueries, walletAddress: string): Promise<readonly string[]> {
-  const text = 'select account_id from gw_users where wallet_address = $1 and principal is not null'
-  return (await rows(db, text, [walletAddress])).map(row => toText(row['account_id']))
+export async function usersOfWallet(db: SqlQueries, walletAddress: string): Promise<readonly WalletUser[]> {
+  const text =
+    'select account_id, principal from gw_users where wallet_address = $1 and principal is not null'
+  return (await rows(db, text, [walletAddress])).map(row => ({
+    accountId: toText(row['account_id']),
+    isContract: row['principal'] !== walletAddress,
+  }))
 }
