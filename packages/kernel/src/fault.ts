@@ -16,6 +16,8 @@ export type FaultCode =
   | 'ERR_PROVIDER_REPLY'
   /** A column was sealed with a key that `DATA_KEYS` no longer names. Put the key back. */
   | 'ERR_DATA_KEY_MISSING'
+  /** An API key is stored under a pepper that this process does not know. Add the pepper to the list, or revoke the key. */
+  | 'ERR_PEPPER_MISSING'
   /** The process has more work than it accepts. Nothing was started. */
   | 'ERR_OVERLOADED'
   /** Another run took the write over, because this one outlived its lease. Whether this one took effect is unknown. */

@@ -15,7 +15,10 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   readonly environment: Environment
   /** The first part of every key text: 2 to 12 of a-z and 0-9, a letter first. Default `gw`. */
   readonly keyPrefix?: string
-  /** Newest first. Keys digested under a later one still authenticate, and are digested again on use. */
+  /**
+   * The first digests. Keys digested under another one still authenticate, and are digested again on use. Give a new one to every
+   * process in second place before it comes first: a live key under a pepper that is not listed is the fault `ERR_PEPPER_MISSING`.
+   */
   readonly peppers: readonly Pepper[]
   /** Where the hosts of this issuer agree on their signing keys. */
   readonly signingKeys: SigningKeyStorage

@@ -147,23 +147,48 @@ t.test('keeps a batch that cannot be written for the next write', async t => {
   t.equal((await options.keys.find(key.id))?.lastUsedAt, clock.now())
 })
 
-t.test(
-  'keys under an old pepper authenticate and move to the new one, and are refused once it is removed',
-  async t => {
-    const { issuer, options } = setUp()
-    const [used, unused] = [await newKey(issuer, []), await newKey(issuer, [])]
-    const newer = { id: 'p2', secret: new Uint8Array(32).fill(7) }
-    const rolled = createIssuer({ ...options, peppers: [newer, PEPPER] })
-    t.equal((await options.keys.find(used.key.id))?.pepperId, 'p1')
-    must(await rolled.authenticateKey(used.text, 'user'))
-    t.equal((await options.keys.find(used.key.id))?.pepperId, 'p2')
-    must(await rolled.authenticateKey(used.text, 'user'))
-    const after = createIssuer({ ...options, peppers: [newer] })
-    t.equal((await after.authenticateKey(used.text, 'user')).ok, true)
-    t.match(await after.authenticateKey(unused.text, 'user'), { code: 'unauthorized' })
-    t.equal((await rolled.authenticateKey(unused.text, 'user')).ok, true, 'until then it was good')
-  },
-)
+const NEWER = { id: 'p2', secret: new Uint8Array(32).fill(7) }
+
+t.test('keys under an old pepper authenticate and move to the new one', async t => {
+  const { issuer, options } = setUp()
+  const { key, text } = await newKey(issuer, [])
+  const rolled = createIssuer({ ...options, peppers: [NEWER, PEPPER] })
+  t.equal((await options.keys.find(key.id))?.pepperId, 'p1')
+  must(await rolled.authenticateKey(text, 'user'))
+  t.equal((await options.keys.find(key.id))?.pepperId, 'p2')
+  must(await rolled.authenticateKey(text, 'user'))
+  const after = createIssuer({ ...options, peppers: [NEWER] })
+  t.equal((await after.authenticateKey(text, 'user')).ok, true)
+})
+
+t.test('a live key under a pepper that this process does not know is a fault, and no refusal', async t => {
+  const { issuer, seen, options } = watchedSetUp({ keyCacheMs: 1000 })
+  const { key, text } = await newKey(issuer, [])
+  const rolled = createIssuer({ ...options, peppers: [NEWER, PEPPER] })
+  must(await rolled.authenticateKey(text, 'user'))
+  const missing = { name: 'Fault', code: 'ERR_PEPPER_MISSING', message: new RegExp(`${key.id}.*"p2"`) }
+  seen.calls.length = 0
+  for (let n = 0; n < 3; n++) await t.rejects(issuer.authenticateKey(text, 'user'), missing)
+  t.same(seen.calls, ['find'], 'one read, so that nobody makes it a load')
+  const unlimited = () => t.fail('a key that is cached is no read')
+  await t.rejects(issuer.authenticateKey(text, 'user', unlimited as never), missing)
+
+  must(await rolled.revokeKey('operator', key.id))
+  const later = createIssuer(options)
+  t.match(
+    await later.authenticateKey(text, 'user'),
+    { code: 'unauthorized' },
+    'an ended key is refused for good',
+  )
+})
+
+t.test('with two peppers in either order every process takes every key', async t => {
+  const { issuer, options } = setUp({ peppers: [PEPPER, NEWER] })
+  const moved = createIssuer({ ...options, peppers: [NEWER, PEPPER] })
+  const { text } = await newKey(issuer, [])
+  for (const process of [moved, issuer, moved, issuer])
+    t.equal((await process.authenticateKey(text, 'user')).ok, true)
+})
 
 t.test('refuses a digest whose scheme this version does not know', async t => {
   const { issuer, options } = setUp()

@@ -73,7 +73,7 @@ export const variables = {
   KEY_PEPPERS: optional<readonly NamedSecret[]>(
     namedSecrets,
     'generated in a sandbox',
-    '`id:secret` pairs joined by commas, newest first, secrets of at least 32 characters. API keys stored under a pepper that is no longer listed stop working',
+    '`id:secret` pairs joined by commas, secrets of at least 32 characters. The first one stores API keys, all verify. Give a new one to every host in second place before you move it first. A live key under a pepper that is not listed is a 503',
   ),
   SIGNING_KEY_ENCRYPTION_KEY: optional<Uint8Array>(
     bytes32,
@@ -89,7 +89,7 @@ export const variables = {
   DATA_KEYS: optional<readonly NamedKey[]>(
     namedKeys,
     'generated in a sandbox',
-    '`id:key` pairs joined by commas, newest first, keys of 64 hex digits; encrypt personal data at rest. The first one encrypts, all decrypt. A key may go after `data-keys rewrap`',
+    '`id:key` pairs joined by commas, keys of 64 hex digits; encrypt personal data at rest. The first one encrypts, all decrypt. Give a new one to every host in second place before you move it first. A key may go after `data-keys rewrap`',
   ),
   PROVIDER_WEBHOOK_SECRETS: variable<readonly WebhookSecret[]>(
     listOf(webhookSecret),

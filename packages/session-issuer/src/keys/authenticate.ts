@@ -1,4 +1,4 @@
-import { allow, type Denial, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, Fault, type Denial, type Surface, type Verdict } from '@gatewright/kernel'
 import { LRUCache } from 'lru-cache'
 import { deny, type IssuerDenial, type IssuerReason } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
@@ -32,7 +32,8 @@ interface Authenticator {
 interface CachedKey {
   readonly record: KeyRecord
   readonly allowed: Verdict<ApiKey, IssuerDenial>
-  readonly matches: (text: string) => boolean
+  /** Undefined if the key's pepper is unknown here. */
+  readonly matches: ((text: string) => boolean) | undefined
   /** Start of the read, on the monotonic clock: a wall clock that is set back must not keep the key cached longer. */
   readonly readAt: number
 }
@@ -50,7 +51,18 @@ const WRONG_SECRET = refusal('wrong secret, or its pepper was removed')
 const REVOKED = refusal('revoked')
 const EXPIRED = refusal('the key has expired')
 
-/** Makes the authenticator. It compares the secret before it looks at the state of the key. */
+/**
+ * Another process has digested the key under a pepper that is newer than this process: the key may be good, so a 401 would make its
+ * holder give it up. An unknown key is a 401, so the fault tells whoever sends the id of a key that the key is live. Ids are shown
+ * beside each key and have 95 random bits: nobody finds one by trying.
+ */
+const pepperMissing = ({ id, pepperId }: KeyRecord): Fault =>
+  new Fault(
+    'ERR_PEPPER_MISSING',
+    `the key ${id} is stored under the pepper "${pepperId}", which is not configured: add the pepper, or revoke the key`,
+  )
+
+/** Makes the authenticator. It compares the secret, if it knows the pepper, before it looks at the state of the key. */
 export function createAuthenticator(
   options: CheckedOptions,
   texts: KeyTexts,
@@ -62,9 +74,10 @@ export function createAuthenticator(
   const uses = createUseLog(options)
 
   const decide = (text: string, found: CachedKey): Promise<Verdict<ApiKey, IssuerDenial>> => {
-    const { record, allowed } = found
-    if (!found.matches(text)) return WRONG_SECRET
+    const { record, allowed, matches } = found
     const now = clock.now()
+    if (!matches && isLive(record, now)) return Promise.reject(pepperMissing(record))
+    if (!matches?.(text)) return WRONG_SECRET
     if (!isLive(record, now)) return record.revokedAt === null ? EXPIRED : REVOKED
     const rehash = peppers.isOld(record) ? peppers.digest(text) : undefined
     const writeNow = uses.record(record.id, now, record.lastUsedAt ?? 0, rehash)
@@ -90,7 +103,7 @@ export function createAuthenticator(
       if (fresh) return decide(text as string, cached)
       const readKey = () => read(id, text as string, surface)
       // The text matched this key before, so it is not a guess.
-      return limitRead === undefined || cached?.matches(text as string) ? readKey() : limitRead(readKey)
+      return limitRead === undefined || cached?.matches?.(text as string) ? readKey() : limitRead(readKey)
     },
     forget: ({ id }) => {
       cache.delete(id)

@@ -19,23 +19,23 @@ interface KeyDigest {
 
 /** Digests and compares key texts. */
 export interface Peppers {
-  /** Digests under the newest pepper. */
+  /** Digests under the first pepper. */
   digest(text: string): KeyDigest
   /**
    * Makes the function that compares presented texts with a stored digest, in constant time. It is false for every text
-   * when the digest's pepper was removed or its scheme is unknown.
+   * when the digest's scheme is unknown. Undefined: the digest's pepper is unknown, so no text can be compared.
    */
-  matcher(stored: KeyDigest): (text: string) => boolean
-  /** Whether a digest depends on an older pepper. */
+  matcher(stored: KeyDigest): ((text: string) => boolean) | undefined
+  /** Whether a digest depends on another pepper than the first. */
   isOld(stored: KeyDigest): boolean
 }
 
 const SCHEME = 'hmac-sha256:'
 
-/** Checks the peppers, newest first, and makes the digester. Throws a `TypeError` that never shows a secret. */
+/** Checks the peppers and makes the digester. The first pepper digests, all of them compare. Throws a `TypeError` that never shows a secret. */
 export function createPeppers(peppers: readonly Pepper[]): Peppers {
   if (!Array.isArray(peppers) || peppers.length === 0) {
-    throw new TypeError('peppers must be a list of at least one { id, secret }, newest first')
+    throw new TypeError('peppers must be a list of at least one { id, secret }')
   }
   const byId = new Map<string, KeyObject>()
   for (const [index, pepper] of (peppers as readonly Pepper[]).entries()) {
@@ -50,20 +50,21 @@ export function createPeppers(peppers: readonly Pepper[]): Peppers {
     if (byId.has(id)) throw new TypeError(`peppers: the id "${id}" is given twice`)
     byId.set(id, createSecretKey(bytes))
   }
-  const newest = (peppers[0] as Pepper).id
+  const first = (peppers[0] as Pepper).id
   const hash = (text: string, pepper: KeyObject): Buffer => createHmac('sha256', pepper).update(text).digest()
 
   return {
     digest: text => ({
-      digest: SCHEME + hash(text, byId.get(newest) as KeyObject).toString('base64url'),
-      pepperId: newest,
+      digest: SCHEME + hash(text, byId.get(first) as KeyObject).toString('base64url'),
+      pepperId: first,
     }),
     matcher({ digest, pepperId }) {
       const pepper = byId.get(pepperId)
       const stored = Buffer.from(digest.startsWith(SCHEME) ? digest.slice(SCHEME.length) : '', 'base64url')
-      if (!pepper || stored.length !== 32) return () => false
+      if (!pepper) return undefined
+      if (stored.length !== 32) return () => false
       return text => timingSafeEqual(stored, hash(text, pepper))
     },
-    isOld: ({ pepperId }) => pepperId !== newest,
+    isOld: ({ pepperId }) => pepperId !== first,
   }
 }
