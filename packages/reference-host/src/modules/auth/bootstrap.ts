@@ -1,5 +1,6 @@
 import { allow, missingScopes, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
+import type { ApiKey, Issuer, SessionRequest } from '@gatewright/session-issuer'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
@@ -86,6 +87,8 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       const requested = requestedRights(body, { aliases, facts })
       if (!requested.ok) return requested
       const { scopes, sessionScopes, policy, sessionPolicy, ignored } = requested.value
+      // A fault if no session can be signed: otherwise each retry would use up a statement and a key slot of the wallet.
+      await issuer.jwks()
 
       const verified = await verifier.verify(body, {
         addressBucket: addressBucket(facts.address),
@@ -107,7 +110,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
         ...policy,
       })
       if (!created.ok) return created
-      const session = await issuer.issueSession(created.value.key, {
+      const session = await firstSession(issuer, created.value.key, {
         scopes: sessionScopes,
         ...(body.sessionTtlSeconds === undefined ? {} : { ttlSeconds: body.sessionTtlSeconds }),
         ...sessionPolicy,
@@ -126,6 +129,23 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
       })
     },
   })
+}
+
+/** Issues the first session of a new key. Revokes the key if that fails: nobody would get its text, and it would hold a slot. */
+async function firstSession(
+  issuer: Issuer,
+  key: ApiKey,
+  request: SessionRequest,
+): ReturnType<Issuer['issueSession']> {
+  const revoke = (): Promise<unknown> => issuer.revokeKey(key, key.id).catch(() => undefined)
+  try {
+    const session = await issuer.issueSession(key, request)
+    if (!session.ok) await revoke()
+    return session
+  } catch (error) {
+    await revoke()
+    throw error
+  }
 }
 
 interface RequestedRights {

@@ -40,6 +40,8 @@ export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
     answer: Answer,
     example: { answer: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
     async handle({ caller: { webSession } }) {
+      // A fault if no session can be signed: otherwise a retry would find the web token used up.
+      await issuer.jwks()
       const first = await webTokens.claim(webSession)
       if (!first.ok) return first
       const { accountId, userId, address: walletAddress } = webSession
