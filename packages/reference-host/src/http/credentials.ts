@@ -89,7 +89,7 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
   const { keyGuard } = services
   const field = `x-${surface}-key`
   const rules = new Map<string, Rule>()
-  // Exchanging and rotating a key needs no scope (contract section 4).
+  // A key is exchanged, and rotates itself, without a scope (contract section 4).
   const ruleOf = ({ operation }: Rule): Rule => {
     const known = rules.get(operation)
     if (known) return known

@@ -145,6 +145,12 @@ function changeKey(services: ModuleServices): Operation {
   })
 }
 
+const rotatesOnlyItself = deny(
+  'insufficient_scope',
+  'to rotate another key than itself, a key needs the scope keys.write',
+  { details: { scope: 'keys.write' } },
+)
+
 function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
   return operation({
     ...common,
@@ -163,8 +169,12 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
     async handle({ caller, body, params }) {
       const rotation = body.overlapSeconds === undefined ? {} : { overlapSeconds: body.overlapSeconds }
       const keyId = params['keyId'] as string
-      if (!('webSession' in caller))
+      if (!('webSession' in caller)) {
+        // Of a session the scope is checked before. A presented key rotates itself without any (contract section 4).
+        if (!('session' in caller) && caller.id !== keyId && !caller.scopes.includes('keys.write'))
+          return rotatesOnlyItself
         return newKeyAnswer(await issuer.rotateKey(callerOf(caller), keyId, rotation), [])
+      }
       const { webSession } = caller
       const first = await webTokens.claim(webSession)
       if (!first.ok) return first
