@@ -43,7 +43,7 @@ export interface Issuer {
   ): Promise<Verdict<ApiKey, IssuerDenial | D>>
   /** Lists the keys a caller may see: all keys of its account for a root, its own and those below it for others. */
   listKeys(caller: ApiKey | Session): Promise<Verdict<readonly KeyWithPolicies[], IssuerDenial>>
-  /** Changes scopes or policy. The sessions of every key that changes end. */
+  /** Changes scopes or policy. The sessions of the key end in any case, those of a key below it where its rights change. */
   changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Replaces a key by a successor; see `RotationOptions`. */
   rotateKey(

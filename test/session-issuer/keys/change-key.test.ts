@@ -14,13 +14,19 @@ t.test('a change raises the version, ends the sessions of the key, and enters th
   t.match(await issuer.changeKey(session, key.id, { scopes: [] }), { code: 'unauthorized' })
 })
 
-t.test('a change to the rights that a key already has changes nothing and ends nothing', async t => {
-  const { issuer, feed } = setUp()
+t.test('a change to the rights that a key already has ends its sessions, and no others', async t => {
+  const { issuer, feed, clock } = setUp()
   const { key } = await newKey(issuer, ['a.read', 'b.read'])
-  const session = await newSession(issuer, key)
-  t.equal(must(await issuer.changeKey(session, key.id, { scopes: ['b.read', 'a.read'] })).version, 1)
-  t.equal(await issuer.isCurrent(session), true)
-  t.same(feed.after(0, 10), [])
+  const child = await newKey(issuer, ['a.read'], { parent: key })
+  const [session, below] = [await newSession(issuer, key), await newSession(issuer, child.key)]
+  clock.advance(1)
+  const changed = must(await issuer.changeKey(session, key.id, { scopes: ['b.read', 'a.read'] }))
+  t.same([changed.version, [...changed.scopes].sort()], [2, ['a.read', 'b.read']])
+  t.equal(await issuer.isCurrent(session), false)
+  t.equal(await issuer.isCurrent(below), true)
+  t.match(feed.after(0, 10), [{ kind: 'key', id: key.id, version: 2, at: clock.now() }])
+  const by = { by: 'session', keyId: key.id, sessionId: session.sessionId }
+  t.match(await issuer.listAudit(key.accountId, 1), [{ action: 'key.change', target: key.id, ...by }])
 })
 
 t.test('a session narrows its own key and one above it, and widens neither', async t => {

@@ -18,7 +18,7 @@ import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import type { ApiKey, KeyPolicyRecord, KeyRecord, KeyWrite, PolicyRecord } from '../storage/port.ts'
 
-/** The requested change of a key. The key's sessions end; clients mint new ones. */
+/** The requested change of a key. The key's sessions end, also where it has these rights already; clients mint new ones. */
 export interface KeyChange {
   /** The key's new scopes. For the caller's own key or one above it they can only be fewer. */
   readonly scopes?: readonly string[]
@@ -57,7 +57,6 @@ export function makeChangeKeys(
         const decided = decideChange(keys, now, request, options.maxPolicies)
         if (!decided.ok) return decided
         const { value, write } = decided
-        if (!write) return { ok: true, value }
         const notes = keyNotes('key.change', write.keys)
         return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
       })
@@ -96,7 +95,7 @@ function decideChange(
   now: EpochMs,
   { caller, keyId, change, random, callerPolicies }: ChangeRequest,
   maxPolicies: number,
-): IssuerDenial | { readonly ok: true; readonly value: ApiKey; readonly write?: KeyWrite } {
+): IssuerDenial | { readonly ok: true; readonly value: ApiKey; readonly write: KeyWrite } {
   const active = caller === 'operator' ? undefined : findActiveCaller(caller, keys, now)
   if (caller !== 'operator' && !active) return staleCredential
   const target = keys.find(key => key.id === keyId && isLive(key, now))
@@ -111,7 +110,6 @@ function decideChange(
       ? rewriteRights(target, parent, active, change, policyId)
       : narrowRights(target, change, policyId)
   if ('ok' in next) return next
-  if (haveSameRights(next, target)) return { ok: true, value: toApiKey(target) }
   const write = cascadeChange(keys, target, next, now)
   if (write.keys.some(key => key.policyIds.length > maxPolicies)) {
     return deny('policy_blocked', `more than ${maxPolicies} policies`, { details: { rule: 'max_depth' } })
@@ -169,7 +167,7 @@ const haveSameRights = (a: Rights, b: Rights): boolean =>
   a.scopes.every(scope => b.scopes.includes(scope))
 
 /**
- * Applies the change to every live key of the target's lineage and to all keys below: they keep those of their scopes
+ * Applies the change to every live key of the target's lineage, and to the keys below that it leaves other rights: they keep those of their scopes
  * that the target still holds, and the target's policies replace those they had inherited.
  */
 function cascadeChange(keys: readonly KeyRecord[], target: KeyRecord, next: Rights, now: EpochMs): KeyWrite {

@@ -113,6 +113,14 @@ t.test('ends the sessions of a changed or revoked key within a second', async t 
   t.match(patched, { status: 200, body: { id: child.id, scopes: ['keys.read'], revokedAt: null } })
   t.ok((await endsWithin(session)) < 1100)
 
+  const again = await minted(child.text)
+  const same = await call(token, `/user/v1/keys/${child.id}`, {
+    method: 'PATCH',
+    body: { scopes: ['keys.read'] },
+  })
+  t.match(same, { status: 200, body: { summary: /its sessions have ended/ } })
+  t.ok((await endsWithin(again)) < 1100, 'also where the change is none')
+
   const next = await minted(child.text)
   t.match(await call(token, `/user/v1/keys/${child.id}`, { method: 'DELETE' }), {
     status: 200,
