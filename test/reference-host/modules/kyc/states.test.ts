@@ -4,7 +4,7 @@ import { manualClock } from '@gatewright/kernel/testing'
 import { migrateLedger } from '@gatewright/reference-host'
 import { sampleApplication } from '@gatewright/reference-host/testing'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { holds } from '../../../harness/holds.ts'
 import { internals } from '../../../harness/internals.ts'
 import { openSqlite } from '../../../harness/stores.ts'
@@ -12,24 +12,27 @@ import { openSqlite } from '../../../harness/stores.ts'
 const { createSealer, eraseUser, eventStore, jobQueue, kycRecords, migrateHost, submitJob } = internals
 const { SUBMIT_JOB, KYC_STATUSES } = internals
 type Status = (typeof KYC_STATUSES)[number]
-type Report = Parameters<ReturnType<typeof kycRecords>['report']>[2]
+type Kyc = ReturnType<typeof kycRecords>
+type Report = Parameters<Kyc['report']>[2]
 
-/** The table of the contract, written out independently of the code. */
-const REPORTABLE = ['pending', 'manual_review', 'needs_information', 'needs_verification']
-const OUTCOMES = [...REPORTABLE, 'approved', 'denied']
+const OPEN = ['pending', 'manual_review', 'needs_information', 'needs_verification']
+const REPORTS = [...OPEN, 'approved', 'denied', 'locked']
+/** The table of docs/identity-check.md, written out independently of the code. */
 function allowed(cause: string, from: string, to: string): boolean {
   if (cause === 'submitted')
     return ['not_submitted', 'needs_information', 'canceled'].includes(from) && to === 'pending'
   if (cause === 'simulated') return to !== 'not_submitted'
+  if (cause === 'versioned') return REPORTS.includes(from) && REPORTS.includes(to)
   if (from === 'approved') return ['manual_review', 'locked'].includes(to)
-  return REPORTABLE.includes(from) && OUTCOMES.includes(to)
+  return OPEN.includes(from) && REPORTS.includes(to)
 }
 
-const REPORTED = [...OUTCOMES, 'locked'] as Report['status'][]
+const REPORTED = REPORTS as Report['status'][]
+const reportedStatus = fc.constantFrom(...REPORTED)
 const version = fc.option(fc.nat({ max: 6 }))
 const step = fc.oneof(
   fc.record({ kind: fc.constant('submit' as const), name: fc.constantFrom('Ann', 'Bob') }),
-  fc.record({ kind: fc.constant('report' as const), to: fc.constantFrom(...REPORTED), version }),
+  fc.record({ kind: fc.constant('report' as const), to: reportedStatus, version }),
   fc.record({ kind: fc.constant('decide' as const), to: fc.constantFrom(...KYC_STATUSES.slice(1)) }),
   fc.record({
     kind: fc.constant('provider' as const),
@@ -82,12 +85,14 @@ t.test(
         let last: { id: string; report: Report } | undefined
         let highest: number | null = null
         let known: string | undefined
+        /** Whether an operator locked or denied the account. */
+        let closed = false
         for (const each of steps) {
           clock.advance(700_000)
           const before = await kyc.read(db, account)
           if (before.id !== known) highest = null
           known = before.id
-          let cause = 'reported'
+          let cause = each.kind === 'provider' && each.version === null ? 'reported' : 'versioned'
           if (each.kind === 'submit') {
             cause = 'submitted'
             await inTransaction(async tx => {
@@ -101,6 +106,7 @@ t.test(
             await inTransaction(tx => kyc.decide(tx, account, decision, now()))
             // The provider is asked again, and its versions count anew.
             if (each.to === 'pending') highest = null
+            closed = ['locked', 'denied'].includes(each.to)
           } else if (each.kind === 'provider') {
             says = { status: each.says, version: each.version }
             await jobs.runDue(10, new AbortController().signal)
@@ -109,17 +115,21 @@ t.test(
             const id = each.kind === 'report' ? before.id : last?.id
             if (report === undefined || id === undefined) continue
             last = { id, report }
+            cause = report.version === null ? 'reported' : 'versioned'
             const outcome = await inTransaction(tx => kyc.report(tx, id, report, now()))
             if (id !== before.id && outcome !== 'unknown')
               throw new Error('a report of an older application counted')
             const stale = highest !== null && (report.version === null || report.version <= highest)
             if (stale && outcome === 'applied') throw new Error('an older report won')
-            if (outcome === 'applied') highest = report.version
+            // A report that the table refuses counts, too.
+            if (id === before.id && !stale) highest = report.version
           }
           if (each.kind === 'provider') highest = await storedVersion(db, account)
           const after = await kyc.read(db, account)
           if (after.status !== before.status && !allowed(cause, before.status, after.status))
             throw new Error(`${cause}: ${before.status} -> ${after.status}`)
+          if (closed && after.status !== 'locked' && after.status !== 'denied')
+            throw new Error(`${cause} ended what the operator had closed`)
           if (each.kind === 'decide' && after.status !== each.to)
             throw new Error('the operator was not obeyed')
         }
@@ -129,6 +139,65 @@ t.test(
     )
   },
 )
+
+const versioned = fc.uniqueArray(fc.record({ version: fc.nat({ max: 9 }), to: reportedStatus }), {
+  ...{ selector: ({ version }) => version, minLength: 1, maxLength: 6 },
+})
+const inAnyOrder = versioned.chain(reports =>
+  fc.shuffledSubarray(reports, { minLength: reports.length, maxLength: reports.length }),
+)
+
+t.test('reports with versions come to the same end in any order of arrival: to the newest one', async t => {
+  const { db, kyc } = await openKyc(t)
+  let accounts = 0
+  const begin = fc.option(fc.constantFrom(...KYC_STATUSES.slice(1)), { nil: undefined })
+  const property = fc.asyncProperty(begin, inAnyOrder, async (decided, reports) => {
+    const account = `acc_${++accounts}`
+    const { id } = await submitted(db, kyc, account)
+    if (decided !== undefined) await decide(db, kyc, account, decided)
+    const before = await kyc.read(db, account)
+    for (const { to, version } of reports)
+      await db.transaction(tx => kyc.report(tx, id, { ...reportOf(to, version), reason: `v${version}` }, 0))
+    const newest = reports.reduce((one, other) => (one.version > other.version ? one : other))
+    const stands = decided !== undefined && ['locked', 'denied', 'canceled'].includes(decided)
+    const end = stands ? before : { status: newest.to, reason: `v${newest.version}` }
+    const after = await kyc.read(db, account)
+    if (after.status !== end.status || after.reason !== end.reason)
+      throw new Error(`${after.status} ${after.reason}, not ${end.status} ${end.reason}`)
+    if ((await storedVersion(db, account)) !== newest.version)
+      throw new Error('the newest version is unknown')
+  })
+  await holds(t, property, { numRuns: 150 })
+})
+
+t.test('a report without a version locks an account from every status that it can leave', async t => {
+  const { db, kyc } = await openKyc(t)
+  for (const status of [...OPEN, 'approved'] as Status[]) {
+    const { id } = await submitted(db, kyc, `acc_${status}`)
+    await decide(db, kyc, `acc_${status}`, status)
+    const report = reportOf('locked', null)
+    t.equal(await db.transaction(tx => kyc.report(tx, id, report, 0)), 'applied', status)
+    t.equal((await kyc.read(db, `acc_${status}`)).status, 'locked')
+    const later = reportOf('approved', null)
+    t.equal(await db.transaction(tx => kyc.report(tx, id, later, 0)), 'ignored', 'the order is not known')
+  }
+})
+
+t.test('a lock of the provider that an operator confirms is ended by no report', async t => {
+  const { db, kyc } = await openKyc(t)
+  const { id } = await submitted(db, kyc, 'acc_1')
+  const says = (to: Report['status'], version: number): Promise<string> =>
+    db.transaction(tx => kyc.report(tx, id, reportOf(to, version), 0))
+  t.equal(await says('locked', 1), 'applied')
+  t.equal(await says('approved', 2), 'applied', 'its own lock the provider ends')
+  t.equal(await says('locked', 3), 'applied')
+  await decide(db, kyc, 'acc_1', 'locked')
+  t.equal(await says('approved', 4), 'ignored')
+  t.equal((await kyc.read(db, 'acc_1')).status, 'locked')
+  await decide(db, kyc, 'acc_1', 'approved')
+  t.equal(await says('locked', 4), 'ignored', 'the refused report counted')
+  t.equal(await says('locked', 5), 'applied')
+})
 
 t.test('a report brings no links back to an application that was erased', async t => {
   const { connections, close } = await openSqlite(1, async db => {
@@ -158,6 +227,28 @@ t.test('a report brings no links back to an application that was erased', async 
   }
 })
 
+async function openKyc(t: Test): Promise<{ db: SqlClient; kyc: Kyc }> {
+  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  t.teardown(close)
+  const sealer = createSealer([{ id: 'k', secret: randomBytes(32) }])
+  return { db: connections[0] as SqlClient, kyc: kycRecords('sqlite', sealer, eventStore('sqlite')) }
+}
+
+/** Makes an account with a pending application. */
+async function submitted(db: SqlClient, kyc: Kyc, account: string): Promise<{ readonly id: string }> {
+  const text = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
+    values ($1, $2, $1, 'not_submitted', 0)`
+  await rows(db, text, [`usr_${account}`, account])
+  const result = await db.transaction(tx => kyc.submit(tx, account, sampleApplication, 0))
+  if (result.outcome !== 'submitted') throw new Error('not submitted')
+  return result
+}
+
+async function decide(db: SqlClient, kyc: Kyc, account: string, status: Status): Promise<void> {
+  const decision = { status, reason: null, cause: 'simulated' }
+  await db.transaction(tx => kyc.decide(tx, account, decision, 0))
+}
+
 function reportOf(status: Report['status'], version: number | null): Report {
   return { version, status, reason: null, completionLink: null, externalVerificationLink: null }
 }
@@ -172,7 +263,7 @@ async function checkHistory(db: SqlClient, account: string): Promise<void> {
   const text = 'select from_status, to_status, cause from gw_events where account_id = $1 order by position'
   let status: Status = 'not_submitted'
   for (const { from_status: from, to_status: to, cause } of await rows(db, text, [account])) {
-    if (from !== status || !allowed(String(cause), String(from), String(to)))
+    if (from !== status || !allowed(String(cause).replace('reported', 'versioned'), String(from), String(to)))
       throw new Error(`history: ${String(cause)} ${String(from)} -> ${String(to)} after ${status}`)
     status = to as Status
   }

@@ -13,7 +13,8 @@ import type { EventStore } from '../../records/events.ts'
 import { newId } from '../../records/owned-rows.ts'
 import type { Sealer } from '../../records/sealed.ts'
 import { sealedColumns } from '../../records/sealed-columns.ts'
-import { mayMove, type KycCause, type KycStatus } from './states.ts'
+import { isNewer, mayReport, REPORTED } from './reports.ts'
+import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
 /** The state of an application, without the personal data in it. */
 export interface KycState {
@@ -33,7 +34,7 @@ export type SubmitOutcome =
   | { readonly outcome: 'submitted' | 'repeated'; readonly id: string }
   | { readonly outcome: 'refused'; readonly status: KycStatus }
 
-/** The outcome of a report: `ignored` if a newer report was applied before, or if the status does not allow the change. */
+/** The outcome of a report: `ignored` if a newer report came before, or if the status does not allow the change. */
 export type ReportOutcome = 'applied' | 'ignored' | 'unknown'
 
 /** Identity checks: one application per account, its status in `gw_users`. Every change locks the row of the user first. */
@@ -53,8 +54,8 @@ export interface KycRecords {
   /** Drops `nationalId` from the fields of an application that needs no further call to the provider. */
   dropNationalId(tx: SqlQueries, id: string): Promise<void>
   /**
-   * Applies the decision of an operator, from any status, and returns the id of the application. Later reports apply only where the
-   * table of changes allows them. After the decision `pending` the caller must add the job that asks the provider.
+   * Applies the decision of an operator, from any status, and returns the id of the application. No report ends `locked`, `denied` or
+   * `canceled` that an operator decided on. After the decision `pending` the caller must add the job that asks the provider.
    */
   decide(
     tx: SqlQueries,
@@ -112,7 +113,9 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     now: EpochMs,
   ): Promise<void> => {
     const { accountId, id, from, to, cause } = change
-    if (from === to) return
+    // A lock that an operator confirms is recorded: from then on no report ends it.
+    const confirmed = cause !== REPORTED && LOCKED_STATUSES.includes(to)
+    if (from === to && !confirmed) return
     await rows(tx, 'update gw_users set kyc_status = $2 where account_id = $1', [accountId, to])
     await events.record(tx, { accountId, subject: { kind: 'kyc', id }, from, to, cause }, now)
   }
@@ -148,13 +151,13 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const { status: from } = stateOf(row)
       const { status: to, version, reason } = report
       const fields = withoutNationalId(row)
-      const cause: KycCause = 'reported'
+      const known = row['version'] === null ? null : toInteger(row['version'])
       const late = whilePending && from !== 'pending'
-      if (late || !isNewer(version, row['version']) || !mayMove(cause, from, to)) {
-        await rows(tx, 'update gw_kyc_applications set fields = $2 where account_id = $1', [
-          accountId,
-          fields,
-        ])
+      const newer = !late && isNewer(version, known)
+      if (!newer || !(await mayReport(tx, events, { accountId, id, from, to, version }))) {
+        const text = 'update gw_kyc_applications set fields = $2, version = $3 where account_id = $1'
+        // The version of a refused report counts, so that an older report that arrives later does not apply.
+        await rows(tx, text, [accountId, fields, newer ? version : known])
         return 'ignored'
       }
       // An erased application gets no links, which open pages about the person.
@@ -162,7 +165,7 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
         each === null || fields === null ? null : JSON.stringify(each),
       )
       await rows(tx, REPORT, [accountId, fields, version, reason, ...links])
-      await move(tx, { accountId, id, from, to, cause }, now)
+      await move(tx, { accountId, id, from, to, cause: REPORTED }, now)
       return 'applied'
     },
     async dropNationalId(tx, id) {
@@ -184,12 +187,6 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       return id
     },
   }
-}
-
-/** Whether a report is newer than the last applied one. Without a version it is newer only if no version was applied before. */
-function isNewer(version: number | null, known: unknown): boolean {
-  if (known === null) return true
-  return version !== null && version > toInteger(known)
 }
 
 function digestOf(application: KycApplication): string {

@@ -3,16 +3,14 @@ import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import { deny, type HostDenial, type HostRule } from '../../http/codes.ts'
 import type { Gates } from '../../http/gates.ts'
 import type { AgreementAcceptances } from '../agreements/acceptance.ts'
-
-/** Statuses of the identity check that close the gates on every surface, whatever `ONBOARDING_GATES` says. */
-const LOCKED: readonly unknown[] = ['locked', 'denied']
+import { LOCKED_STATUSES, type KycStatus } from '../kyc/states.ts'
 
 /** Makes the onboarding gates of a host. On the given surfaces an account needs an approved identity and accepted agreements. */
 export function onboardingGates(surfaces: readonly Surface[], acceptances: AgreementAcceptances): Gates {
   return {
     async check(db, { accountId, surface }) {
       const status = await kycStatus(db, accountId)
-      if (LOCKED.includes(status)) return closed(surface, 'account_locked', 'account locked')
+      if (LOCKED_STATUSES.includes(status)) return closed(surface, 'account_locked', 'account locked')
       if (!surfaces.includes(surface)) return allow(undefined)
       if (status !== 'approved') return closed(surface, 'kyc_required', 'kyc required')
       const acceptedAt = await acceptances.acceptedAt(db, accountId)
@@ -25,12 +23,12 @@ export function onboardingGates(surfaces: readonly Surface[], acceptances: Agree
 
 /** Whether an account is locked, by its identity check: it then creates nothing and pays nothing, also not by card. */
 export async function isAccountLocked(db: SqlQueries, accountId: string): Promise<boolean> {
-  return LOCKED.includes(await kycStatus(db, accountId))
+  return LOCKED_STATUSES.includes(await kycStatus(db, accountId))
 }
 
-async function kycStatus(db: SqlQueries, accountId: string): Promise<unknown> {
+async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> {
   const [row] = await rows(db, 'select kyc_status from gw_users where account_id = $1', [accountId])
-  return row?.['kyc_status']
+  return row?.['kyc_status'] as KycStatus
 }
 
 /** Makes the denial of a gate. Its message begins with `words`, which partner clients search for, and then says what to do. */

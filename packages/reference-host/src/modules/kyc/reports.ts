@@ -1,0 +1,33 @@
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { EventStore } from '../../records/events.ts'
+import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
+
+/** The cause of events for reports of the provider. */
+export const REPORTED = 'reported'
+
+/** The change that a report asks for. */
+interface ReportedChange {
+  readonly accountId: string
+  /** The id of the application. */
+  readonly id: string
+  readonly from: KycStatus
+  readonly to: KycStatus
+  readonly version: number | null
+}
+
+/** Whether a report is newer than those before. Without a version it is newer only if none of them had one. */
+export function isNewer(version: number | null, known: number | null): boolean {
+  return known === null || (version !== null && version > known)
+}
+
+/** Whether a newer report may change the status. It may not end a lock or a denial that an operator decided on. */
+export async function mayReport(
+  tx: SqlQueries,
+  events: EventStore,
+  { accountId, id, from, to, version }: ReportedChange,
+): Promise<boolean> {
+  if (!mayMove(version === null ? 'reported' : 'versioned', from, to)) return false
+  if (!LOCKED_STATUSES.includes(from)) return true
+  const history = await events.history(tx, accountId, { kind: 'kyc', id })
+  return history.at(-1)?.cause === REPORTED
+}
