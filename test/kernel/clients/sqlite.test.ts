@@ -55,15 +55,18 @@ t.test('throws a fault for a parameter without a value, and writes nothing', asy
   t.same(await ids(db), [])
 })
 
-t.test('throws a fault for a value that drivers cannot bind, of which libsql would end the process', async t => {
-  const db = await open(t)
-  for (const value of [true, false, {}, [], Symbol('s'), () => 1]) {
-    const values = [1, value] as never
-    await t.rejects(rows(db, 'insert into notes (id, body) values ($1, $2)', values), unavailable)
-    await t.rejects(rows(db, 'select $1 as a, $2 as b', values), unavailable)
-  }
-  t.same(await ids(db), [])
-})
+t.test(
+  'throws a fault for a value that drivers cannot bind, of which libsql would end the process',
+  async t => {
+    const db = await open(t)
+    for (const value of [true, false, {}, [], Symbol('s'), () => 1]) {
+      const values = [1, value] as never
+      await t.rejects(rows(db, 'insert into notes (id, body) values ($1, $2)', values), unavailable)
+      await t.rejects(rows(db, 'select $1 as a, $2 as b', values), unavailable)
+    }
+    t.same(await ids(db), [])
+  },
+)
 
 t.test('commits when the work resolves, and returns its result', async t => {
   const db = await open(t)

@@ -42,7 +42,9 @@ function createRunner(
       if (isSqlValue(value)) return value
       // SQLite would bind NULL; Postgres refuses.
       if (value === undefined) throw new TypeError(`the statement has no value for $${index + 1}`)
-      throw new TypeError(`$${index + 1} must be a string, number, bigint, Uint8Array or null, got ${typeof value}`)
+      throw new TypeError(
+        `$${index + 1} must be a string, number, bigint, Uint8Array or null, got ${typeof value}`,
+      )
     })
     if (statement.reader === false) {
       statement.run(...bound)

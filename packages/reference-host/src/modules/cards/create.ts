@@ -39,7 +39,11 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
   const termsOf = (body: CardBody, effectId: string): CardTerms => ({
     ...{ id: `card_${effectId}`, limit: limitOf(surface, body) ?? null, ...NO_NOTES, ...notesOf(body) },
     // The body of a partner has no such member: what it sends under this name is unchecked.
-    ...{ folderId: surface === 'user' ? (body.folderId ?? null) : null, disposable: false, autoCancelAfterAuth: false },
+    ...{
+      folderId: surface === 'user' ? (body.folderId ?? null) : null,
+      disposable: false,
+      autoCancelAfterAuth: false,
+    },
   })
   return ledgerWrite<typeof CreateBody.user, typeof CardAnswer.user, IssuedTerms | undefined>({
     ...{ id: 'cards.create', title: 'Make a card', surface, method: 'POST', credential: 'session' },
@@ -53,7 +57,8 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
       const terms = termsOf(body, effectId)
       const { folderId } = terms
       // Before the issuer is asked: it would have a card that nobody ever gets.
-      if (folderId !== null && !(await folders.find(services.db, session.accountId, folderId))) return noSuchFolder
+      if (folderId !== null && !(await folders.find(services.db, session.accountId, folderId)))
+        return noSuchFolder
       return issueCard(services, session, terms)
     },
     async write({ caller: { session }, body }, { tx, effectId, prepared }) {
