@@ -39,6 +39,15 @@ async function slowCommits(): Promise<void> {
   )
 }
 
+/** Does so for the commits of repeats too. */
+async function slowRepeats(): Promise<void> {
+  await rows(
+    db,
+    `create constraint trigger slow_repeat after update on gw_authorizations
+    deferrable initially deferred for each row execute function slow_commit()`,
+  )
+}
+
 t.test('a database that is late: not approved within 2 seconds, and nothing is left afterwards', async t => {
   const cardId = await user.card()
   const data = networkRequest(cardId)
@@ -100,6 +109,44 @@ t.test('a network that asks again while the first decision is late is told what 
   t.same(await internals.accountsThatDiffer(db), [])
 })
 
+t.test(
+  'a repeat that is late too leaves nothing held, since the network was never told approved',
+  async t => {
+    const cardId = await user.card()
+    const data = networkRequest(cardId)
+    const before = await user.balance()
+    await slowCommits()
+    await slowRepeats()
+    t.match((await request(data)).body.data['decision'], unavailable.decision)
+    t.match((await request(data)).body.data['decision'], unavailable.decision)
+    const row = async () =>
+      (await user.read(`/cards/${cardId}/authorizations`)).body.data['authorizations'] as object[]
+    for (let tries = 0; tries < 300 && !JSON.stringify(await row()).includes('reversed'); tries += 1)
+      await delay(50)
+    await rows(db, 'drop trigger slow_commit on gw_authorizations')
+    await rows(db, 'drop trigger slow_repeat on gw_authorizations')
+    t.match(await row(), [{ status: 'reversed', declineReason: 'unavailable' }])
+    t.equal(await user.balance(), before)
+    t.same(await internals.accountsThatDiffer(db), [])
+  },
+)
+
+t.test('a late repeat of what was told approved reverses nothing', async t => {
+  const cardId = await user.card()
+  const data = networkRequest(cardId)
+  t.match((await request(data)).body.data['decision'], { approved: true })
+  await slowCommits()
+  await slowRepeats()
+  t.match((await request(data)).body.data['decision'], unavailable.decision)
+  await delay(3000)
+  await rows(db, 'drop trigger slow_commit on gw_authorizations')
+  await rows(db, 'drop trigger slow_repeat on gw_authorizations')
+  t.match((await user.read(`/cards/${cardId}/authorizations`)).body.data['authorizations'], [
+    { status: 'authorized' },
+  ])
+  t.same(await internals.accountsThatDiffer(db), [])
+})
+
 t.test('a database that is down: not approved', async t => {
   const data = networkRequest(await user.card())
   await rows(db, 'alter table gw_authorizations rename to gw_away')
@@ -107,5 +154,5 @@ t.test('a database that is down: not approved', async t => {
   await rows(db, 'alter table gw_away rename to gw_authorizations')
   t.match((await request(data)).body.data['decision'], { approved: true })
   const metrics = await (await fetch(`${host.url}/metrics`)).text()
-  t.match(metrics, /provider_events_total\{type="authorization.request",outcome="unavailable"\} 4/)
+  t.match(metrics, /provider_events_total\{type="authorization.request",outcome="unavailable"\} 7/)
 })

@@ -509,7 +509,7 @@ create table {prefix}cli_requests (
 create index {prefix}cli_requests_expiry on {prefix}cli_requests (expires_at);
 
 -- version 7
--- The request of a card network that made the authorization or, later, the latest one that was answered as approved.
+-- The requests of a card network that may have been answered as approved, separated by spaces.
 alter table {prefix}authorizations add column attempt text;
 
 -- version 8

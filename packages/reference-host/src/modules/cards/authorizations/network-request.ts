@@ -14,6 +14,9 @@ const DECIDED_WITHIN_MS = 1800
 /** How long to wait between tries to undo what came too late: 10 minutes in all. */
 const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
 
+/** Most attempts that an authorization names: the latest. */
+const MOST_ATTEMPTS = 20
+
 /** What the events of card networks work with. */
 export interface NetworkServices {
   readonly db: SqlClient
@@ -48,7 +51,7 @@ interface Attempt {
   readonly id: string
   /** Whether the network was answered already. */
   late: boolean
-  /** Whether this attempt makes the authorization. */
+  /** Whether this attempt makes the authorization, and does not repeat another. */
   isFirst: boolean
 }
 
@@ -103,7 +106,8 @@ async function decideRequest(
     const known = await store.lockById(tx, request.id)
     attempt.isFirst = !known
     // The network may be told now what an attempt before was too late for: that one must not undo it.
-    if (known?.status === 'authorized') await store.takeOver(tx, known.id, attempt.id)
+    if (known?.status === 'authorized' && known.attempts.length > 0)
+      await store.setAttempts(tx, known.id, [...known.attempts, attempt.id].slice(-MOST_ATTEMPTS))
     const row =
       known ??
       (await authorizations.authorize(tx, { card, policies, now }, { ...request, attempt: attempt.id }))
@@ -113,8 +117,8 @@ async function decideRequest(
 }
 
 /**
- * Reverses an authorization that this attempt made although the network was told otherwise, such as by a commit whose answer was lost.
- * Not if the network has asked again meanwhile, and was told that it is approved. While the database is away it is tried again.
+ * Reverses an authorization that this attempt made or repeated although the network was told otherwise, such as by a commit whose
+ * answer was lost. Not if another attempt may have told that it is approved. While the database is away it is tried again.
  */
 async function undo(
   { db, store, authorizations, report }: NetworkServices,
@@ -123,11 +127,13 @@ async function undo(
   deciding: Promise<unknown>,
 ): Promise<void> {
   await deciding.catch(() => {})
-  if (!attempt.isFirst) return
   const reverse = (): Promise<void> =>
     db.transaction(async tx => {
       const row = await store.lockById(tx, id)
-      if (row?.attempt === attempt.id) await authorizations.reverse(tx, row, 'unavailable', now)
+      if (!row?.attempts.includes(attempt.id)) return
+      const others = row.attempts.filter(each => each !== attempt.id)
+      if (others.length > 0) return store.setAttempts(tx, id, others)
+      await authorizations.reverse(tx, row, 'unavailable', now)
     })
   for (const pauseMs of UNDO_PAUSES_MS) {
     try {

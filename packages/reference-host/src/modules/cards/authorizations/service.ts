@@ -97,7 +97,7 @@ export function authorizations(services: AuthorizationServices): Authorizations 
         ...{ id, accountId, cardId: card.id, issuer, status, amountCents, currency, merchant },
         ...{ clearedCents: 0, refundedCents: 0, excessCents: 0, attention: null, createdAt: now },
         ...{ declineReason: declined?.reason ?? null, declineRule: declined?.rule ?? null },
-        ...{ hold: 'reason' in result ? null : result, attempt: request.attempt ?? null },
+        ...{ hold: 'reason' in result ? null : result, attempts: request.attempt ? [request.attempt] : [] },
       })
       if (!row) throw new Error(`authorization ${id} belongs to another card`)
       if (declined) await transactions.write(tx, entryOf(row, 'declined', amountCents), now)

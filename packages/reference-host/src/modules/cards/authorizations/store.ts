@@ -40,9 +40,10 @@ export interface Authorization {
   readonly hold: SpendHold | null
   readonly createdAt: EpochMs
   /**
-   * The request of a card network that made it or, later, the latest one that was answered as approved. Null if the API made it.
+   * The requests of a card network that may have been answered as approved: that which made it, and its repeats. One that came too
+   * late is taken out. Empty if the API made it.
    */
-  readonly attempt: string | null
+  readonly attempts: readonly string[]
 }
 
 /** What changes of an authorization. */
@@ -61,8 +62,8 @@ export interface AuthorizationStore extends Pick<OwnedRows<Authorization>, 'find
   lockById(tx: SqlQueries, id: string): Promise<Authorization | undefined>
   /** Changes an authorization. Lock it before. */
   change(tx: SqlQueries, row: Authorization, changes: AuthorizationChanges): Promise<Authorization>
-  /** Notes that a later request of the network is answered as approved, so that an earlier one that came too late does not reverse it. */
-  takeOver(tx: SqlQueries, id: string, attempt: string): Promise<void>
+  /** Replaces the attempts of an authorization. Lock it before. */
+  setAttempts(tx: SqlQueries, id: string, attempts: readonly string[]): Promise<void>
   /**
    * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`. Lock the card
    * before: two authorizations at once would each miss the other.
@@ -93,8 +94,8 @@ export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
       await rows(tx, CHANGE, [id, status, ...amounts, attention, declineReason])
       return next
     },
-    async takeOver(tx, id, attempt) {
-      await rows(tx, 'update gw_authorizations set attempt = $2 where id = $1', [id, attempt])
+    async setAttempts(tx, id, attempts) {
+      await rows(tx, 'update gw_authorizations set attempt = $2 where id = $1', [id, attempts.join(' ')])
     },
     async countedCents(tx, cardId, since) {
       const [row] = await rows(tx, COUNTED, [cardId, since])
@@ -121,7 +122,7 @@ function columnsOf(row: Omit<Authorization, 'position'>): Record<string, SqlValu
     decline_rule: row.declineRule,
     hold: row.hold && JSON.stringify(row.hold),
     created_at: row.createdAt,
-    attempt: row.attempt,
+    attempt: row.attempts.length === 0 ? null : row.attempts.join(' '),
   }
 }
 
@@ -146,6 +147,6 @@ function toAuthorization(row: SqlRow): Authorization {
     declineRule: orNull('decline_rule'),
     hold: hold === null ? null : (JSON.parse(hold) as SpendHold),
     createdAt: toInteger(row['created_at']),
-    attempt: orNull('attempt'),
+    attempts: (orNull('attempt') ?? '').split(' ').filter(Boolean),
   }
 }
