@@ -2,11 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
-import { branchOfXpub } from '@gatewright/reference-host'
+import { rows } from '@gatewright/kernel/sql'
+import { branchOfXpub, runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { HDKey } from 'viem/accounts'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { mine, startEvm } from '../../harness/evm.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
+import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { startTestHost, type TestHost } from '../../harness/host.ts'
 import { ask, chainUser, payinChain } from '../../harness/paid-host.ts'
 
@@ -69,10 +72,54 @@ t.test('skips addresses that a lost database may have given out', async t => {
     code: 0,
     output: /^xpub \S+: the next index is 41\.$/m,
   })
-  await withHost(async host => {
+  const txHash = await withHost(async host => {
     const user = await chainUser(host.send, 2, clock.now())
     t.equal((await ask(user, anywhere)).payTo?.address, addressAt(41))
     const metrics = await (await fetch(`${host.url}/metrics`)).text()
     t.match(metrics, /^gatewright_deposit_next_index\{xpub="[\w-]{43}"\} 41$/m)
+    const hash = await pay(16, addressAt(7), 12n, eurc)
+    await mine(chain.url, 30)
+    clock.advance(1_000_000)
+    await host.chore(`watch chain ${chain.chainId}`)
+    await host.chore(`audit chain ${chain.chainId}`)
+    return hash
   })
+  const listed = await gatewright('payins', 'unmatched')
+  t.match(listed, { code: 0, output: new RegExp(`never_given_out +12 +EURC .* ${chain.chainId}:${txHash}:`) })
 })
+
+for (const stores of ['embedded', 'postgres'] as const) {
+  t.test(`${stores}: watches skipped addresses on every chain of the xpub`, async t => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatewright-skipped-'))
+    const { env: storesEnv, drop } = await hostStoresEnv(stores)
+    const [usdc, derived] = JSON.parse(env['PAYIN_RECEIVERS'] as string) as object[]
+    const fresh = {
+      ...{ ...storesEnv, PORT: '0', DATA_DIR: folder },
+      RPC_URLS: `${env['RPC_URLS']},1=https://rpc.example`,
+      PAYIN_RECEIVERS: JSON.stringify([usdc, derived, { ...derived, chainId: 1 }]),
+    }
+    t.match(await runGatewright(['migrate'], fresh), { code: 0 })
+    const { db, close } = openDatabaseOf(fresh)
+    t.teardown(async () => {
+      await close()
+      await drop()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    const notes: string[] = []
+    const { code, problem } = await runCommand(['payins', 'skip-addresses', '1001', '--yes'], {
+      env: fresh,
+      ask: undefined,
+      progress: note => void notes.push(note),
+    })
+    t.same({ code, problem }, { code: 0, problem: '' })
+    t.match(notes, [/: 500 addresses skipped$/, /: 1000 addresses skipped$/])
+    const text = `select chain_id, count(*) as n, max(xpub_index) as last from gw_deposit_addresses
+      group by chain_id order by chain_id`
+    const counted = (await rows(db, text)).map(row => Object.values(row).map(Number))
+    t.same(counted, [
+      [1, 1001, 1000],
+      [chain.chainId, 1001, 1000],
+    ])
+    t.match(await rows(db, 'select next_index from gw_deposit_sources'), [{ next_index: /^1001$/ }])
+  })
+}

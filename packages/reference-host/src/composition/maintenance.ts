@@ -3,6 +3,7 @@ import type { ChainReader } from '../chain/reader.ts'
 import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
 import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
 import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
+import { receivingXpubs } from '../modules/subscriptions/onchain/skip-addresses.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
@@ -143,6 +144,7 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
       payins: container.get(token.PAYINS),
       settlement: container.get(token.SETTLEMENT),
       receivers: payinReceivers.filter(({ chainId }) => chainId === reader.chainId),
+      xpubs: receivingXpubs(payinReceivers),
       ...{ reader, report },
       // Long enough that the reading host keeps the lease, short enough that another host soon takes over.
       leaseMs: 3 * everyMs,

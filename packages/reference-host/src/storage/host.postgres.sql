@@ -518,3 +518,17 @@ create table {prefix}environment (
   id integer primary key check (id = 1),
   name text not null check (name in ('sandbox', 'live'))
 );
+
+-- version 9
+-- A skipped index was perhaps given out by a database that is lost, nobody knows on which chain: it is watched on each of its xpub.
+alter table {prefix}deposit_addresses add column skipped smallint not null default 0;
+
+drop index {prefix}deposit_addresses_index;
+
+drop index {prefix}deposit_addresses_derived;
+
+create unique index {prefix}deposit_addresses_index on {prefix}deposit_addresses (xpub, xpub_index)
+  where xpub is not null and skipped = 0;
+
+create unique index {prefix}deposit_addresses_derived on {prefix}deposit_addresses (address)
+  where xpub is not null and skipped = 0;

@@ -53,7 +53,7 @@ const ELSEWHERE = [
   ...['select * from gw_unmatched_transfers', 'update gw_unmatched_transfers', 'update gw_deposit_sources'],
   ...[
     'insert into gw_deposit_sources as s (id, next_index) values ($1, 0)',
-    'insert into gw_deposit_addresses (chain_id, address, token, xpub, xpub_index) values',
+    'insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index) values',
     'insert into gw_chain_audits',
   ],
   // One row per chain: for the first reading, and for a lagging node.

@@ -1,11 +1,13 @@
-import { branchOfXpub } from '../../chain/xpub.ts'
 import * as token from '../../composition/registrations.ts'
-import { skipIndexes } from '../../modules/subscriptions/onchain/address-gap.ts'
 import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/audit-store.ts'
+import { receivingXpubs, skipAddresses } from '../../modules/subscriptions/onchain/skip-addresses.ts'
+import { integerArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
 
 /** Most transfers that `payins unmatched` prints. */
 const MOST = 1000
+/** Each skipped address is watched for ever. */
+const MOST_SKIPPED = 100_000
 
 /** Commands on pay-ins and on payments that match none. */
 export const payinCommands: readonly Command[] = [
@@ -45,17 +47,16 @@ export const payinCommands: readonly Command[] = [
     summary: 'Skip the next COUNT addresses of each xpub, after a backup was restored',
     example: '1000',
     confirm: 'A wallet finds payments to later addresses only with a gap limit above COUNT.',
-    async run({ backend, container }, { positional: [count = ''] }) {
-      if (!/^[1-9]\d{0,6}$/.test(count))
-        throw new UsageError('COUNT must be an integer from 1 to 9999999, without a sign')
-      const { payinReceivers } = container.get(token.CONFIG)
-      const ids = new Set(payinReceivers.flatMap(({ xpub }) => (xpub ? branchOfXpub(xpub).id : [])))
-      if (ids.size === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
-      const data = await backend.sql.transaction(async tx => {
-        const moved = []
-        for (const id of ids) moved.push({ xpub: id, nextIndex: await skipIndexes(tx, id, Number(count)) })
-        return moved
-      })
+    async run({ backend, container, progress }, { positional: [text = ''] }) {
+      const count = integerArgument('COUNT', text, 1, MOST_SKIPPED)
+      const xpubs = receivingXpubs(container.get(token.CONFIG).payinReceivers)
+      if (xpubs.length === 0) throw new UsageError('PAYIN_RECEIVERS names no xpub: there is nothing to skip')
+      const data = []
+      for (const each of xpubs) {
+        const { id } = each.branch
+        const note = (skipped: number): void => progress(`xpub ${id}: ${skipped} addresses skipped`)
+        data.push({ xpub: id, nextIndex: await skipAddresses(backend.sql, each, count, note) })
+      }
       return {
         data,
         lines: data.map(({ xpub, nextIndex }) => `xpub ${xpub}: the next index is ${nextIndex}.`),

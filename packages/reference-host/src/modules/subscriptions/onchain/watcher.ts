@@ -6,10 +6,13 @@ import { transferAssignment, type AssignmentServices } from './assign-transfers.
 import { chainCursors, type ChainCursor } from './chain-cursors.ts'
 import { payinsOnChain } from './payins-on-chain.ts'
 import { rangeReader } from './range-reader.ts'
+import type { ReceivingXpub } from './skip-addresses.ts'
 import { submittedLookups } from './submitted-lookups.ts'
 
 /** The services of a chain's watcher. */
 interface WatcherServices extends AssignmentServices {
+  /** All configured xpubs, those of other chains too. */
+  readonly xpubs: readonly ReceivingXpub[]
   /** How long a lease keeps other hosts from reading the chain, in ms. */
   readonly leaseMs: number
 }
@@ -29,13 +32,14 @@ const FAR_AHEAD_MS = 3_600_000
  * a time reads a chain; if several do, they find the same transfers, and each is applied once.
  */
 export function chainWatcher(services: WatcherServices): (signal: AbortSignal) => Promise<void> {
-  const { db, clock, reader, receivers, leaseMs, report } = services
+  const { db, clock, reader, receivers, xpubs, leaseMs, report } = services
   const { chainId } = reader
   const owner = randomUUID()
   const cursors = chainCursors(db)
   const pending = payinsOnChain(db)
   const transfers = transferAssignment(services)
-  const ahead = addressGap(db, receivers, report)
+  const onThisChain = xpubs.filter(({ tokens }) => tokens.has(chainId))
+  const ahead = addressGap(db, onThisChain, report)
   const ranges = rangeReader(services, ahead)
   const lookUpSubmitted = submittedLookups(services, transfers)
   const confirmations = Math.max(...receivers.map(each => each.confirmations))

@@ -1,0 +1,73 @@
+import { rows, toInteger, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
+import type { PayinReceiver } from '../../../chain/receivers.ts'
+import { branchOfXpub, type AddressBranch } from '../../../chain/xpub.ts'
+
+/** An xpub, with one of its tokens for each chain on which it receives. */
+export interface ReceivingXpub {
+  readonly branch: AddressBranch
+  readonly tokens: ReadonlyMap<number, string>
+}
+
+/** Most addresses that one transaction skips. */
+const BATCH = 500
+
+/** The xpubs of all receivers, each once, however it is spelled. */
+export function receivingXpubs(receivers: readonly PayinReceiver[]): readonly ReceivingXpub[] {
+  const byId = new Map<string, { branch: AddressBranch; tokens: Map<number, string> }>()
+  for (const { xpub, chainId, token } of receivers) {
+    if (xpub === undefined) continue
+    const branch = branchOfXpub(xpub)
+    const found = byId.get(branch.id) ?? { branch, tokens: new Map<number, string>() }
+    byId.set(branch.id, found)
+    found.tokens.set(chainId, token)
+  }
+  return [...byId.values()]
+}
+
+/**
+ * Skips the next `count` addresses of an xpub and returns the next index. None of them is ever given out, and each is watched on
+ * every chain of the xpub, since it may have been given out by a database that is lost. Works in batches, which stay skipped when a
+ * later one fails; calls `note` with how many addresses are skipped.
+ */
+export async function skipAddresses(
+  db: SqlClient,
+  xpub: ReceivingXpub,
+  count: number,
+  note: (skipped: number) => void,
+): Promise<number> {
+  for (let skipped = 0; ; ) {
+    const size = Math.min(BATCH, count - skipped)
+    const next = await db.transaction(async tx => {
+      const first = await lockedIndex(tx, xpub.branch.id)
+      await skipUpTo(tx, xpub, first, first + size)
+      return first + size
+    })
+    skipped += size
+    if (skipped === count) return next
+    note(skipped)
+  }
+}
+
+/** Records the addresses from index `first` on as skipped, and makes `end` the next index. */
+export async function skipUpTo(
+  tx: SqlQueries,
+  { branch, tokens }: ReceivingXpub,
+  first: number,
+  end: number,
+): Promise<void> {
+  const addresses = Array.from({ length: end - first }, (_, n) => branch.addressAt(first + n))
+  const tuples = addresses.map((_, n) => `($1, $2, $3, 1, $${2 * n + 4}, $${2 * n + 5})`)
+  const text = `insert into gw_deposit_addresses (chain_id, token, xpub, skipped, address, xpub_index)
+    values ${tuples.join(', ')} on conflict do nothing`
+  const places = addresses.flatMap((address, n) => [address, first + n])
+  for (const [chainId, token] of tokens) await rows(tx, text, [chainId, token, branch.id, ...places])
+  await rows(tx, 'update gw_deposit_sources set next_index = $1 where id = $2', [end, branch.id])
+}
+
+/** The next index of an xpub, locked until the transaction ends. */
+export async function lockedIndex(tx: SqlQueries, id: string): Promise<number> {
+  const text = `insert into gw_deposit_sources as s (id, next_index) values ($1, 0)
+    on conflict (id) do update set next_index = s.next_index returning next_index`
+  const [row] = await rows(tx, text, [id])
+  return toInteger(row?.['next_index'])
+}
