@@ -110,6 +110,15 @@ t.test("the row of a partner key's session is under the account of its user", as
   t.match(await issuer.listAudit('ptn', 10), [{ by: 'operator', action: 'key.create', target: key.id }])
 })
 
+t.test('maintain deletes more rows of each kind than one batch holds, unless it is aborted', async t => {
+  const { issuer, clock } = setUp({ auditRetentionDays: 1 })
+  const { key } = await newKey(issuer, [])
+  for (let n = 0; n < 1500; n++) await newSession(issuer, key)
+  clock.advance(2 * DAY)
+  t.match(await issuer.maintain(AbortSignal.abort()), { collectedSessions: 0, collectedAudit: 0 })
+  t.match(await issuer.maintain(), { collectedSessions: 1500, collectedAudit: 1501 })
+})
+
 t.test('rows are collected after their time, in batches', async t => {
   const { issuer, clock } = setUp({ auditRetentionDays: 1 })
   const { key } = await newKey(issuer, [])

@@ -1,4 +1,5 @@
 export { GRACE_MS, systemClock } from './clock.ts'
+export { collectBatches } from './collect.ts'
 export { createFairQueue, isClassFull, REFUSED, runQueued } from './fair-queue.ts'
 export { Fault, malformedReply, orFault, toFault } from './fault.ts'
 export { keyDigest } from './key-digest.ts'

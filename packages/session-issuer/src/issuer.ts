@@ -110,8 +110,11 @@ export interface Issuer {
   rotateSigningKey(): Promise<boolean>
   /** Drops a leaked signing key at once: its tokens fail as soon as verifiers read the document again. */
   dropSigningKey(kid: string): Promise<boolean>
-  /** Deletes ended rows in bounded batches and rotates the signing key when it is due. Call it every few minutes. */
-  maintain(): Promise<MaintenanceResult>
+  /**
+   * Deletes ended rows, up to 100 batches of 1000 of each kind, and rotates the signing key when it is due. Call it every few
+   * minutes. Deletes no further batch once `signal` aborts.
+   */
+  maintain(signal?: AbortSignal): Promise<MaintenanceResult>
   /** Writes the recorded uses of keys. Call it before the process ends. */
   flush(): Promise<void>
 }

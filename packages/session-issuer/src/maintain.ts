@@ -1,7 +1,6 @@
-import type { EpochMs } from '@gatewright/kernel'
+import { collectBatches } from '@gatewright/kernel'
 import type { CheckedOptions } from './options.ts'
 import type { KeyRing } from './signing/key-ring.ts'
-import type { AuditStorage } from './storage/audit-port.ts'
 
 /** What one call of `maintain` did. */
 export interface MaintenanceResult {
@@ -12,32 +11,24 @@ export interface MaintenanceResult {
   readonly rotatedSigningKey: boolean
 }
 
-/** The most rows of each kind that one `collect` deletes. */
+/** The most rows that one batch deletes. */
 const COLLECT_LIMIT = 1000
 
-/** Every mint writes an audit row, so more than one batch may be due. */
-const AUDIT_BATCHES = 20
-
-async function collectAudit(audit: AuditStorage, now: EpochMs): Promise<number> {
-  let total = 0
-  for (let batch = 0; batch < AUDIT_BATCHES; batch++) {
-    const deleted = await audit.collect(COLLECT_LIMIT, now)
-    total += deleted
-    if (deleted < COLLECT_LIMIT) break
-  }
-  return total
-}
-
 /** Makes the verb that deletes ended rows in bounded batches and rotates the signing key when it is due. */
-export function makeMaintain(options: CheckedOptions, ring: KeyRing): () => Promise<MaintenanceResult> {
+export function makeMaintain(
+  options: CheckedOptions,
+  ring: KeyRing,
+): (signal?: AbortSignal) => Promise<MaintenanceResult> {
   const { clock, keys, sessions, audit, endedKeyRetentionMs, signingKeyDays } = options
-  return async () => {
+  return async signal => {
     const now = clock.now()
+    const collected = (collect: (limit: number) => Promise<number>): Promise<number> =>
+      collectBatches(collect, COLLECT_LIMIT, signal)
     return {
       rotatedSigningKey: await ring.rotate(signingKeyDays * 86_400_000),
-      collectedKeys: await keys.collect(COLLECT_LIMIT, now - endedKeyRetentionMs),
-      collectedSessions: await sessions.collect(COLLECT_LIMIT, now),
-      collectedAudit: await collectAudit(audit, now),
+      collectedKeys: await collected(limit => keys.collect(limit, now - endedKeyRetentionMs)),
+      collectedSessions: await collected(limit => sessions.collect(limit, now)),
+      collectedAudit: await collected(limit => audit.collect(limit, now)),
     }
   }
 }

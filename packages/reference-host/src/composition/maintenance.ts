@@ -1,3 +1,4 @@
+import { collectBatches } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { ChainReader } from '../chain/reader.ts'
 import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
@@ -21,9 +22,7 @@ const MINUTE_MS = 60_000
 const SOON_MS = 5000
 /** How long the use of a legacy name is kept: 400 days, so that yearly jobs show up. */
 const ALIAS_USAGE_MS = 400 * 86_400_000
-/**
- * Most rows of each kind that one round handles, so that a round stays short and does not slow requests down.
- */
+/** Most rows that one statement or one step handles, so that it stays short and does not slow requests down. */
 const LIMIT = 1000
 /** Accounts that one transaction folds. */
 const ACCOUNTS = 200
@@ -52,14 +51,13 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   const measure = addressSupply(
     ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
   )
-  const collect = [
-    () => nonces.collect(LIMIT, clock.now()),
-    () => idempotency(sql).collect(LIMIT, clock.now()),
-    () => spend(sql).collect(LIMIT, clock.now()),
-    () => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, LIMIT),
-    () => collectMessages(sql, LIMIT, clock.now()),
-    () => collectRequests(sql, LIMIT, clock.now()),
-    () => issuer.maintain(),
+  const collectors: readonly ((limit: number) => Promise<number>)[] = [
+    limit => nonces.collect(limit, clock.now()),
+    limit => idempotency(sql).collect(limit, clock.now()),
+    limit => spend(sql).collect(limit, clock.now()),
+    limit => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, limit),
+    limit => collectMessages(sql, limit, clock.now()),
+    limit => collectRequests(sql, limit, clock.now()),
   ]
   return [
     ...watchers,
@@ -98,8 +96,9 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     {
       name: 'collect garbage',
       everyMs: MINUTE_MS,
-      async run() {
-        for (const task of collect) await task().catch(report)
+      async run(signal) {
+        for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
+        await issuer.maintain(signal)
       },
     },
   ]

@@ -127,9 +127,9 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
   })
 }
 
-/** Deletes up to `limit` message ids that are older than `MESSAGE_KEPT_MS`. */
-export async function collectMessages(db: SqlQueries, limit: number, now: EpochMs): Promise<void> {
+/** Deletes up to `limit` message ids that are older than `MESSAGE_KEPT_MS`, and resolves to their number. */
+export async function collectMessages(db: SqlQueries, limit: number, now: EpochMs): Promise<number> {
   const text = `delete from gw_provider_messages where (provider, message_id) in
-    (select provider, message_id from gw_provider_messages where received_at < $1 order by received_at limit $2)`
-  await rows(db, text, [now - MESSAGE_KEPT_MS, limit])
+    (select provider, message_id from gw_provider_messages where received_at < $1 order by received_at limit $2) returning 1`
+  return (await rows(db, text, [now - MESSAGE_KEPT_MS, limit])).length
 }

@@ -133,9 +133,9 @@ export async function poll(db: SqlQueries, requestToken: string, now: EpochMs): 
     : { state: 'taken' }
 }
 
-/** Deletes up to `limit` requests that have ended. */
-export async function collectRequests(db: SqlQueries, limit: number, now: EpochMs): Promise<void> {
+/** Deletes up to `limit` requests that have ended, and resolves to their number. */
+export async function collectRequests(db: SqlQueries, limit: number, now: EpochMs): Promise<number> {
   const text = `delete from gw_cli_requests where request_id in
-    (select request_id from gw_cli_requests where expires_at <= $1 order by expires_at limit $2)`
-  await rows(db, text, [now, limit])
+    (select request_id from gw_cli_requests where expires_at <= $1 order by expires_at limit $2) returning 1`
+  return (await rows(db, text, [now, limit])).length
 }
