@@ -38,6 +38,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js') &
   typeof import('../../packages/reference-host/dist/observability/history.js') &
   typeof import('../../packages/reference-host/dist/observability/quantile.js') &
@@ -90,6 +91,7 @@ const FILES = [
   'modules/cards/authorizations/service',
   'modules/cards/authorizations/decide',
   'modules/cards/authorizations/store',
+  'modules/subscriptions/payins/payin-store',
   'modules/users/erase',
 ]
 const load = (file: string): Promise<object> =>

@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { INTERVAL_MONTHS, termEnd, type Plan, type PlanInterval } from '../../../product/plans.ts'
 import { Currency, instant, instantOrNull, component, text, textOrNull } from '../../../schemas/fields.ts'
-import type { Payin, PayinMove } from '../payins/payin.ts'
+import type { NewPayin, Payin, PayinMove } from '../payins/payin.ts'
 import { PAYIN_MOVES, PAYIN_STATUSES, type PayinCause } from '../payins/states.ts'
 import { subscriptionStatus, type Subscription } from '../subscription-store.ts'
 
@@ -123,11 +123,15 @@ export function payinData(payin: Payin): Record<string, unknown> {
   }
 }
 
-/** The data of a pay-in with its history. */
-export function payinDetailData(payin: Payin, history: readonly PayinMove[]): Record<string, unknown> {
+/** The data of a pay-in with its history and the unused members of its request. */
+export function payinDetailData(
+  payin: Payin,
+  properties: NewPayin['properties'],
+  history: readonly PayinMove[],
+): Record<string, unknown> {
   return {
     ...payinData(payin),
-    properties: payin.properties,
+    properties,
     history: history.map(({ at, ...move }) => ({ ...move, at: isoTime(at) })),
   }
 }

@@ -92,11 +92,13 @@ function readPayin({ db, payins }: ModuleServices): Operation {
     refuses: [404],
     async handle({ caller, params }) {
       const id = params['id'] as string
-      const payin = await payins.find(db, caller.session.accountId, id)
-      if (!payin) return deny('not_found', 'no such pay-in')
+      const { accountId } = caller.session
+      const payin = await payins.find(db, accountId, id)
+      const properties = await payins.properties(db, accountId, id)
+      if (!payin || !properties) return deny('not_found', 'no such pay-in')
       const history = await payins.history(db, payin.id)
       return allow({
-        data: { payin: payinDetailData(payin, history) },
+        data: { payin: payinDetailData(payin, properties, history) },
         summary: `The pay-in is ${payin.status}.`,
       })
     },

@@ -1,8 +1,22 @@
 import type { EpochMs } from '@gatewright/kernel'
-import { rows, toInteger, type SqlDialect, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
+import {
+  rows,
+  toInteger,
+  toText,
+  type SqlDialect,
+  type SqlQueries,
+  type SqlRow,
+} from '@gatewright/kernel/sql'
 import type { SpendHold } from '@gatewright/scope-guard'
 import { newId } from '../../../records/owned-rows.ts'
-import { toPayin, type NewPayin, type Payin, type PayinMove, type SeenTransfer } from './payin.ts'
+import {
+  PAYIN_COLUMNS,
+  toPayin,
+  type NewPayin,
+  type Payin,
+  type PayinMove,
+  type SeenTransfer,
+} from './payin.ts'
 import { nextStatus, type PayinCause, type PayinStatus } from './states.ts'
 
 /** What a move changes besides the status. Omitted members stay. */
@@ -41,6 +55,8 @@ export interface PayinStore {
   isChainRead(tx: SqlQueries, chainId: number): Promise<boolean>
   /** One pay-in of an account. */
   find(db: SqlQueries, accountId: string, id: string): Promise<Payin | undefined>
+  /** The members of its request that the host does not use. Undefined: the account has no such pay-in. */
+  properties(db: SqlQueries, accountId: string, id: string): Promise<NewPayin['properties'] | undefined>
   /** A page of an account's pay-ins, newest first, before `position` (0: from the newest). */
   page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Payin[]>
   /** All moves of a pay-in, in order. */
@@ -54,12 +70,13 @@ const INSERT = `insert into gw_payins (id, account_id, user_id, effect_id, subsc
     currency, method, status, moves, properties, hold, chain_id, asset, token, pay_to, own_receiver, units, payer,
     created_at, expires_at, due_at, operation)
   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'awaiting_payment', 1, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $20, $21)
-  returning *`
+  returning ${PAYIN_COLUMNS}`
 const INSERT_MOVE = `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
   values ($1, $2, $3, $4, $5, $6, $7)`
 const MOVE = `update gw_payins set status = $1, moves = moves + 1, method = $2, submitted_tx = $3, transfer_tx = $4,
   transfer_log = $5, transfer_block = $6, transfer_block_hash = $7, due_at = $8
-  where id = $9 and moves = $10 returning *`
+  where id = $9 and moves = $10 returning ${PAYIN_COLUMNS}`
+const SELECT = `select ${PAYIN_COLUMNS} from gw_payins`
 const ASSIGN_ADDRESS = 'update gw_deposit_addresses set payin_id = $1 where chain_id = $2 and address = $3'
 
 /** How long a lost transfer may take to be mined again, in ms (1 hour). */
@@ -99,11 +116,11 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       if (payTo?.ownReceiver) await rows(tx, ASSIGN_ADDRESS, [created.id, payTo.chainId, payTo.address])
       return created
     },
-    findByEffect: (tx, effectId) => one(tx, 'select * from gw_payins where effect_id = $1', [effectId]),
+    findByEffect: (tx, effectId) => one(tx, `${SELECT} where effect_id = $1`, [effectId]),
     lock: (tx, id, accountId) =>
       accountId === undefined
-        ? one(tx, `select * from gw_payins where id = $1${lock}`, [id])
-        : one(tx, `select * from gw_payins where id = $1 and account_id = $2${lock}`, [id, accountId]),
+        ? one(tx, `${SELECT} where id = $1${lock}`, [id])
+        : one(tx, `${SELECT} where id = $1 and account_id = $2${lock}`, [id, accountId]),
     async move(tx, payin, cause, { seen = payin.seen, detail = null, ...change }, now) {
       const to = nextStatus(payin.status, cause)
       if (to === undefined) throw new Error(`a pay-in that is ${payin.status} cannot be moved by ${cause}`)
@@ -122,10 +139,14 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       const text = 'select 1 from gw_chain_cursors where chain_id = $1 and next_block >= 0'
       return (await rows(tx, text, [chainId])).length > 0
     },
-    find: (db, accountId, id) =>
-      one(db, 'select * from gw_payins where id = $1 and account_id = $2', [id, accountId]),
+    find: (db, accountId, id) => one(db, `${SELECT} where id = $1 and account_id = $2`, [id, accountId]),
+    async properties(db, accountId, id) {
+      const text = 'select properties from gw_payins where id = $1 and account_id = $2'
+      const [row] = await rows(db, text, [id, accountId])
+      return row && (JSON.parse(toText(row['properties'])) as NewPayin['properties'])
+    },
     async page(db, accountId, position, limit) {
-      const text = `select * from gw_payins where account_id = $1 and position < $2
+      const text = `${SELECT} where account_id = $1 and position < $2
         order by position desc limit $3`
       return (
         await rows(db, text, [accountId, position === 0 ? Number.MAX_SAFE_INTEGER : position, limit])

@@ -42,8 +42,8 @@ export interface SeenTransfer {
   readonly blockHash: string
 }
 
-/** A stored pay-in. */
-export interface Payin extends NewPayin {
+/** A stored pay-in, without the members of its request that the host does not use: they may be large. */
+export interface Payin extends Omit<NewPayin, 'properties'> {
   readonly id: string
   /** Position among all pay-ins, in order of creation. */
   readonly position: number
@@ -74,6 +74,11 @@ export interface PayinMove {
 
 const textOrNull = (value: unknown): string | null => (value === null ? null : toText(value))
 
+/** The columns that `toPayin` reads. */
+export const PAYIN_COLUMNS = `position, id, account_id, user_id, operation, subscription_id, plan_id, amount_cents, currency, method,
+  status, moves, hold, chain_id, asset, token, pay_to, own_receiver, units, payer, submitted_tx, transfer_tx, transfer_log,
+  transfer_block, transfer_block_hash, created_at, expires_at, due_at`
+
 /** Converts a row of the pay-in table. Fault: `ERR_STORE_REPLY`. */
 export function toPayin(row: SqlRow): Payin {
   return {
@@ -89,7 +94,6 @@ export function toPayin(row: SqlRow): Payin {
     method: toText(row['method']) as Payin['method'],
     status: toText(row['status']) as PayinStatus,
     moves: toInteger(row['moves']),
-    properties: JSON.parse(toText(row['properties'])) as Payin['properties'],
     hold: JSON.parse(toText(row['hold'])) as SpendHold,
     payTo: row['chain_id'] === null ? null : toPayTo(row),
     submittedTx: textOrNull(row['submitted_tx']),

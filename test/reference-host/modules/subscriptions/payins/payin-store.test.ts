@@ -1,0 +1,23 @@
+import { rows, type SqlClient } from '@gatewright/kernel/sql'
+import t from 'tap'
+import { internals } from '../../../../harness/internals.ts'
+import { openSqlite } from '../../../../harness/stores.ts'
+
+const { migrateHost, payinStore } = internals
+
+t.test('a list of pay-ins does not read the stored members of their requests', async t => {
+  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  t.teardown(close)
+  const [db] = connections as [SqlClient]
+  const payins = payinStore('sqlite')
+  const properties = { metadata: { order: '1' } }
+  const terms = { userId: null, subscriptionId: null, planId: null, amountCents: 1, payTo: null, properties }
+  const payin = { ...terms, accountId: 'acc_1', operation: 'o', currency: 'USD', method: 'onchain' } as const
+  const effect = { effectId: 'e', hold: { id: 'h', held: false } as never }
+  const { id } = await db.transaction(tx => payins.insert(tx, effect, payin, 0))
+  t.same(await payins.properties(db, 'acc_1', id), properties)
+  t.same(await payins.properties(db, 'acc_2', id), undefined, 'of its own account only')
+  await rows(db, "update gw_payins set properties = '{'")
+  t.match(await payins.page(db, 'acc_1', 0, 100), [{ id }], 'members that cannot be read do not matter')
+  await t.rejects(payins.properties(db, 'acc_1', id))
+})
