@@ -280,6 +280,27 @@ t.test('a card network gets one decision for one id, whatever the id of its mess
   })
 })
 
+t.test(
+  'a request that is repeated after its reversal is not approved; after its clearing it still is',
+  async t => {
+    const user = await funded()
+    const cardId = await user.card()
+    const decisionAgain = async (end: 'reversed' | 'cleared'): Promise<unknown> => {
+      const data = networkRequest(cardId, { amountCents: 600 })
+      await event('request', data)
+      await event(end, { id: data.id, ...(end === 'cleared' ? { amountCents: 600 } : {}) })
+      return (await event('request', data)).body.data
+    }
+    const reversed = { approved: false, authorizationId: String, declineReason: 'reversed' }
+    t.match(await decisionAgain('reversed'), { applied: false, decision: reversed })
+    t.equal(await user.balance(), 10_000)
+    t.match(await decisionAgain('cleared'), {
+      applied: false,
+      decision: { approved: true, declineReason: null },
+    })
+  },
+)
+
 t.test('events clear, reverse and refund once, and excess moves nothing', async t => {
   const user = await funded()
   const cardId = await user.card()

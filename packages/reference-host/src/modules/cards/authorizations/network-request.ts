@@ -42,7 +42,8 @@ export interface NetworkAnswer {
   readonly decision: {
     readonly approved: boolean
     readonly authorizationId: string
-    readonly declineReason: DeclineReason | null
+    /** `reversed`: it was approved before, and the network or the operator has reversed it. */
+    readonly declineReason: DeclineReason | 'reversed' | null
   }
 }
 
@@ -87,8 +88,10 @@ export async function decideInTime(
   }
 }
 
-function decisionOf({ id, declineReason }: Authorization): NetworkAnswer['decision'] {
-  return { approved: declineReason === null, authorizationId: id, declineReason }
+function decisionOf({ id, status, declineReason }: Authorization): NetworkAnswer['decision'] {
+  // Nothing is held after a reversal: a merchant that relied on the approval would not be paid.
+  const reason = declineReason ?? (status === 'reversed' ? 'reversed' : null)
+  return { approved: reason === null, authorizationId: id, declineReason: reason }
 }
 
 async function decideRequest(
