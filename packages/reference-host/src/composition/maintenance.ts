@@ -97,6 +97,8 @@ export function maintenance(container: Container, report: (error: unknown) => vo
       name: 'collect garbage',
       everyMs: MINUTE_MS,
       async run(signal) {
+        // A host whose clock is ahead would delete what is still valid for all others, such as nonces and sessions.
+        await checks['database']?.()
         for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
         await issuer.maintain(signal)
       },
