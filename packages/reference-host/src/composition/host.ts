@@ -11,6 +11,7 @@ import { viemReader } from '../chain/viem-reader.ts'
 import type { Config } from '../config/config.ts'
 import { createApp } from '../http/app.ts'
 import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
+import { safely } from '../observability/safely.ts'
 import { createPages } from '../pages/serve.ts'
 import { aliasTable } from '../product/aliases.ts'
 import type { OperatorListener } from '../operator/listener.ts'
@@ -81,8 +82,9 @@ const FIRST_ROUNDS_MS = 2000
  * Opens the stores, migrates their tables, loads revocations and listens. Throws `DataDirUnusable` when
  * another host uses the data folder.
  */
-export async function startHost(config: Config, options: StartOptions): Promise<RunningHost> {
-  knownOptions('startHost', options, OPTIONS)
+export async function startHost(config: Config, given: StartOptions): Promise<RunningHost> {
+  knownOptions('startHost', given, OPTIONS)
+  const options = { ...given, observe: safely(given.observe), report: safely(given.report) }
   const stores = await openStores(config)
   const container = await createHostContainer(config, stores, options)
   const guard = container.get(token.GUARD)

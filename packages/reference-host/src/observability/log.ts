@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import type { Decision } from '@gatewright/http'
 import { Fault } from '@gatewright/kernel'
 import { pino, type Logger } from 'pino'
@@ -15,8 +16,41 @@ export function createLogger(level: string): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: secrets.flatMap(name => [name, `*.${name}`]), censor: '[redacted]' },
     },
-    pino.destination({ dest: 2, sync: true }),
+    lineWriter(2),
   )
+}
+
+/**
+ * Writes each line at once, and drops it if that fails, as on a full disk. The destinations of pino would keep such lines until memory
+ * is full, and throw where nobody catches.
+ */
+function lineWriter(fd: number): { write(line: string): void } {
+  let failed = false
+  return {
+    write(line) {
+      try {
+        // A line that was written in part ends before the next one.
+        writeAll(fd, failed ? `\n${line}` : line)
+        failed = false
+      } catch {
+        failed = true
+      }
+    },
+  }
+}
+
+const PAUSE = new Int32Array(new SharedArrayBuffer(4))
+
+function writeAll(fd: number, text: string): void {
+  for (let rest = Buffer.from(text); rest.length > 0; ) {
+    try {
+      rest = rest.subarray(writeSync(fd, rest))
+    } catch (error) {
+      // A pipe whose reader is slow: waits for it, as a write to a blocking pipe does.
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+      Atomics.wait(PAUSE, 0, 0, 10)
+    }
+  }
 }
 
 /**
