@@ -54,7 +54,7 @@ export interface TestHost {
   readonly failures: unknown[]
   /** The decision event of each request, in order. */
   readonly decisions: Decision[]
-  /** Runs one of the host's chores now. */
+  /** Runs one of the host's chores now, or all whose names begin with these words: `run jobs` runs the jobs of each kind. */
   chore(name: string): Promise<void>
   /** Sends a request, and holds the answer against the host's own API description. */
   send(path: string, options?: RequestOptions): Promise<Answer>
@@ -114,9 +114,9 @@ export async function startTestHost(
     failures,
     decisions,
     async chore(name) {
-      const found = host.chores.find(chore => chore.name === name)
-      if (!found) throw new Error(`the host has no chore "${name}"`)
-      await found.run(new AbortController().signal)
+      const found = host.chores.filter(chore => chore.name === name || chore.name.startsWith(`${name} `))
+      if (found.length === 0) throw new Error(`the host has no chore "${name}"`)
+      await Promise.all(found.map(chore => chore.run(new AbortController().signal)))
     },
     async send(path, options = {}) {
       const from = { 'x-forwarded-for': clientAddress, ...options.headers }

@@ -39,6 +39,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
+  typeof import('../../packages/reference-host/dist/composition/job-rounds.js') &
   typeof import('../../packages/reference-host/dist/modules/users/erase.js') &
   typeof import('../../packages/reference-host/dist/observability/history.js') &
   typeof import('../../packages/reference-host/dist/observability/quantile.js') &
@@ -92,6 +93,7 @@ const FILES = [
   'modules/cards/authorizations/decide',
   'modules/cards/authorizations/store',
   'modules/subscriptions/payins/payin-store',
+  'composition/job-rounds',
   'modules/users/erase',
 ]
 const load = (file: string): Promise<object> =>

@@ -106,7 +106,7 @@ const jobs = [
 await t.test('counts waiting jobs as the metrics do', async t => {
   const insert = 'insert into gw_jobs (kind, subject_id, due_at, created_at) values ($1, $2, $3, $3)'
   for (const { kind, subjectId, createdAt } of jobs) await db.query(insert, [kind, subjectId, createdAt])
-  await host.chore('run jobs')
+  await host.chore('measure jobs')
   const shown = await figures<{
     kinds: { kind: string; jobs: number; ageSeconds: number }[]
     jobs: unknown[]

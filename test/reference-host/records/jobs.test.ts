@@ -72,7 +72,7 @@ for (const dialect of DIALECTS) {
     })
     await t.rejects(undone)
     t.match(await queue.list(10), [{ kind: KIND, subjectId: 'one', attempts: 0 }])
-    t.equal(await queue.runDue(10, signal), 1)
+    t.equal(await queue.runDue(KIND, 10, signal), 1)
     t.same(await done(), ['one'])
     t.same(await queue.list(10), [])
   })
@@ -86,9 +86,9 @@ for (const dialect of DIALECTS) {
       return record(id)
     }
     const [one, two] = [worker(0, handler), worker(1, handler)]
-    const rounds = [one, two, one, two].map(queue => queue.runDue(20, signal))
+    const rounds = [one, two, one, two].map(queue => queue.runDue(KIND, 20, signal))
     while ((await Promise.all(rounds.splice(0))).some(count => count > 0))
-      rounds.push(one.runDue(20, signal), two.runDue(20, signal))
+      rounds.push(one.runDue(KIND, 20, signal), two.runDue(KIND, 20, signal))
     t.same(calls.toSorted(), ids.toSorted(), 'no job was called twice')
     t.same(await done(), ids.toSorted())
   })
@@ -104,13 +104,13 @@ for (const dialect of DIALECTS) {
       await held
       return record(id)
     })
-    const running = first.runDue(1, signal)
+    const running = first.runDue(KIND, 1, signal)
     while ((await first.list(1))[0]?.attempts !== 1) await turn()
     const second = worker(1, async id => record(`again ${id}`))
     t.equal(await second.retry(KIND, 'one'), true)
     await add('one')
     clock.advance(JOB_LEASE_MS - 1)
-    t.equal(await second.runDue(1, signal), 0)
+    t.equal(await second.runDue(KIND, 1, signal), 0)
     finish()
     await running
     t.same(await done(), ['one'])
@@ -157,13 +157,13 @@ for (const dialect of DIALECTS) {
       await held
       return record(`late ${id}`)
     })
-    const running = late.runDue(1, signal)
+    const running = late.runDue(KIND, 1, signal)
     while ((await late.list(1))[0]?.attempts !== 1) await turn()
     const next = worker(1, async id => record(id))
     clock.advance(JOB_LEASE_MS - 1)
-    t.equal(await next.runDue(1, signal), 0)
+    t.equal(await next.runDue(KIND, 1, signal), 0)
     clock.advance(1)
-    t.equal(await next.runDue(1, signal), 1)
+    t.equal(await next.runDue(KIND, 1, signal), 1)
     finish()
     await running
     t.same(await done(), ['slow'], 'what the late worker wrote was rolled back')
@@ -180,9 +180,9 @@ for (const dialect of DIALECTS) {
       return calls % 3 === 1 ? 'again' : async () => 'again'
     })
     for (const [tried, waitMs] of [5_000, 30_000, 60_000, 600_000, 600_000].entries()) {
-      t.equal(await queue.runDue(1, signal), 1, `try ${tried + 1}`)
+      t.equal(await queue.runDue(KIND, 1, signal), 1, `try ${tried + 1}`)
       clock.advance(waitMs - 1)
-      t.equal(await queue.runDue(1, signal), 0, `not before ${waitMs} ms`)
+      t.equal(await queue.runDue(KIND, 1, signal), 0, `not before ${waitMs} ms`)
       clock.advance(1)
     }
     t.match(failures, [{ message: 'the provider is down' }])
@@ -211,7 +211,7 @@ for (const dialect of DIALECTS) {
       if (id === 'bad') throw new Error('broken')
       return record(id)
     })
-    t.equal(await queue.runDue(10, signal), 2)
+    t.equal(await queue.runDue(KIND, 10, signal), 2)
     t.same(await done(), ['good'])
     t.match(failures, [{ message: 'broken' }])
     t.match(await queue.list(10), [{ subjectId: 'bad' }])
@@ -224,10 +224,10 @@ for (const dialect of DIALECTS) {
     await Promise.all([queue.runNow(KIND, 'now'), queue.runNow(KIND, 'now'), queue.runNow(KIND, 'none')])
     t.same(await done(), ['now'])
     await worker(1, async () => 'again').runNow(KIND, 'other')
-    t.equal(await queue.runDue(1, signal), 0, 'it waits')
+    t.equal(await queue.runDue(KIND, 1, signal), 0, 'it waits')
     t.equal(await queue.retry(KIND, 'other'), true)
     t.equal(await queue.retry(KIND, 'none'), false)
-    t.equal(await queue.runDue(1, signal), 1)
+    t.equal(await queue.runDue(KIND, 1, signal), 1)
     clock.advance(1)
     t.same(await done(), ['now', 'other'])
   })
@@ -235,7 +235,7 @@ for (const dialect of DIALECTS) {
   test('leaves jobs of an unknown kind to a newer host', async (t, { db, clock, worker }) => {
     const queue = worker(0, async id => record(id))
     await db.transaction(tx => queue.add(tx, 'of.tomorrow', 'x', clock.now()))
-    t.equal(await queue.runDue(10, signal), 0)
+    t.equal(await queue.runDue('of.tomorrow', 10, signal), 0)
     t.match(await queue.list(10), [{ kind: 'of.tomorrow', attempts: 0 }])
   })
 }

@@ -15,6 +15,7 @@ import { countJobs } from '../operator/jobs.ts'
 import { checkInTime } from '../storage/check-in-time.ts'
 import type { Chore } from './chores.ts'
 import type { Container } from './container.ts'
+import { jobRounds } from './job-rounds.ts'
 import * as token from './registrations.ts'
 
 const MINUTE_MS = 60_000
@@ -26,8 +27,6 @@ const ALIAS_USAGE_MS = 400 * 86_400_000
 const LIMIT = 1000
 /** Accounts that one transaction folds. */
 const ACCOUNTS = 200
-/** Calls to providers that one host makes at the same time. */
-const JOBS_AT_ONCE = 16
 
 /**
  * All background tasks of a host: reads and audits chains, measures the supply of deposit addresses, expires
@@ -39,7 +38,6 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   const clock = container.get(token.CLOCK)
   const issuer = container.get(token.ISSUER)
   const ledger = container.get(token.LEDGER)
-  const jobs = container.get(token.JOBS)
   const expire = payinExpiry({
     ...{ db: sql, dialect, clock },
     payins: container.get(token.PAYINS),
@@ -77,14 +75,8 @@ export function maintenance(container: Container, report: (error: unknown) => vo
         while (!signal.aborted && (await expire(LIMIT, report)) === LIMIT);
       },
     },
-    {
-      name: 'run jobs',
-      everyMs: SOON_MS,
-      async run(signal) {
-        while (!signal.aborted && (await jobs.runDue(JOBS_AT_ONCE, signal)) === JOBS_AT_ONCE);
-        await measureJobs(container)
-      },
-    },
+    ...jobRounds(container.get(token.JOBS)),
+    { name: 'measure jobs', everyMs: SOON_MS, run: () => measureJobs(container) },
     {
       name: 'count rows with attention',
       everyMs: MINUTE_MS,

@@ -45,8 +45,10 @@ export interface JobQueue {
   add(tx: SqlQueries, kind: string, subjectId: string, now: EpochMs): Promise<void>
   /** Runs one job now if it is due, and resolves when its outcome is committed. Errors are reported; it never rejects. */
   runNow(kind: string, subjectId: string): Promise<void>
-  /** Runs up to `limit` due jobs in parallel. Resolves, when they have ended, with how many there were. */
-  runDue(limit: number, signal: AbortSignal): Promise<number>
+  /** The kinds of jobs that this host can run. */
+  readonly kinds: readonly string[]
+  /** Runs up to `limit` due jobs of a kind in parallel. Resolves, when they have ended, with how many there were. */
+  runDue(kind: string, limit: number, signal: AbortSignal): Promise<number>
   /** Lists up to `limit` jobs, the earliest due first. */
   list(limit: number): Promise<ListedJob[]>
   /** Makes a job due immediately, or at the end of its lease if a worker runs it. False: there is no such job. */
@@ -84,7 +86,6 @@ const POSTPONE = `update gw_jobs set due_at = $4, leased_until = 0 where kind = 
 /** Makes the job queue of a database. */
 export function jobQueue({ db, dialect, clock, handlers, report }: JobServices): JobQueue {
   const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
-  const kinds = Object.keys(handlers)
   const started = new Set<Promise<void>>()
 
   /** Leases up to `limit` due jobs. `where` is a condition whose one `?` stands for all `values`. */
@@ -118,6 +119,7 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
   }
 
   return {
+    kinds: Object.keys(handlers),
     async add(tx, kind, subjectId, now) {
       await rows(tx, ADD, [kind, subjectId, now])
     },
@@ -129,9 +131,8 @@ export function jobQueue({ db, dialect, clock, handlers, report }: JobServices):
       started.add(runs)
       await runs.finally(() => started.delete(runs))
     },
-    async runDue(limit, signal) {
-      if (kinds.length === 0) return 0
-      const jobs = await lease('kind in (?)', kinds, limit)
+    async runDue(kind, limit, signal) {
+      const jobs = Object.hasOwn(handlers, kind) ? await lease('kind = ?', [kind], limit) : []
       await Promise.all(jobs.map(job => run(job, signal)))
       return jobs.length
     },

@@ -18,7 +18,7 @@ interface Bench {
   readonly clock: ManualClock
   readonly one: Person
 }
-const JOBS = 'run jobs'
+const JOBS = 'run jobs kyc.submit'
 
 /** What is killed. Each gives what is done, also again after a death. */
 const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Act>>> = {

@@ -109,7 +109,7 @@ t.test(
             closed = ['locked', 'denied'].includes(each.to)
           } else if (each.kind === 'provider') {
             says = { status: each.says, version: each.version }
-            await jobs.runDue(10, new AbortController().signal)
+            await jobs.runDue(SUBMIT_JOB, 10, new AbortController().signal)
           } else if (before.id !== undefined) {
             const report = each.kind === 'report' ? reportOf(each.to, each.version) : last?.report
             const id = each.kind === 'report' ? before.id : last?.id

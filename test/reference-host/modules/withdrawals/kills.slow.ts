@@ -22,7 +22,7 @@ import { startKillableHost, type Kill, type KillableHost } from '../subscription
 
 const { accountsThatDiffer } = internals
 const PROVIDERS = 'build/test/reference-host/modules/withdrawals/journal-providers.child.js'
-const JOBS = 'run jobs'
+const JOBS = 'run jobs withdrawal.send'
 const CAP = 10_000
 const COUNTED = ['withdrawals.*', 'payments.create', 'bills.pay']
 
