@@ -1,7 +1,7 @@
 import { localKeys, type GuardOptions } from '@gatewright/scope-guard'
 import t, { type Test } from 'tap'
-import { getHeapSnapshot, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import { getHeapSnapshot } from 'node:v8'
+import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { bench, claims, session, sign, signingKey } from '../issuer.ts'
 import { isWebPlatform } from '../verifications.ts'
 
@@ -117,10 +117,8 @@ t.test('keeps tokens out of heap snapshots', async t => {
 
 /** Bytes outside the heap that are in use. They are freed beside the first collection, at the latest by the second. */
 function bytesHeld(): number {
-  setFlagsFromString('--expose-gc')
-  const gc = runInNewContext('gc') as () => void
-  gc()
-  gc()
+  collectGarbage()
+  collectGarbage()
   return process.memoryUsage().arrayBuffers
 }
 

@@ -71,16 +71,21 @@ export async function limited<T>(
   { count, limitMs = CALL_MS }: CallOptions,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)])
+  // Not AbortSignal.any, whose timeout signal a garbage collection may end without an event (Node.js 20).
+  const within = new AbortController()
   let stop = (): void => {}
   const ended = new Promise<never>((_, reject) => {
     const message = `provider ${name} did not answer in time, or the call was canceled`
-    stop = () => reject(new Fault('ERR_PROVIDER_UNAVAILABLE', message))
-    within.addEventListener('abort', stop, { once: true })
-    if (within.aborted) stop()
+    stop = () => {
+      reject(new Fault('ERR_PROVIDER_UNAVAILABLE', message))
+      within.abort()
+    }
   })
+  const timer = setTimeout(stop, limitMs)
+  signal.addEventListener('abort', stop, { once: true })
+  if (signal.aborted) stop()
   try {
-    const answer = await Promise.race([call(within), ended])
+    const answer = await Promise.race([call(within.signal), ended])
     count(port, 'answered')
     return answer
   } catch (error) {
@@ -88,7 +93,8 @@ export async function limited<T>(
     count(port, fault.code === 'ERR_PROVIDER_REPLY' ? 'malformed' : 'unavailable')
     throw fault
   } finally {
-    within.removeEventListener('abort', stop)
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stop)
   }
 }
 

@@ -1,0 +1,40 @@
+import t from 'tap'
+import { collectGarbage } from '../../harness/collect-garbage.ts'
+import { internals } from '../../harness/internals.ts'
+
+const { limited } = internals
+const unavailable = { name: 'Fault', code: 'ERR_PROVIDER_UNAVAILABLE' }
+
+/** Calls a provider that never answers, with a garbage collection during the call. */
+async function callSilent(signal: AbortSignal, limitMs: number): Promise<unknown> {
+  const alive = setTimeout(() => {}, 60_000)
+  const call = limited('silent', 'kyc', signal, { count: () => {}, limitMs }, () => new Promise(() => {}))
+  // A collection frees what only finished tasks have held.
+  setImmediate(collectGarbage)
+  return call.catch((error: unknown) => error).finally(() => clearTimeout(alive))
+}
+
+t.test('a call ends at its time limit, also after a garbage collection', async t => {
+  t.match(await callSilent(new AbortController().signal, 100), unavailable)
+})
+
+t.test("a call ends when the caller's signal times out, also after a garbage collection", async t => {
+  t.match(await callSilent(AbortSignal.timeout(100), 60_000), unavailable)
+})
+
+t.test('a provider is told when its call is canceled, before or during the call', async t => {
+  for (const early of [true, false]) {
+    const caller = new AbortController()
+    if (early) caller.abort()
+    const told = new Promise<void>(resolve => {
+      const call = limited('silent', 'kyc', caller.signal, { count: () => {} }, within => {
+        if (within.aborted) resolve()
+        within.addEventListener('abort', () => resolve())
+        return new Promise(() => {})
+      })
+      void t.rejects(call, unavailable)
+    })
+    caller.abort()
+    await told
+  }
+})
