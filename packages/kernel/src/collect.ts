@@ -12,7 +12,8 @@ export async function collectBatches(
   signal?: AbortSignal,
 ): Promise<number> {
   let total = 0
-  for (let batch = 0; batch < MOST_BATCHES && !signal?.aborted; batch++) {
+  for (let batch = 0; batch < MOST_BATCHES; batch++) {
+    if (signal?.aborted) break
     const deleted = await collect(limit)
     total += deleted
     if (deleted < limit) break
