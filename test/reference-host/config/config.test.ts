@@ -229,6 +229,13 @@ for (const [name, value] of [
   })
 }
 
+t.test('refuses a chain with two nodes, without showing their URLs', async t => {
+  const config = readConfig({
+    RPC_URLS: '1=https://a.example/hunter2,10=https://b.example,1=https://c.example',
+  })
+  t.same(config, { ok: false, problems: ['RPC_URLS must name each chain once, got chain 1 twice'] })
+})
+
 t.test('starts live with plain http to nodes on loopback or on a network declared private', async t => {
   for (const url of [
     'http://127.0.0.1:8545',
@@ -276,6 +283,17 @@ t.test('property: live trusts no block with addresses that differ in a leading b
       const other = [(parts[0] as number) ^ (128 >> flipped), ...parts.slice(1)].join('.')
       const trusted = trustedProxies([block])
       const wide = trusted(address) && trusted(other)
+      return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
+    }),
+    { numRuns: 1000 },
+  )
+  const mapped = fc.tuple(fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }), fc.nat(128), fc.nat(7))
+  fc.assert(
+    fc.property(mapped, ([parts, bits, flipped]) => {
+      const block = `::ffff:${parts.join('.')}/${bits}`
+      const other = [(parts[0] as number) ^ (128 >> flipped), ...parts.slice(1)].join('.')
+      const trusted = trustedProxies([block])
+      const wide = trusted(parts.join('.')) && trusted(other)
       return !(wide && readConfig({ ...LIVE, TRUST_PROXY: block }).ok)
     }),
     { numRuns: 1000 },

@@ -1,3 +1,4 @@
+import { canonicalAddress } from '@gatewright/kernel/address'
 import type { Values } from './variables.ts'
 
 /**
@@ -44,8 +45,10 @@ const LEAST_BITS = { ipv4: 8, ipv6: 7 } as const
 function widelyTrusted({ TRUST_PROXY: trusted = [] }: Partial<Values>): string[] {
   const wide = trusted.filter(block => {
     const [address = '', bits] = block.split('/')
-    const least = address.includes(':') ? LEAST_BITS.ipv6 : LEAST_BITS.ipv4
-    return bits !== undefined && Number(bits) < least
+    if (bits === undefined) return false
+    if (canonicalAddress(address)?.includes(':')) return Number(bits) < LEAST_BITS.ipv6
+    // The last 32 bits of an IPv4-mapped IPv6 address are those of IPv4.
+    return Number(bits) - (address.includes(':') ? 96 : 0) < LEAST_BITS.ipv4
   })
   return wide.map(
     block =>

@@ -4,7 +4,7 @@ import type { Product } from '../product/product.ts'
 import {
   anyText,
   bytes32,
-  chainUrl,
+  chainUrls,
   listOf,
   namedKeys,
   namedSecrets,
@@ -120,7 +120,7 @@ export const variables = {
     '`on` answers 403 `https_required` to requests without HTTPS',
   ),
   RPC_URLS: variable<readonly { readonly chainId: number; readonly url: string }[]>(
-    listOf(chainUrl),
+    chainUrls,
     [],
     'none',
     'JSON-RPC endpoints by chain id, joined by commas: `1=https://...`. Contract wallets (ERC-1271) of these chains may sign',
