@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { rows } from '@gatewright/kernel/sql'
 import t from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright as runGatewright, type Ran } from '../../harness/gatewright.ts'
 import { bearer, bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
 import { kycBody } from '../../harness/kyc.ts'
@@ -45,6 +47,24 @@ t.test('an operator lists applications and jobs, retries a job, and decides', as
   const { body } = await host.send('/user/v1/kyc/status', { headers })
   const application = { status: 'denied', reason: 'Not you.' }
   t.match(body.data, { application }, 'the provider does not overrule it')
+})
+
+t.test('an account without fields cannot be pending: nobody would ever decide about it', async t => {
+  const { db, close } = openDatabaseOf({ DATA_DIR })
+  await rows(
+    db,
+    `insert into gw_users (id, account_id, principal, kyc_status, created_at)
+      values ('usr_none', 'acc_none_yet', 'usr_none', 'not_submitted', 1)`,
+  )
+  await close()
+  const decide = (status: string): Promise<Ran> =>
+    gatewright('kyc', 'decide', 'acc_none_yet', status, '--yes')
+  const refused = { code: 1, output: /acc_none_yet has no application data that a provider could check/ }
+  t.match(await decide('pending'), refused)
+  t.match(await gatewright('users', 'show', 'acc_none_yet'), { output: /kycStatus +not_submitted/ })
+  t.match(await decide('approved'), { code: 0 })
+  t.match(await decide('pending'), refused)
+  t.match(await gatewright('users', 'show', 'acc_none_yet'), { output: /kycStatus +approved/ })
 })
 
 t.test('says so when there is nothing to list', async t => {

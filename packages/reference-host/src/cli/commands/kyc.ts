@@ -46,7 +46,12 @@ export const kycCommands: readonly Command[] = [
         if (known.length === 0) throw new UsageError(`no account ${accountId}: see gatewright kyc list`)
         const now = clock.now()
         const id = await kyc.decide(tx, accountId, { status, reason, cause: 'operator' }, now)
-        if (status === 'pending') await container.get(token.JOBS).add(tx, SUBMIT_JOB, id, now)
+        if (status !== 'pending') return
+        if (!(await kyc.waiting(tx, id)))
+          throw new UsageError(
+            `${accountId} has no application data that a provider could check: decide approved or denied instead`,
+          )
+        await container.get(token.JOBS).add(tx, SUBMIT_JOB, id, now)
       })
       return { data: { accountId, status, reason }, lines: [`${accountId} is ${status}.`] }
     },
