@@ -51,6 +51,10 @@ export async function startOperatorListener(
         return failureAnswer(error, 'plain')
       })
       .then(answer => send(res, answer))
+      .catch((error: unknown) => {
+        services.report(error)
+        res.destroy()
+      })
   })
   server.maxConnections = MOST_CONNECTIONS
   await listen(server, port)
