@@ -16,4 +16,9 @@ export interface Gates {
     db: SqlQueries,
     session: Pick<Session, 'accountId' | 'surface'>,
   ): Promise<Verdict<undefined, HostDenial>>
+  /** Only the check whether the account is locked, for writes that wait neither for an identity check nor for agreements. */
+  checkLock(
+    db: SqlQueries,
+    session: Pick<Session, 'accountId' | 'surface'>,
+  ): Promise<Verdict<undefined, HostDenial>>
 }

@@ -15,7 +15,7 @@ export type KycStatus = (typeof KYC_STATUSES)[number]
 /** What an operator can decide. */
 export const DECIDED_STATUSES: readonly KycStatus[] = KYC_STATUSES.filter(each => each !== 'not_submitted')
 
-/** Statuses in which an account creates nothing and pays nothing. If an operator decided on one, no report ends it. */
+/** Statuses that lock an account: see `isAccountLocked`. If an operator decided on one, no report ends it. */
 export const LOCKED_STATUSES: readonly KycStatus[] = ['locked', 'denied']
 
 /**

@@ -10,7 +10,7 @@ export function onboardingGates(surfaces: readonly Surface[], acceptances: Agree
   return {
     async check(db, { accountId, surface }) {
       const status = await kycStatus(db, accountId)
-      if (LOCKED_STATUSES.includes(status)) return closed(surface, 'account_locked', 'account locked')
+      if (LOCKED_STATUSES.includes(status)) return accountLocked(surface)
       if (!surfaces.includes(surface)) return allow(undefined)
       if (status !== 'approved') return closed(surface, 'kyc_required', 'kyc required')
       const acceptedAt = await acceptances.acceptedAt(db, accountId)
@@ -18,10 +18,16 @@ export function onboardingGates(surfaces: readonly Surface[], acceptances: Agree
         ? closed(surface, 'agreements_required', 'agreements required')
         : allow(undefined)
     },
+    async checkLock(db, { accountId, surface }) {
+      return (await isAccountLocked(db, accountId)) ? accountLocked(surface) : allow(undefined)
+    },
   }
 }
 
-/** Whether an account is locked, by its identity check: it then creates nothing and pays nothing, also not by card. */
+/**
+ * Whether an account is locked, by its identity check: all gated writes, payments of pay-ins from its balance and payments by
+ * card are then refused. Money may come in, and the account may move its own money between its balance and its contracts.
+ */
 export async function isAccountLocked(db: SqlQueries, accountId: string): Promise<boolean> {
   return LOCKED_STATUSES.includes(await kycStatus(db, accountId))
 }
@@ -30,6 +36,9 @@ async function kycStatus(db: SqlQueries, accountId: string): Promise<KycStatus> 
   const [row] = await rows(db, 'select kyc_status from gw_users where account_id = $1', [accountId])
   return row?.['kyc_status'] as KycStatus
 }
+
+const accountLocked = (surface: Surface): Verdict<never, HostDenial> =>
+  closed(surface, 'account_locked', 'account locked')
 
 /** Makes the denial of a gate. Its message begins with `words`, which partner clients search for, and then says what to do. */
 function closed(surface: Surface, rule: HostRule, words: string): Verdict<never, HostDenial> {

@@ -233,6 +233,25 @@ t.test('a subscription is past due once its term has ended, and renews from then
   ])
 })
 
+t.test(
+  'a locked or denied account pays nothing from its balance; without an identity check it pays',
+  async t => {
+    const user = await newUser()
+    await user.fund(1200)
+    const payinId = await checkout(user)
+    const key = randomUUID()
+    for (const status of ['locked', 'denied']) {
+      t.equal((await user.write('/sandbox/kyc', { status })).status, 200)
+      const refused = await user.write(CONFIRM, { payinId }, key)
+      t.match(refused, { status: 403, body: { error: 'policy_blocked', rule: 'account_locked' } }, status)
+    }
+    t.equal(await user.balance(), 1200)
+    await user.write('/sandbox/kyc', { status: 'pending' })
+    t.match(payinOf(await user.write(CONFIRM, { payinId }, key)), { status: 'settled' }, 'the same key works')
+    t.equal(await user.balance(), 700)
+  },
+)
+
 t.test('lists pay-ins newest first, page by page, with a cursor for the next page', async t => {
   const user = await newUser()
   const made: string[] = []

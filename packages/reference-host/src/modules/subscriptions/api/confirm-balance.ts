@@ -11,8 +11,12 @@ const Body = Type.Object(
   component('PayFromBalanceRequest', 'Which pay-in to pay from the balance'),
 )
 
-/** `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. */
-export function confirmBalance({ clock, payins, settlement, subscriptions }: ModuleServices): Operation {
+/**
+ * `POST /user/v1/subscriptions/payin/confirm-balance`: pays a pay-in from the account's balance. It waits for no identity check, but
+ * a locked account is refused.
+ */
+export function confirmBalance(services: ModuleServices): Operation {
+  const { clock, gates, payins, settlement, subscriptions } = services
   return ledgerWrite({
     id: 'subscriptions.confirmBalance',
     title: 'Pay a pay-in from the balance',
@@ -31,6 +35,8 @@ export function confirmBalance({ clock, payins, settlement, subscriptions }: Mod
     spends: 'spend',
     async write({ caller, body }, { tx, reserve }) {
       const now = clock.now()
+      const passed = await gates.checkLock(tx, caller.session)
+      if (!passed.ok) return passed
       const payin = await lockPayin(payins, tx, caller.session.accountId, body.payinId)
       if (!payin.ok) return payin
       const { status, planId, subscriptionId, expiresAt, amountCents, currency, operation } = payin.value
