@@ -5,6 +5,7 @@ import { Fault } from '@gatewright/kernel'
 import { viemReader, type ChainReader } from '@gatewright/reference-host'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
+import { collectGarbage } from '../../harness/collect-garbage.ts'
 import { accountOf, deployErc20 } from '../../harness/erc20.ts'
 import { mine, rpc, startEvm } from '../../harness/evm.ts'
 import { holds } from '../../harness/holds.ts'
@@ -79,6 +80,16 @@ for (const [title, [spoil, says = /rpc of chain/]] of Object.entries(RAW)) {
     t.match(await viemReader({ chainId, url: front.url }).transfers(query), [{ txHash: hash, units: 5n }])
   })
 }
+
+t.test('the timeout bounds a response body also after a garbage collection', async t => {
+  const { front, reader } = await open(t, 400)
+  front.raw = response => {
+    response.write('[{"jsonrpc":')
+    // By then the client has read the head, and nothing but its signal can end the request.
+    setTimeout(collectGarbage, 200)
+  }
+  await t.rejects(reader.head(), { ...UNAVAILABLE, cause: { message: 'no answer in time' } })
+})
 
 t.test('an error for one call of a batch is a fault that names the call and hides the key', async t => {
   const { front, reader } = await open(t)

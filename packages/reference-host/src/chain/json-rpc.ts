@@ -22,14 +22,23 @@ export function jsonRpc(chainId: number, url: string): JsonRpc {
     const [only] = bodies
     const body = only && bodies.length === 1 ? only : bodies
     let reply: unknown
+    let stop = (): void => {}
     try {
       // Loaded by the first call, so that a host without chains starts sooner.
       const { getHttpRpcClient } = await import('viem/utils')
       // viem's own timeout ends when the response head arrives, so the caller's signal takes its place.
       const client = getHttpRpcClient(url, { timeout: 0 })
-      reply = await client.request({ body, fetchOptions: { redirect: 'error', signal } })
+      // After a garbage collection fetch may no longer end a response body when its signal aborts (Node.js 20).
+      const aborted = new Promise<never>((_, reject) => {
+        stop = () => reject(new Error('aborted'))
+        signal.addEventListener('abort', stop, { once: true })
+      })
+      const fetchOptions = { redirect: 'error', signal } as const
+      reply = await Promise.race([client.request({ body, fetchOptions }), aborted])
     } catch (error) {
       throw unavailable(chainId, hide(url, signal.aborted ? 'no answer in time' : reason(error)))
+    } finally {
+      signal.removeEventListener('abort', stop)
     }
     const entries: unknown[] = Array.isArray(reply) ? reply : [reply]
     return bodies.map(({ id, method }) => {
