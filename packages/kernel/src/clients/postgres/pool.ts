@@ -2,7 +2,12 @@ import { orFault } from '../../fault.ts'
 import { knownOptions, type OptionNames } from '../../options.ts'
 import type { SqlClient, SqlTransactionOptions } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
-import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
+import {
+  createStatementRunner,
+  hasStaleStatements,
+  type PgConnection,
+  type PgQueryable,
+} from './statement-runner.ts'
 import { openTransaction } from './transaction.ts'
 
 /** Options of `fromPgPool`. */
@@ -51,7 +56,7 @@ export function fromPgPool(
         reusable = true
         return result
       } catch (error) {
-        reusable = await rollback()
+        reusable = (await rollback()) && !hasStaleStatements(connection)
         throw error
       } finally {
         connection.off('error', ignore)

@@ -37,6 +37,17 @@ export interface StatementRunner {
   ): Promise<PgResult>
 }
 
+/** Connections whose prepared statements the server refuses. */
+const stale = new WeakSet<object>()
+
+/**
+ * Whether the server has refused a prepared statement of a connection, which then fails each time: its tables have
+ * changed (0A000), or the server does not know it (26000). Such a connection must not be used again.
+ */
+export function hasStaleStatements(connection: PgConnection): boolean {
+  return stale.has(connection)
+}
+
 /** Makes the runner of a pool. With `prepare`, statements with values are prepared under a digest of their text. */
 export function createStatementRunner(prepare: boolean): StatementRunner {
   const nameOf = memoized(keyDigest)
@@ -48,6 +59,8 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
       if (!prepare || values.length === 0) return await on.query(text, [...values])
       return await on.query({ name: nameOf(text), text, values: [...values] })
     } catch (cause) {
+      const { code } = cause as { readonly code?: unknown }
+      if (code === '0A000' || code === '26000') stale.add(on)
       throw toFault('postgres', cause)
     }
   }
