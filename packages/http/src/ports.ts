@@ -47,6 +47,11 @@ export interface GuardPort<A extends AccessLike> {
   ): Promise<Verdict<A>>
   /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */
   prepare(rule: Rule): void
+  /**
+   * Decides whether a request that `check` accepted may still proceed: expiry, revocation and policy, but no limits. A gate
+   * calls it before the handler, if at least 100 ms passed since `check`, as with a body that arrives slowly. Default: it may.
+   */
+  recheck?(access: NoInfer<A>, facts: { readonly address?: string }): Promise<Verdict<unknown>>
 }
 
 /** The ids of the caller, for decision events. They prove nothing. */
@@ -64,6 +69,8 @@ export interface Credential<T> {
   present?(facts: RequestFacts): boolean
   /** Checks a rule at start-up. Throws for a rule that can never be satisfied. */
   prepare?(rule: Rule): void
+  /** Decides again about a caller whose request took 100 ms or longer to arrive. See `GuardPort.recheck`. */
+  recheck?(caller: T, facts: RequestFacts): Promise<Verdict<unknown>>
   /** Returns header fields for the answer, such as `RateLimit`. */
   headersOf?(caller: T): readonly HeaderField[]
   /** Returns ids for the decision event. */

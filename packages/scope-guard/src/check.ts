@@ -67,6 +67,20 @@ export async function authorizeSession(
   return decide(dependencies, { verified, rule, limits, address, now: dependencies.clock.now() })
 }
 
+/** Implements `Guard.recheck`. */
+export async function recheckAccess(
+  dependencies: GuardDependencies,
+  access: Access,
+  { address }: Pick<GuardFacts, 'address'>,
+): Promise<Verdict<Access, GuardDenial>> {
+  const { session, rule, evidence } = access
+  const now = dependencies.clock.now()
+  const refused = await sessionDenial(dependencies, session, now)
+  if (refused) return { ...refused, evidence }
+  const block = policyBlock(access, rule, address, now)
+  return block ? { ...blocked(block), evidence } : allow(access)
+}
+
 /** Implements `Guard.authenticate`. */
 export async function authenticateSession(
   dependencies: GuardDependencies,
@@ -111,7 +125,7 @@ export function ruleDenial(
 
 /** Returns the policy rule that blocks a call, before any amount is known. */
 export function policyBlock(
-  { chain }: VerifiedSession,
+  { chain }: Pick<VerifiedSession, 'chain'>,
   { operation, cardSecrets = false }: Rule,
   address: string | undefined,
   now: EpochMs,

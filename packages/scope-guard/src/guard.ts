@@ -2,7 +2,13 @@ import { checkRule, type Rule, type Session, type Verdict } from '@gatewright/ke
 import type { Access, GuardFacts, SpendAccess } from './access.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createChallenges } from './challenges.ts'
-import { authenticateSession, authorizeSession, checkRequest, type GuardDependencies } from './check.ts'
+import {
+  authenticateSession,
+  authorizeSession,
+  checkRequest,
+  recheckAccess,
+  type GuardDependencies,
+} from './check.ts'
 import type { GuardDenial, SpendDenial } from './codes.ts'
 import { checkedOptions, type GuardOptions } from './options.ts'
 import { checkPolicies } from './check-policies.ts'
@@ -39,6 +45,13 @@ export interface Guard {
 
   /** Decides as `check` does for a session that the caller has verified in another way, such as by its API key. */
   authorize(session: Session, facts: GuardFacts, rule: Rule): Promise<Verdict<Access, GuardDenial>>
+
+  /**
+   * Decides whether a request that `check` or `authorize` accepted may still proceed, such as after its body arrived: checks
+   * expiry, revocation and policy again. No limit counts the request, and no DPoP proof is claimed. I/O as the revocation mode.
+   * Denials: `session_expired`, `unauthorized`, `policy_blocked`. Fault: `ERR_STORE_UNAVAILABLE`.
+   */
+  recheck(access: Access, facts: Pick<GuardFacts, 'address'>): Promise<Verdict<Access, GuardDenial>>
 
   /**
    * Decides whether an account may do an operation under given policies, without a session: for an operation that
@@ -115,6 +128,7 @@ export function createGuard(options: GuardOptions): Guard {
     check: (facts, rule) => checkRequest(dependencies, facts, rule),
     authenticate: facts => authenticateSession(dependencies, facts),
     authorize: (session, facts, rule) => authorizeSession(dependencies, session, facts, rule),
+    recheck: (access, facts) => recheckAccess(dependencies, access, facts),
     checkPolicies: (accountId, policies, rule) => checkPolicies(dependencies, accountId, policies, rule),
     prepare: rule => void dependencies.prepare(rule),
     reserve: (access, spend, storage = spending.storage) =>

@@ -9,6 +9,8 @@ export interface Authentication {
   readonly caller: unknown
   readonly headers: readonly HeaderField[]
   readonly ids?: CallerIds
+  /** Decides again whether the caller may proceed. Absent: it may. */
+  readonly recheck?: () => Promise<Verdict<unknown>>
 }
 
 /** Verifies the credential of a request. */
@@ -29,7 +31,10 @@ function proofFacts(
 
 /** Makes the credential `session`, which the guard verifies. */
 export function sessionCredential(guard: GuardPort<AccessLike>): Credential<AccessLike> {
+  const recheck: Credential<AccessLike>['recheck'] = async (access, { address }) =>
+    guard.recheck?.(access, address === '' ? {} : { address }) ?? allow(access)
   return {
+    ...(guard.recheck ? { recheck } : {}),
     async check(facts, rule) {
       const { header, address } = facts
       const authorization = header('authorization')
@@ -82,6 +87,7 @@ export function authenticator(declared: Credentials, names: readonly string[], r
       caller,
       headers: credential.headersOf?.(caller) ?? [],
       ...(ids ? { ids } : {}),
+      ...(credential.recheck ? { recheck: async () => credential.recheck?.(caller, facts) ?? verified } : {}),
     })
   }
 }

@@ -15,6 +15,8 @@ export type StepResult<T> =
 export interface AuthorizedRequest {
   readonly context: RequestContext
   readonly authentication: Authentication
+  /** When the credential was checked (`performance.now()`). */
+  readonly checkedAtMs: number
   /** Header fields of this answer, beside those of every answer. */
   readonly fields: readonly HeaderField[]
 }

@@ -54,8 +54,9 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
       : guard.check(guardFacts(facts), rule)
   const user = keyCredential(services, 'user')
   const partner = keyCredential(services, 'partner')
-  const sessionParts: Pick<Credential<Access>, 'prepare' | 'headersOf' | 'idsOf'> = {
+  const sessionParts: Pick<Credential<Access>, 'prepare' | 'recheck' | 'headersOf' | 'idsOf'> = {
     prepare: rule => guard.prepare(rule),
+    recheck: (access, facts) => guard.recheck(access, guardFacts(facts)),
     headersOf: ({ headers }) => headers,
     idsOf: ({ session: { accountId, keyId, sessionId } }) => ({ accountId, keyId, sessionId }),
   }
