@@ -2,6 +2,11 @@ import { Fault } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { Config } from '../config/config.ts'
 
+/** Names a database that no host has named. One of an earlier version is live if it has a key of a live host, whoever opens it first. */
+const NAME = `insert into gw_environment (id, name)
+  select 1, case when exists (select 1 from gw_keys where record like '%"prefix":"gw_live_%') then 'live' else $1 end
+  on conflict do nothing`
+
 /**
  * Refuses a database of another environment: a sandbox on live data would approve identity checks and create play money. A
  * database belongs to the environment of the first host or command that opened it. Fault: `ERR_STORE_UNAVAILABLE`.
@@ -10,11 +15,10 @@ export async function checkEnvironment(
   sql: SqlQueries,
   { environment, databaseUrl }: Pick<Config, 'environment' | 'databaseUrl'>,
 ): Promise<void> {
-  await rows(sql, 'insert into gw_environment (id, name) values (1, $1) on conflict do nothing', [
-    environment,
-  ])
-  const [row] = await rows(sql, 'select name from gw_environment')
-  const found = row?.['name']
+  const nameOf = async (): Promise<unknown> =>
+    (await rows(sql, 'select name from gw_environment'))[0]?.['name']
+  if ((await nameOf()) === undefined) await rows(sql, NAME, [environment])
+  const found = await nameOf()
   if (found === environment) return
   const elsewhere =
     databaseUrl === undefined ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
