@@ -4,7 +4,7 @@ import { openPostgresPool, openRedis, uniqueName } from './stores.ts'
 import { faultProxy, type FaultProxy, type Harm } from './proxy.ts'
 
 /** One healthy client and three whose connection is hurt, over one real store. */
-export type FaultyClients<Client> = Record<'healthy' | Exclude<Harm, 'none'>, Client> & {
+export type FaultyClients<Client> = Record<'healthy' | Exclude<Harm, 'none' | 'silent'>, Client> & {
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What the proxy does to the next bytes. `cutBefore`: drops the request. `cutAfter`: drops the answer. */
-export type Harm = 'none' | 'cutBefore' | 'cutAfter' | 'malformed'
+/** What the proxy does to the next bytes. `cutBefore`: drops the request. `cutAfter`: drops the answer. `silent`: keeps the request. */
+export type Harm = 'none' | 'cutBefore' | 'cutAfter' | 'malformed' | 'silent'
 
 /** A TCP proxy on loopback that can hurt what passes through it. */
 export interface FaultProxy {
@@ -30,7 +30,7 @@ export async function faultProxy(target: string, rewrite: (answer: Buffer) => Bu
     }
     client.on('data', (bytes: Buffer) => {
       if (proxy.harm === 'cutBefore') destroy()
-      else upstream.write(bytes)
+      else if (proxy.harm !== 'silent') upstream.write(bytes)
     })
     upstream.on('data', (bytes: Buffer) => {
       if (proxy.harm === 'cutAfter') destroy()

@@ -78,6 +78,9 @@ const LAST_REQUESTS_MS = 10_000
  */
 const FIRST_ROUNDS_MS = 2000
 
+/** A little above the `statement_timeout`, for a database that no longer answers at all. */
+const QUERY_MS = 25_000
+
 /**
  * Opens the stores, migrates their tables, loads revocations and listens. Throws `DataDirUnusable` when
  * another host uses the data folder.
@@ -85,7 +88,7 @@ const FIRST_ROUNDS_MS = 2000
 export async function startHost(config: Config, given: StartOptions): Promise<RunningHost> {
   knownOptions('startHost', given, OPTIONS)
   const options = { ...given, observe: safely(given.observe), report: safely(given.report) }
-  const stores = await openStores(config)
+  const stores = await openStores(config, QUERY_MS)
   const container = await createHostContainer(config, stores, options)
   const guard = container.get(token.GUARD)
   let running: RunningChores | undefined

@@ -12,14 +12,15 @@ export interface OpenStores {
 
 /**
  * Opens the ledger's database (embedded in a locked data folder, or Postgres) and Redis if configured. Refuses a
- * database of another environment. Closes what is open when a later step fails.
+ * database of another environment. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
+ * the client's side; default none, since a statement of an operator's command may take long.
  */
-export async function openStores(config: Config): Promise<OpenStores> {
+export async function openStores(config: Config, queryMs?: number): Promise<OpenStores> {
   const lock = config.databaseUrl === undefined ? await lockOf(config.dataDir) : undefined
   let backend: Backend | undefined
   try {
     const secrets = loadSecrets(config)
-    backend = await openDatabase(config, secrets)
+    backend = await openDatabase(config, secrets, queryMs)
     await checkEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
@@ -44,9 +45,13 @@ async function lockOf(dataDir: string): Promise<{ release(): void }> {
   return (await import('./data-dir.ts')).lockDataDir(dataDir)
 }
 
-async function openDatabase({ databaseUrl, dataDir }: Config, secrets: Secrets): Promise<Backend> {
+async function openDatabase(
+  { databaseUrl, dataDir }: Config,
+  secrets: Secrets,
+  queryMs: number | undefined,
+): Promise<Backend> {
   if (databaseUrl === undefined) return (await import('./embedded.ts')).embeddedBackend(dataDir, secrets)
-  return (await import('./postgres.ts')).postgresBackend(databaseUrl, secrets)
+  return (await import('./postgres.ts')).postgresBackend(databaseUrl, secrets, queryMs)
 }
 
 async function overRedis(backend: Backend, target: NonNullable<Config['redis']>): Promise<Backend> {

@@ -27,29 +27,22 @@ const POOL_SIZE = 10
 /** A host whose clock differs more from its database's is not ready (design, storage rules). */
 const MAX_SKEW_MS = 2000
 
-/** Connects to Postgres and migrates the tables, safely when many hosts start at once. */
-export async function postgresBackend(url: string, secrets: Secrets): Promise<Backend> {
-  const pool = new pg.Pool({
+/**
+ * Connects to Postgres and migrates the tables, safely when many hosts start at once. `queryMs` limits each statement at the
+ * client's side, but no migration; default none.
+ */
+export async function postgresBackend(url: string, secrets: Secrets, queryMs?: number): Promise<Backend> {
+  const options: pg.PoolConfig = {
     ...{ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 },
     // A database whose machine is gone sends no end of its connections.
     ...{ keepAlive: true, keepAliveInitialDelayMillis: 10_000 },
     // A host that freezes inside a transaction, or waits for a frozen one, loses its locks and its
     // connection.
     ...{ lock_timeout: 5000, statement_timeout: 20_000, idle_in_transaction_session_timeout: 15_000 },
-  })
-  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
-  pool.on('error', () => {})
-  const sql = fromPgPool(pool, { prepare: true })
-  try {
-    await checkIsolation(sql)
-    for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
-      await migrate(sql)
-    await migrateHost(sql, 'postgres')
-    await migrateLedger(sql, 'postgres')
-  } catch (error) {
-    await pool.end()
-    throw error
   }
+  await migrateTables({ ...options, max: 1 })
+  const pool = openPool({ ...options, query_timeout: queryMs })
+  const sql = fromPgPool(pool, { prepare: true })
   return {
     sql,
     dialect: 'postgres',
@@ -62,6 +55,28 @@ export async function postgresBackend(url: string, secrets: Secrets): Promise<Ba
     aliasUsage: aliasUsage(sql),
     checks: { database: () => checkClock(sql) },
     close: () => pool.end(),
+  }
+}
+
+function openPool(options: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool(options)
+  // The pool replaces an idle connection that breaks. Without a listener, its error would end the process.
+  pool.on('error', () => {})
+  return pool
+}
+
+/** Migrates on a pool of its own, because a migration cannot lift the `query_timeout` of a pool. */
+async function migrateTables(options: pg.PoolConfig): Promise<void> {
+  const pool = openPool(options)
+  const sql = fromPgPool(pool)
+  try {
+    await checkIsolation(sql)
+    for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
+      await migrate(sql)
+    await migrateHost(sql, 'postgres')
+    await migrateLedger(sql, 'postgres')
+  } finally {
+    await pool.end()
   }
 }
 

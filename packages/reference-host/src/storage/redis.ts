@@ -15,16 +15,31 @@ interface RedisConnection {
 
 /** How long a start waits for Redis. */
 const CONNECT_MS = 5000
+/** How long a command may take. */
+const COMMAND_MS = 5000
 
 /**
  * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the
  * ledger's database. Refuses a `maxmemory-policy` other than `noeviction`, since an evicted nonce could be
- * used again.
+ * used again. `commandMs` is for tests.
  */
-export async function withRedis(backend: Backend, target: RedisTarget): Promise<Backend> {
-  const { client, storeClient, close } = await ('url' in target
-    ? single(target.url)
-    : cluster(target.clusterUrls))
+export async function withRedis(
+  backend: Backend,
+  target: RedisTarget,
+  commandMs: number = COMMAND_MS,
+): Promise<Backend> {
+  const {
+    client: unlimited,
+    storeClient,
+    close,
+  } = await ('url' in target ? single(target.url) : cluster(target.clusterUrls))
+  // A Redis whose machine is gone never answers, and sends no end of its connections.
+  const late = (): Error =>
+    new Fault('ERR_STORE_UNAVAILABLE', `redis did not answer within ${commandMs / 1000} s`)
+  const client: RedisClient = {
+    ...unlimited,
+    run: (key, command) => inTime(unlimited.run(key, command), commandMs, late),
+  }
   const check = async (): Promise<void> => {
     const info = String(await client.run('gw', ['INFO', 'memory']))
     const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
@@ -84,16 +99,19 @@ async function connect(redis: {
   redis.on('error', error => {
     last = error
   })
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(last), CONNECT_MS)
-  })
   try {
-    await Promise.race([redis.connect(), late])
+    await inTime(redis.connect(), CONNECT_MS, () => last)
   } catch (cause) {
     if (redis.isOpen) redis.destroy()
     throw new Fault('ERR_STORE_UNAVAILABLE', 'redis cannot be reached', { cause })
-  } finally {
-    clearTimeout(timer)
   }
+}
+
+/** Waits for `work`, and after `limitMs` rejects with what `late` makes. */
+async function inTime<T>(work: Promise<T>, limitMs: number, late: () => Error): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const ended = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), limitMs)
+  })
+  return Promise.race([work, ended]).finally(() => clearTimeout(timer))
 }
