@@ -37,7 +37,7 @@ export interface GuardPort<A extends AccessLike> {
     facts: {
       readonly authorization: string | undefined
       readonly address?: string
-      /** The `DPoP` field. Present if the request has one, with `method` and `url`. */
+      /** The `DPoP` field. Present if the request has one, with `method`, and with `url` if `Host` is valid. */
       readonly dpop?: string | undefined
       readonly method?: string
       /** The absolute URL as the client sent it, without its query. */

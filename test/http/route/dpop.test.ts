@@ -10,10 +10,10 @@ import { bench, claims, session, sign } from '../../scope-guard/issuer.ts'
 
 const scopes = scopeCatalogue(['cards.read', 'cards.write'])
 
-async function setUp() {
+async function setUp(options: { readonly origin?: string } = {}) {
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const jwk = await exportJWK(publicKey)
-  const { guard, clock, key } = await bench({ dpop: { nonces: memoryStorage() } })
+  const { guard, clock, key } = await bench({ dpop: { nonces: memoryStorage(), ...options } })
   const token = await sign(key, {
     ...claims(session(clock.now())),
     cnf: { jkt: await calculateJwkThumbprint(jwk) },
@@ -76,3 +76,13 @@ t.test(
     ])
   },
 )
+
+t.test('a Host field that is not a plain authority replaces no path, and its proof is refused', async t => {
+  const { send, proof } = await setUp({ origin: 'https://api.test' })
+  const at = 'https://api.test/cards'
+  t.same(await send(at, [await proof('GET', at)], { host: 'api.test:8443' }), [200, ''])
+  for (const host of ['x/quotes?', 'x/quotes#', 'x\\quotes?', 'me@x', 'a b', 'x:99999', '[::', '']) {
+    const proofs = [await proof('GET', 'https://api.test/quotes')]
+    t.same(await send(at, proofs, { host }), [401, 'the guard was not given the method and the URL'], host)
+  }
+})

@@ -25,9 +25,13 @@ export const anonymous: Authenticate = async () => ANONYMOUS
 function proofFacts(
   { method, path, receivedPath = path, secure, header }: RequestFacts,
   dpop: string,
-): { readonly dpop: string; readonly method: string; readonly url: string } {
-  return { dpop, method, url: `${secure ? 'https' : 'http'}://${header('host') ?? ''}${receivedPath}` }
+): { readonly dpop: string; readonly method: string; readonly url?: string } {
+  const origin = `${secure ? 'https' : 'http'}://${header('host') ?? ''}`
+  return isOrigin(origin) ? { dpop, method, url: origin + receivedPath } : { dpop, method }
 }
+
+/** Whether a text is a scheme and an authority only. A client chooses `Host`, which must not replace the path of its URL. */
+const isOrigin = (text: string): boolean => /^https?:\/\/[^/?#\\@\s]+$/.test(text) && URL.canParse(text)
 
 /** Makes the credential `session`, which the guard verifies. */
 export function sessionCredential(guard: GuardPort<AccessLike>): Credential<AccessLike> {
