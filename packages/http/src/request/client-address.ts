@@ -1,11 +1,14 @@
 import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
 
 interface Client {
-  /** Canonical text of the address; empty if it is unknown. */
+  /** Canonical text of the address, `unknown` if the connection is gone, or empty if the connection has no address. */
   readonly address: string
   /** Whether the client's own connection is TLS. */
   readonly secure: boolean
 }
+
+/** The address of a client whose connection is gone. All such requests share one bucket of limits, and no network contains it. */
+export const UNKNOWN_ADDRESS = 'unknown'
 
 /** Whether an address belongs to a trusted proxy. */
 export type TrustedProxies = (address: string) => boolean
@@ -35,6 +38,7 @@ export function clientOf(
   header: (name: string) => string | undefined,
   trusted: TrustedProxies,
 ): Client {
+  if (peer.address === UNKNOWN_ADDRESS) return peer
   let address = canonicalAddress(peer.address) ?? ''
   if (!trusted(address)) return { address, secure: peer.secure }
   const forwarded = listItems(header('x-forwarded-for'))

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
-import { clientOf, type TrustedProxies } from './client-address.ts'
+import { clientOf, UNKNOWN_ADDRESS, type TrustedProxies } from './client-address.ts'
 
 /** The facts of a request, read without a framework's own parsing. */
 export interface RequestFacts {
@@ -12,7 +12,7 @@ export interface RequestFacts {
   readonly query: URLSearchParams
   /** Returns a header by its lower-case name; undefined if absent. Repeated headers are joined by `, `. */
   header(name: string): string | undefined
-  /** The canonical address of the client; behind a trusted proxy the address that the proxy names. Empty if unknown. */
+  /** The canonical address of the client; behind a trusted proxy the address that the proxy names. `unknown` if the connection is gone; empty without an address. */
   readonly address: string
   /** Whether the client's connection is TLS; behind a trusted proxy as the proxy says. */
   readonly secure: boolean
@@ -34,7 +34,12 @@ export interface NodeRequest extends Readable {
   readonly method?: string | undefined
   url?: string | undefined
   readonly headers: IncomingHttpHeaders
-  readonly socket: { readonly remoteAddress?: string | undefined; readonly encrypted?: boolean }
+  readonly socket: {
+    readonly remoteAddress?: string | undefined
+    readonly localAddress?: string | undefined
+    readonly destroyed?: boolean
+    readonly encrypted?: boolean
+  }
 }
 
 /** Trusts no proxy: the peer is the client. */
@@ -44,6 +49,11 @@ export const noProxies: TrustedProxies = () => false
 export function splitTarget(target: string): [path: string, search: string] {
   const mark = target.indexOf('?')
   return mark === -1 ? [target, ''] : [target.slice(0, mark), target.slice(mark)]
+}
+
+/** A reset connection has no remote address, as a Unix socket has none. Only a Unix socket has no local address while it is open. */
+function absentAddress({ destroyed, localAddress }: NodeRequest['socket']): string {
+  return destroyed === true || localAddress !== undefined ? UNKNOWN_ADDRESS : ''
 }
 
 /** Reads the facts of a Node request. The header `host` is `Host` of HTTP/1 or `:authority` of HTTP/2. */
@@ -58,7 +68,7 @@ export function nodeFacts(
     const value = headers[name] ?? (name === 'host' ? headers[':authority'] : undefined)
     return Array.isArray(value) ? value.join(', ') : value
   }
-  const peer = { address: socket.remoteAddress ?? '', secure: socket.encrypted === true }
+  const peer = { address: socket.remoteAddress ?? absentAddress(socket), secure: socket.encrypted === true }
   return {
     method: request.method ?? '',
     path,
