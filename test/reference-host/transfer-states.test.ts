@@ -29,7 +29,8 @@ async function setUp(t: Test) {
   const [db] = connections as [SqlClient]
   const ledger = createLedger(db, 'sqlite')
   const money = createMoney(ledger, transactionStore('sqlite'))
-  return { db, ledger, money, events: eventStore('sqlite'), dialect: 'sqlite' as const }
+  const report = (): void => {}
+  return { db, ledger, money, events: eventStore('sqlite'), dialect: 'sqlite' as const, report }
 }
 
 /** The events of a subject follow each other; each change of state must be in the table. */
@@ -83,6 +84,7 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
       }
       for (const id of ids) await db.transaction(tx => deposits.create(tx, { ...opened, id }, 0))
       const credited = new Map<string, { readonly on: string; readonly cents: number }>()
+      const conflicts = new Set<string>()
       for (const { on, provider, status: to, payments } of reports) {
         const id = ids[on] as string
         const unique = payments.map(each => ({ ...each, id: `${run}${each.id}` }))
@@ -91,8 +93,11 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
         )
         assert.equal(outcome === 'unknown', provider === 'other')
         if (provider === 'other') continue
-        for (const each of unique)
-          if (!credited.has(each.id)) credited.set(each.id, { on: id, cents: each.creditedCents })
+        for (const each of unique) {
+          const known = credited.get(each.id)
+          if (!known) credited.set(each.id, { on: id, cents: each.creditedCents })
+          else if (known.on !== id || known.cents !== each.creditedCents) conflicts.add(id)
+        }
       }
       const all = [...credited.values()]
       for (const id of ids) {
@@ -101,6 +106,8 @@ t.test('a deposit makes only listed changes, and credits each payment id once', 
           await checkHistory(db, id, (from, to) => DEPOSIT_TABLE.has(`${from} ${to}`)),
           deposit?.status,
         )
+        const text = 'select id from gw_deposits where id = $1 and attention is not null'
+        assert.equal((await rows(db, text, [id])).length === 1, conflicts.has(id))
         const paid = all.filter(each => each.on === id)
         assert.equal(deposit?.status === 'completed', paid.length > 0)
         const stored = (await deposits.payments(db, deposit ? [deposit] : [])).get(id) ?? []

@@ -40,7 +40,16 @@ for (const { name, run } of collectTests(runner =>
 ))
   void t.test(`the sandbox: ${name}`, run)
 
-type Broken = 'twice' | 'forgets' | 'failsOnTimeout' | 'deaf' | 'shouts' | 'lies' | 'merges' | 'sells'
+type Broken =
+  | 'twice'
+  | 'forgets'
+  | 'failsOnTimeout'
+  | 'deaf'
+  | 'shouts'
+  | 'lies'
+  | 'merges'
+  | 'numbers'
+  | 'sells'
 type Change = Partial<Record<Broken, true>>
 const down = async (): Promise<never> => {
   throw new Fault('ERR_PROVIDER_UNAVAILABLE', 'is down')
@@ -124,7 +133,7 @@ function depositsInMemory(change: Change = {}) {
       async pay(id) {
         const payments = known.get(id) ?? []
         const number = change.merges ? 1 : payments.length + 1
-        payments.push({ id: `${id}-${number}`, creditedCents: 100 })
+        payments.push({ id: change.numbers ? `${number}` : `${id}-${number}`, creditedCents: 100 })
       },
     }
   }
@@ -152,6 +161,7 @@ t.test('the contracts pass good providers and catch each broken one', async t =>
     ['twice', /opened twice/],
     ['forgets', /finds what was opened/],
     ['merges', /two payments/],
+    ['numbers', /payments to two deposits/],
     ['deaf', /aborted/],
     ['lies', /opened twice/],
   ] as const)

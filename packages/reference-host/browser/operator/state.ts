@@ -32,6 +32,13 @@ function feedState(ageSeconds: number | null): HTMLElement {
   return state(late ? 'bad' : 'ok', 'Revocation feed', text)
 }
 
+/** How rows with attention are called, and where the operator learns more about them. */
+const ATTENTION: Readonly<Record<string, { readonly rows: string; readonly see: string }>> = {
+  authorization: { rows: 'Card authorizations', see: 'gatewright help authorizations' },
+  deposit: { rows: 'Deposits', see: 'the log for payments that were not credited' },
+  withdrawal: { rows: 'Withdrawals', see: 'gatewright withdrawals list --attention' },
+}
+
 async function others(ask: Ask): Promise<HTMLElement[]> {
   const [attention, jobs, runs] = await Promise.all([
     ask<{ readonly attention: Readonly<Record<string, number>> }>('attention'),
@@ -42,10 +49,8 @@ async function others(ask: Ask): Promise<HTMLElement[]> {
     ? Object.entries(attention.data.attention).map(([kind, rows]) =>
         state(
           rows === 0 ? 'ok' : 'bad',
-          `${kind === 'authorization' ? 'Card authorizations' : 'Withdrawals'} with attention`,
-          rows === 0
-            ? 'none'
-            : `${count(rows)}: see gatewright ${kind === 'withdrawal' ? 'withdrawals list --attention' : 'help authorizations'}`,
+          `${ATTENTION[kind]?.rows ?? kind} with attention`,
+          rows === 0 ? 'none' : `${count(rows)}: see ${ATTENTION[kind]?.see ?? 'the documentation'}`,
         ),
       )
     : [state('warn', 'Attention', sentence(attention.problem))]

@@ -117,7 +117,9 @@ export const MONEY: ServiceKey<Money> = defineService('money', get =>
   createMoney(get(LEDGER), get(TRANSACTIONS)),
 )
 export const DEPOSITS: ServiceKey<DepositRecords> = defineService('deposits', get =>
-  depositRecords({ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS) }),
+  depositRecords({
+    ...{ dialect: get(BACKEND).dialect, money: get(MONEY), events: get(EVENTS), report: get(REPORT) },
+  }),
 )
 export const WITHDRAWALS: ServiceKey<WithdrawalRecords> = defineService('withdrawals', get =>
   withdrawalRecords({

@@ -32,7 +32,7 @@ export interface OpenDeposit {
 /** What a provider knows about a deposit. */
 export interface DepositReport {
   readonly status: DepositStatus
-  /** Every payment that was credited, ever. The id of a payment is unique at the provider. */
+  /** Every payment that was credited, ever. The id of a payment is unique among all payments of the provider, and its amount never changes. */
   readonly payments: readonly { readonly id: string; readonly creditedCents: number }[]
 }
 

@@ -134,6 +134,19 @@ export function depositProviderContract(
       assert.equal(depositReportFault(found), undefined)
       assert.equal(new Set(found?.payments.map(each => each.id)).size, 2)
     })
+
+    test('reports payments to two deposits with two ids', async ({ provider, pay }, id) => {
+      if (!pay) return
+      const paymentIds: (string | undefined)[] = []
+      for (const each of [id, `${id}2`]) {
+        const opened = await provider.open(each, newDeposit, signal)
+        assert.ok(!isRefused(opened))
+        await pay(each, opened)
+        paymentIds.push((await provider.find(each, signal))?.payments[0]?.id)
+      }
+      assert.ok(paymentIds[0] !== undefined && paymentIds[1] !== undefined, 'each deposit has its payment')
+      assert.notEqual(paymentIds[0], paymentIds[1])
+    })
   })
 }
 

@@ -532,3 +532,10 @@ create unique index {prefix}deposit_addresses_index on {prefix}deposit_addresses
 
 create unique index {prefix}deposit_addresses_derived on {prefix}deposit_addresses (address)
   where xpub is not null and skipped = 0;
+
+-- version 10
+-- Why a person must look at a deposit.
+alter table {prefix}deposits add column attention text;
+
+create index {prefix}deposits_attention on {prefix}deposits (position)
+  where attention is not null;

@@ -122,7 +122,13 @@ t.test('credits each payment id of a provider once, whatever deposit it names', 
   const all = Array.from({ length: 10 }, () => report({ id: one.id, status: 'completed', payments }))
   const applied = (await Promise.all(all)).filter(({ body }) => body.data['applied'] === true)
   t.equal(applied.length, 1)
-  t.match(await report({ id: two.id, status: 'completed', payments }), { body: { data: { applied: true } } })
+  const notApplied = { status: 200, body: { data: { applied: false } } }
+  t.match(
+    await report({ id: two.id, status: 'completed', payments }),
+    notApplied,
+    'the id of another payment',
+  )
+  t.match(String(host.failures.splice(0)), new RegExp(`100 US cents to deposit ${two.id} was not credited`))
   t.match(depositOf(await user.read(`/deposits/${two.id}`)), { status: 'processing', creditedCents: 0 })
   const more = [...payments, { id: 'p2', creditedCents: 5 }]
   await report({ id: one.id, status: 'failed', payments: more })
@@ -133,6 +139,46 @@ t.test('credits each payment id of a provider once, whatever deposit it names', 
   t.match(await report({ ...seen, payments: [{ id: 'p3', creditedCents: 0 }] }), { status: 400 })
   const { notifications } = (await user.read('/notifications')).body.data
   t.match(notifications, [{ kind: 'deposit.paid' }])
+})
+
+t.test('tells account and operator once of a payment that has the id of another', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  const [one, two] = [
+    depositOf(await user.write('/deposits', USDC)),
+    depositOf(await user.write('/deposits', USDC)),
+  ]
+  const attention = async (): Promise<number> => {
+    // Metrics are rendered once in some seconds.
+    clock.advance(10_000)
+    await host.chore('count rows with attention')
+    await host.chore('count rows with attention')
+    const metrics = await (await fetch(`${host.url}/metrics`)).text()
+    return Number(/rows_with_attention\{kind="deposit"\} (\d+)/.exec(metrics)?.[1])
+  }
+  const before = await attention()
+  const pay = (id: string, creditedCents: number): Promise<Answer> =>
+    report({ id, status: 'completed', payments: [{ id: `of-${one.id}`, creditedCents }] })
+  await pay(one.id, 100)
+  for (let repeat = 0; repeat < 2; repeat += 1)
+    for (const [id, cents] of [
+      [one.id, 150],
+      [two.id, 100],
+    ] as const)
+      t.match(await pay(id, cents), { status: 200, body: { data: { applied: false } } })
+  t.equal(await attention(), before + 2)
+  t.equal(await balanceOf(user), 100)
+  const { notifications } = (await user.read('/notifications?limit=4')).body.data
+  const told = (notifications as { kind: string }[]).map(({ kind }) => kind)
+  t.match(String(host.failures.splice(0)), new RegExp(`payment of-${one.id} of 150 US cents .* not credited`))
+  t.equal(told.filter(kind => kind === 'deposit.payment_conflict').length, 2, 'each once')
+  const both = [
+    { id: `of-${one.id}`, creditedCents: 150 },
+    { id: `new-${one.id}`, creditedCents: 7 },
+  ]
+  t.match(await report({ id: one.id, status: 'completed', payments: both }), {
+    body: { data: { applied: false } },
+  })
+  t.equal(await balanceOf(user), 107, 'the other payments of a report are credited')
 })
 
 t.test('says what can be deposited, and for how much, only to partners', async t => {

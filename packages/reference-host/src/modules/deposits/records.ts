@@ -13,6 +13,7 @@ import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../.
 import type { EventStore } from '../../records/events.ts'
 import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
 import type { EventOutcome } from '../system/provider-events.ts'
+import { keepConflict, type ReportedPayment } from './payment-conflict.ts'
 
 /** A deposit: an address of the provider where an account pays to. */
 export interface Deposit extends NewDeposit, OpenDeposit {
@@ -54,7 +55,8 @@ export interface DepositRecords extends Pick<OwnedRows<Deposit>, 'find'> {
   payments(db: SqlQueries, deposits: readonly Deposit[]): Promise<ReadonlyMap<string, DepositPayment[]>>
   /**
    * Credits every payment that was not credited before, whatever state the deposit is in, and moves its state. A payment id of a provider
-   * is credited once, ever. `unknown`: this provider has no such deposit.
+   * is credited once, ever: a payment with the id of another is kept on the deposit as `attention`, with an event, and the outcome is
+   * `ignored`. `unknown`: this provider has no such deposit.
    */
   report(
     tx: SqlQueries,
@@ -69,9 +71,13 @@ interface DepositServices {
   readonly dialect: SqlDialect
   readonly money: Money
   readonly events: EventStore
+  /** Takes what an operator must know. */
+  readonly report: (error: unknown) => void
 }
 
 const KIND = 'deposit'
+const CREDITED = `select amount_cents from gw_transactions
+  where source_kind = 'deposit' and source_id = $1 and part = $2`
 const WAITING = "status in ('awaitingDeposit', 'processing')"
 
 /** Whether a provider's report may move a deposit. A payment completes a deposit in any state. */
@@ -81,7 +87,8 @@ export function mayMoveDeposit(from: DepositStatus, to: DepositStatus): boolean 
 }
 
 /** Makes the records of deposits in a SQL database. */
-export function depositRecords({ dialect, money, events }: DepositServices): DepositRecords {
+export function depositRecords(services: DepositServices): DepositRecords {
+  const { dialect, money, events } = services
   const { find, insert, lock } = ownedRows(dialect, 'gw_deposits', toDeposit)
   const findAny: DepositRecords['findAny'] = async (db, id) => {
     const [row] = await rows(db, 'select * from gw_deposits where id = $1', [id])
@@ -90,9 +97,9 @@ export function depositRecords({ dialect, money, events }: DepositServices): Dep
   const credit = async (
     tx: SqlQueries,
     { id, accountId, provider }: Deposit,
-    payment: DepositReport['payments'][number],
+    payment: ReportedPayment,
     now: EpochMs,
-  ): Promise<boolean> => {
+  ): Promise<'done' | 'repeated' | 'conflict'> => {
     const amountCents = payment.creditedCents
     const transfer = {
       ...{ id: `deposit:${provider}:${payment.id}`, amountCents, cause: KIND },
@@ -103,7 +110,10 @@ export function depositRecords({ dialect, money, events }: DepositServices): Dep
       ...({ accountId, source, amountCents, type: 'collateral', status: 'completed' } as const),
       ...({ direction: 'credit', description: 'Deposit' } as const),
     }
-    return (await money.move(tx, transfer, [entry], now)) === 'done'
+    if ((await money.move(tx, transfer, [entry], now)) === 'done') return 'done'
+    // For the ledger, equal payments to two deposits of one account are the same transfer.
+    const [credited] = await rows(tx, CREDITED, [id, payment.id])
+    return credited && toInteger(credited['amount_cents']) === amountCents ? 'repeated' : 'conflict'
   }
 
   return {
@@ -154,17 +164,24 @@ export function depositRecords({ dialect, money, events }: DepositServices): Dep
         await events.record(tx, { ...event, from, to }, now)
         from = to
       }
-      let outcome: EventOutcome = 'ignored'
+      let [outcome, conflict]: [EventOutcome, boolean] = ['ignored', false]
       for (const payment of payments) {
-        if (!(await credit(tx, deposit, payment, now))) continue
-        await moveTo('completed', 'paid', payment.creditedCents)
-        outcome = 'applied'
+        const result = await credit(tx, deposit, payment, now)
+        if (result === 'conflict') {
+          await keepConflict(tx, services, { ...deposit, status: from }, payment, now)
+          conflict = true
+        } else if (result === 'done') {
+          await moveTo('completed', 'paid', payment.creditedCents)
+          outcome = 'applied'
+        }
       }
       // Only a payment completes a deposit: a report without one has seen a payment that is not credited yet.
       const to = status === 'completed' ? 'processing' : status
-      if (!mayMoveDeposit(from, to)) return outcome
-      await moveTo(to, 'reported', null)
-      return 'applied'
+      if (mayMoveDeposit(from, to)) {
+        await moveTo(to, 'reported', null)
+        outcome = 'applied'
+      }
+      return conflict ? 'ignored' : outcome
     },
   }
 }

@@ -33,6 +33,10 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'deposit.completed': ['Deposit received', 'A deposit was credited to your balance. Amount: {amount}.'],
   'deposit.failed': ['Deposit failed', 'A deposit failed. Nothing was credited.'],
   'deposit.paid': ['Another payment received', 'A further payment was credited. Amount: {amount}.'],
+  'deposit.payment_conflict': [
+    'Payment under review',
+    'A payment to a deposit could not be credited. Support looks into it. Amount: {amount}.',
+  ],
   'deposit.processing': ['Payment seen', 'A payment was seen and is being processed.'],
   'kyc.approved': ['Identity approved', 'Your identity check was approved.'],
   'kyc.denied': ['Identity check denied', 'Your identity check was denied. Ask support.'],

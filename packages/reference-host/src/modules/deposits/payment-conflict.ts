@@ -1,0 +1,34 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import type { DepositReport } from '../../providers/deposits.ts'
+import type { EventStore } from '../../records/events.ts'
+import type { Deposit } from './records.ts'
+
+/** A payment that a provider reports. */
+export type ReportedPayment = DepositReport['payments'][number]
+
+const CONFLICT = 'payment_conflict'
+
+/**
+ * Keeps a payment that cannot be credited, because its id is that of another payment, for account and operator. A repeated report of
+ * it changes nothing.
+ */
+export async function keepConflict(
+  tx: SqlQueries,
+  { events, report }: { readonly events: EventStore; readonly report: (error: unknown) => void },
+  { id, accountId, provider, status }: Deposit,
+  { id: detail, creditedCents: amountCents }: ReportedPayment,
+  now: EpochMs,
+): Promise<void> {
+  const subject = { kind: 'deposit', id }
+  const history = await events.history(tx, accountId, subject)
+  if (history.some(each => each.detail === detail && each.amountCents === amountCents)) return
+  await rows(tx, 'update gw_deposits set attention = $2 where id = $1', [id, CONFLICT])
+  const event = { accountId, subject, cause: CONFLICT, amountCents, detail }
+  await events.record(tx, { ...event, from: status, to: status }, now)
+  report(
+    new Error(
+      `payment ${detail} of ${amountCents} US cents to deposit ${id} was not credited: ${provider} gave its id to another payment`,
+    ),
+  )
+}
