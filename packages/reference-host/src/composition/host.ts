@@ -1,5 +1,4 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Observe } from '@gatewright/http'
 import { knownOptions, type Clock, type OptionNames } from '@gatewright/kernel'
@@ -19,6 +18,7 @@ import { openStores, type OpenStores } from '../storage/open.ts'
 import { appServices } from './app-services.ts'
 import { startChores, type Chore, type RunningChores } from './chores.ts'
 import { createContainer, type Container } from './container.ts'
+import { closeServer, listen } from './listen.ts'
 import { maintenance } from './maintenance.ts'
 import { operations } from './operations.ts'
 import { startOperator } from './operator.ts'
@@ -71,7 +71,6 @@ const OPTIONS: OptionNames<StartOptions> = {
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
 const KEEP_ALIVE_MS = 65_000
-const LAST_REQUESTS_MS = 10_000
 /**
  * How long a start waits for the first round of chain reading, so that chains are read before the first
  * pay-in.
@@ -200,22 +199,4 @@ function recordAliasUsage(observe: Observe, aliasUsage: UsageLog): Observe {
     aliasUsage.record(decision.keyId, decision.aliases)
     observe(decision)
   }
-}
-
-async function listen(server: Server, { host, port }: Config): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(port, host, resolve)
-  })
-  const address = server.address() as AddressInfo
-  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return `http://${name}:${address.port}`
-}
-
-/** Closes the listener and idle connections, and waits for running requests. */
-async function closeServer(server: Server): Promise<void> {
-  const ended = new Promise(resolve => server.close(resolve))
-  server.closeIdleConnections()
-  const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
-  await ended
-  clearTimeout(timer)
 }

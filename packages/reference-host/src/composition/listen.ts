@@ -1,0 +1,25 @@
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Config } from '../config/config.ts'
+
+/** How long running requests have to end when the host stops. */
+const LAST_REQUESTS_MS = 10_000
+
+/** Starts to listen, and resolves to the address with the real port. Rejects if the port is in use. */
+export async function listen(server: Server, { host, port }: Config): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(port, host, resolve)
+  })
+  const address = server.address() as AddressInfo
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
+  return `http://${name}:${address.port}`
+}
+
+/** Closes the listener and idle connections, and waits for running requests. */
+export async function closeServer(server: Server): Promise<void> {
+  const ended = new Promise(resolve => server.close(resolve))
+  server.closeIdleConnections()
+  const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
+  await ended
+  clearTimeout(timer)
+}
