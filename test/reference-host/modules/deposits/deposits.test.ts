@@ -1,4 +1,5 @@
 import { manualClock } from '@gatewright/kernel/testing'
+import type { DepositProvider } from '@gatewright/reference-host'
 import t, { type Test } from 'tap'
 import { startTestHost, type Answer } from '../../../harness/host.ts'
 import { signedFields, WEBHOOK_SECRET } from '../../../harness/kyc.ts'
@@ -205,6 +206,34 @@ t.test('lets at most 20 deposits wait, and forgets old ones', async t => {
   const user = await fundedUser(host, 0, { now: clock.now() })
   for (let n = 0; n < 20; n += 1) t.equal((await user.write('/deposits', USDC)).status, 200)
   t.match(await user.write('/deposits', USDC), { status: 403, body: { rule: 'max_deposits' } })
+})
+
+t.test('opens nothing at the provider that it refuses: above 20 that wait, or outside the range', async t => {
+  let opened = 0
+  const limits = { minAmount: '1', maxAmount: '9' }
+  const counting: DepositProvider = {
+    name: 'counting',
+    assets: async () => [],
+    quote: async () => ({
+      ...{ ...limits, minAmountCents: 100, maxAmountCents: 900, toAmount: '1', feeCents: 0 },
+      ...{ rateId: null, validUntil: null },
+    }),
+    async open(id) {
+      opened += 1
+      return { ...limits, reference: id, depositAddress: `address-of-${id}`, extraId: null, chainId: null }
+    },
+    find: async () => undefined,
+  }
+  const own = await startTestHost({ RATE_LIMITS: 'off' }, clock, { deposits: counting })
+  t.teardown(() => own.close())
+  const user = await fundedUser(own, 0, { now: clock.now() })
+  for (const amount of ['0.5', '10']) refused(t, await user.write('/deposits', { ...USDC, amount }), 'amount')
+  t.equal(opened, 0)
+  for (let n = 0; n < 20; n += 1) await user.write('/deposits', { ...USDC, amount: '5' }, `waiting-${n}-key`)
+  const full = { status: 403, body: { rule: 'max_deposits' } }
+  for (let more = 0; more < 3; more += 1) t.match(await user.write('/deposits', USDC), full)
+  t.equal(opened, 20)
+  t.equal((await user.write('/deposits', { ...USDC, amount: '5' }, 'waiting-3-key')).status, 200, 'a repeat')
 })
 
 t.test('is gated for partners, and for users when the gates cover them', async t => {

@@ -1,4 +1,4 @@
-import { allow, type Surface, type Verdict } from '@gatewright/kernel'
+import { allow, type EpochMs, type Surface, type Verdict } from '@gatewright/kernel'
 import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
@@ -7,7 +7,7 @@ import { isRefused } from '../../providers/refused.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
 import { component } from '../../schemas/fields.ts'
-import { Amount, amountText, assetMembers, noSignal } from '../assets.ts'
+import { Amount, amountText, assetMembers, noSignal, quoted } from '../assets.ts'
 import type { ModuleServices } from '../services.ts'
 import { FIND_JOB } from './job.ts'
 import { creditPlayMoney, PlayMoney } from './play-money.ts'
@@ -79,7 +79,11 @@ export function createDeposit(
       const passed = await passes(db, call)
       if (!passed.ok) return passed
       const id = `dep_${effectId}`
-      if (await deposits.find(db, caller.session.accountId, id)) return allow(undefined)
+      const { accountId } = caller.session
+      if (await deposits.find(db, accountId, id)) return allow(undefined)
+      // Checked before the provider is called: what is refused afterwards stays open there.
+      const below = await belowMost(db, accountId, clock.now())
+      if (!below.ok) return below
       return open(provider, id, body)
     },
     async write(call, { tx, effectId, prepared }) {
@@ -93,10 +97,8 @@ export function createDeposit(
       const now = clock.now()
       let deposit = await deposits.find(tx, accountId, id)
       if (!deposit && prepared) {
-        if ((await waiting(tx, accountId, now - ACTIVE_MS)) >= MOST_WAITING)
-          return deny('policy_blocked', `${MOST_WAITING} deposits wait for money: pay one of them first`, {
-            details: { rule: 'max_deposits' },
-          })
+        const below = await belowMost(tx, accountId, now)
+        if (!below.ok) return below
         deposit = await deposits.create(tx, { id, accountId, provider: provider.name, ...prepared }, now)
         await jobs.add(tx, FIND_JOB, id, now)
       }
@@ -107,7 +109,7 @@ export function createDeposit(
   })
 }
 
-/** Opens the deposit at the provider, where the same id is the same address. */
+/** Opens the deposit at the provider, where the same id is the same address. An amount outside the range opens nothing. */
 async function open(
   provider: DepositProvider,
   id: string,
@@ -121,28 +123,42 @@ async function open(
   const want = {
     ...{ currency: body.currency.toLowerCase(), network: body.network.toLowerCase(), amount: given },
   }
+  if (given !== null) {
+    const quote = await quoted(provider, { ...want, amount: given }, 'currency')
+    const inside = quote.ok ? insideRange(given, quote.value) : quote
+    if (!inside.ok) return inside
+  }
   const opened = await provider.open(id, want, noSignal)
   if (isRefused(opened))
     return deny('invalid_request', `currency and network: ${opened.refused}`, { field: 'currency' })
-  if (given !== null && isOutside(given, opened)) {
-    const most = opened.maxAmount ?? 'no limit'
-    return deny('invalid_request', `amount must be from ${opened.minAmount} to ${most}`, { field: 'amount' })
-  }
-  return allow({ ...want, ...opened })
+  // The limits of an opened deposit may be others than those of the quote.
+  const inside = given === null ? allow(undefined) : insideRange(given, opened)
+  return inside.ok ? allow({ ...want, ...opened }) : inside
+}
+
+type Range = Pick<OpenDeposit, 'minAmount' | 'maxAmount'>
+
+function insideRange(given: string, range: Range): Verdict<undefined, HostDenial> {
+  if (!isOutside(given, range)) return allow(undefined)
+  const most = range.maxAmount ?? 'no limit'
+  return deny('invalid_request', `amount must be from ${range.minAmount} to ${most}`, { field: 'amount' })
 }
 
 /** Whether an amount of an asset is outside limits. */
-export function isOutside(
-  given: string,
-  { minAmount, maxAmount }: Pick<OpenDeposit, 'minAmount' | 'maxAmount'>,
-): boolean {
+export function isOutside(given: string, { minAmount, maxAmount }: Range): boolean {
   const value = parseDecimal(given)
   return value < parseDecimal(minAmount) || (maxAmount !== null && value > parseDecimal(maxAmount))
 }
 
-async function waiting(tx: SqlQueries, accountId: string, since: number): Promise<number> {
+async function belowMost(
+  db: SqlQueries,
+  accountId: string,
+  now: EpochMs,
+): Promise<Verdict<undefined, HostDenial>> {
   const text = `select count(*) as n from gw_deposits
     where account_id = $1 and status in ('awaitingDeposit', 'processing') and created_at > $2`
-  const [row] = await rows(tx, text, [accountId, since])
-  return toInteger(row?.['n'])
+  const [row] = await rows(db, text, [accountId, now - ACTIVE_MS])
+  if (toInteger(row?.['n']) < MOST_WAITING) return allow(undefined)
+  const message = `${MOST_WAITING} deposits wait for money: pay one of them first`
+  return deny('policy_blocked', message, { details: { rule: 'max_deposits' } })
 }
