@@ -25,7 +25,10 @@ const recipes: Record<string, () => Promise<{ client: RedisClient; close(): unkn
   },
   ioredis: async () => {
     const { hostname, port } = new URL(firstNode)
-    const cluster = new Cluster([{ host: hostname, port: Number(port) }], { lazyConnect: true })
+    const cluster = new Cluster([{ host: hostname, port: Number(port) }], {
+      lazyConnect: true,
+      retryDelayOnFailover: 0,
+    })
     cluster.on('error', () => {})
     await cluster.connect()
     return { client: fromIoredis(cluster), close: () => cluster.disconnect() }

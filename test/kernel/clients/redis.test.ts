@@ -6,10 +6,11 @@ import {
   type RedisClient,
   type RedisScript,
 } from '@gatewright/kernel/redis'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { createHash } from 'node:crypto'
 import { createClient } from 'redis'
 import t from 'tap'
+import { faultProxy } from '../../harness/proxy.ts'
 import { uniqueName } from '../../harness/stores.ts'
 
 const url = process.env['TEST_REDIS_URL'] as string
@@ -34,6 +35,13 @@ function recording(client: RedisClient, close: RecordingClient['close']): Record
 const uniqueScript = (): RedisScript =>
   redisScript(`-- ${uniqueName()}\nreturn {KEYS[1], ARGV[1], redis.call('incr', KEYS[1])}`)
 
+async function openIoredis(at: string): Promise<RecordingClient> {
+  const client = new Redis(at, { lazyConnect: true, enableOfflineQueue: false, maxRetriesPerRequest: 0 })
+  client.on('error', () => {})
+  await client.connect()
+  return recording(fromIoredis(client), () => client.disconnect())
+}
+
 const recipes: Record<string, () => Promise<RecordingClient>> = {
   'node-redis': async () => {
     const client = createClient({ url, disableOfflineQueue: true })
@@ -41,12 +49,7 @@ const recipes: Record<string, () => Promise<RecordingClient>> = {
     await client.connect()
     return recording(fromNodeRedis(client), () => client.destroy())
   },
-  ioredis: async () => {
-    const client = new Redis(url, { lazyConnect: true, enableOfflineQueue: false, maxRetriesPerRequest: 1 })
-    client.on('error', () => {})
-    await client.connect()
-    return recording(fromIoredis(client), () => client.disconnect())
-  },
+  ioredis: () => openIoredis(url),
 }
 
 for (const [name, open] of Object.entries(recipes)) {
@@ -119,4 +122,29 @@ t.test('computes the SHA-1 of a script as the server does', async t => {
   const { client, close } = await (recipes['node-redis'] as () => Promise<RecordingClient>)()
   t.teardown(close)
   t.equal(await client.run('', ['SCRIPT', 'LOAD', script.lua]), script.sha1)
+})
+
+t.test('ioredis: sends no command again whose reply was lost', async t => {
+  const proxy = await faultProxy(url, bytes => bytes)
+  const { client, close } = await openIoredis(proxy.url)
+  t.teardown(async () => {
+    close()
+    await proxy.close()
+  })
+  const key = uniqueName()
+  proxy.harm = 'cutAfter'
+  const lost = client.run(key, ['INCR', key])
+  await t.rejects(lost)
+  const { client: healthy, close: closeHealthy } = await openIoredis(url)
+  t.teardown(closeHealthy)
+  t.equal(await healthy.run(key, ['GET', key]), '1')
+})
+
+t.test('ioredis: refuses clients that send commands again', t => {
+  for (const [client, option] of [
+    [new Redis({ lazyConnect: true }), 'maxRetriesPerRequest must be 0, got 20'],
+    [new Cluster([], { lazyConnect: true }), 'retryDelayOnFailover must be 0, got 100'],
+  ] as const)
+    t.throws(() => fromIoredis(client), { name: 'TypeError', message: new RegExp(option) })
+  t.end()
 })

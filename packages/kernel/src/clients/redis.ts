@@ -75,13 +75,24 @@ export function fromNodeRedisCluster(cluster: {
 }
 
 /**
- * Makes a `RedisClient` from ioredis, standalone or `Cluster`. Set `enableOfflineQueue: false` and
- * `maxRetriesPerRequest: 1`, so that an outage is an error and not a wait.
+ * Makes a `RedisClient` from ioredis, standalone or `Cluster`. Set `enableOfflineQueue: false`, so that an outage is an error and
+ * not a wait. Throws a `TypeError` unless `maxRetriesPerRequest` is 0, or `retryDelayOnFailover` of a `Cluster`: ioredis would
+ * send a command again whose reply was lost, and a script could run twice.
  */
 export function fromIoredis(client: {
   readonly isCluster?: boolean
+  readonly options: {
+    readonly maxRetriesPerRequest?: number | null | undefined
+    readonly retryDelayOnFailover?: number | undefined
+  }
   call(command: string, ...args: string[]): Promise<unknown>
 }): RedisClient {
+  const option = client.isCluster ? 'retryDelayOnFailover' : 'maxRetriesPerRequest'
+  const value = client.options[option]
+  if (value !== 0)
+    throw new TypeError(
+      `fromIoredis: ${option} must be 0, got ${value}: set it, or a script whose reply is lost could run twice`,
+    )
   return {
     standalone: client.isCluster === false,
     run: (_key, [name = '', ...args]) => client.call(name, ...args),
