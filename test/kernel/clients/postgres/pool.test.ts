@@ -220,22 +220,3 @@ for (const [name, of] of [
     t.equal(statements.length, 2)
   })
 }
-
-for (const lazyBegin of [false, true])
-  t.test(`recovers from one failed transaction after a migration, with lazyBegin ${lazyBegin}`, async t => {
-    const { pool } = await open(t, 2)
-    const db = fromPgPool(pool, { prepare: true })
-    const first = () =>
-      db.transaction(
-        async tx => {
-          await tx.query('select $1::int', [1])
-          return rows(tx, 'select * from notes where id = $1', [1])
-        },
-        { lazyBegin },
-      )
-    await pool.query('insert into notes (id) values (1)')
-    t.same(await first(), [{ id: 1 }])
-    await pool.query("alter table notes add column text text default 'new'")
-    await t.rejects(first(), { ...unavailable, cause: { code: '0A000' } })
-    t.same(await first(), [{ id: 1, text: 'new' }])
-  })
