@@ -2,7 +2,7 @@ import type { EpochMs } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { DepositReport } from '../../providers/deposits.ts'
 import type { EventStore } from '../../records/events.ts'
-import type { Deposit } from './records.ts'
+import type { Deposit } from './deposit.ts'
 
 /** A payment that a provider reports. */
 export type ReportedPayment = DepositReport['payments'][number]

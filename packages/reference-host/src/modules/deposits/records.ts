@@ -13,18 +13,8 @@ import type { DepositReport, DepositStatus, NewDeposit, OpenDeposit } from '../.
 import type { EventStore } from '../../records/events.ts'
 import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
 import type { EventOutcome } from '../system/provider-events.ts'
+import type { Deposit } from './deposit.ts'
 import { keepConflict, type ReportedPayment } from './payment-conflict.ts'
-
-/** A deposit: an address of the provider where an account pays to. */
-export interface Deposit extends NewDeposit, OpenDeposit {
-  readonly id: string
-  readonly position: number
-  readonly accountId: string
-  readonly provider: string
-  readonly status: DepositStatus
-  readonly createdAt: EpochMs
-  readonly updatedAt: EpochMs
-}
 
 /** One credited payment to a deposit: its transaction row. */
 export interface DepositPayment {

@@ -3,7 +3,8 @@ import * as Type from 'typebox/type'
 import { DEPOSIT_STATUSES } from '../../providers/deposits.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
-import type { Deposit, DepositRecords } from './records.ts'
+import type { Deposit } from './deposit.ts'
+import type { DepositRecords } from './records.ts'
 
 const Payment = Type.Object(
   {
