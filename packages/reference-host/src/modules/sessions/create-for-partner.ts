@@ -1,5 +1,6 @@
-import { allow } from '@gatewright/kernel'
+import { allow, missingScopes } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
+import { deny } from '../../http/codes.ts'
 import { operation, type Operation } from '../../http/operation.ts'
 import { component, text } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
@@ -48,6 +49,10 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     async handle({ caller, body, facts }) {
       const scopes = parseRequestedScopes('partner', body.scopes, 'scopes', { aliases, facts })
       if (!scopes.ok) return scopes
+      // Before the user is read, because that stores the wallet address for good.
+      const scope = missingScopes(scopes.value.scopes, caller.scopes)
+      if (scope.length > 0)
+        return deny('insufficient_scope', `not held: ${scope.join(' ')}`, { details: { scope } })
       const named = readPartnerUser(body)
       if (!named.ok) return named
       const user = await users.findResolved({ partnerId: caller.accountId, ...named.value })

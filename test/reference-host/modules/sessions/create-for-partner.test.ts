@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { gatewright } from '../../../harness/gatewright.ts'
+import { startTestHost, type Answer } from '../../../harness/host.ts'
+
+t.test('a session that is refused for its scopes stores no wallet address', async t => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-session-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const command = ['partner-keys', 'create', 'Acme', '--scopes', 'cards.read', '--json']
+  const { output } = await gatewright(command, { DATA_DIR: dataDir })
+  const { key } = JSON.parse(output) as { key: string }
+  const host = await startTestHost({ DATA_DIR: dataDir })
+  t.teardown(() => host.close())
+  const send = (path: string, body: object): Promise<Answer> =>
+    host.send(`/partner/v1${path}`, { body, headers: { 'x-partner-key': key } })
+  const [one, two] = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
+  await send('/users/resolve', { userId: 'ann' })
+  const wanted = { userId: 'ann', scopes: ['cards.read', 'cards.write'], walletAddress: one }
+  const refused = await send('/sessions', wanted)
+  t.match(refused, { status: 403, body: { error: 'insufficient_scope', message: /cards\.write/ } })
+  t.notMatch(refused.body, { message: /cards\.read/ })
+  t.match((await send('/users/resolve', { userId: 'ann' })).body.data, { walletAddress: null })
+  t.equal((await send('/sessions', { ...wanted, scopes: ['cards.read'], walletAddress: two })).status, 200)
+  t.match((await send('/users/resolve', { userId: 'ann' })).body.data, { walletAddress: two })
+})
