@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { cardUser } from '../../../harness/card-payments.ts'
 import { bearer, bootstrapUser, startTestHost, type Answer } from '../../../harness/host.ts'
 import { kycBody, kycPartnerUser, kycUser } from '../../../harness/kyc.ts'
 
@@ -90,6 +91,19 @@ t.test('derives the steps from what the account has done', async t => {
   t.equal(await steps(), 'wallet done, kyc done, agreements done, funding done, card open; next card')
   await call('/sandbox/kyc', { status: 'locked' })
   t.equal(await steps(), 'wallet done, kyc open, agreements done, funding done, card open; next kyc')
+})
+
+t.test('a declined card payment is no funding; the first credit is', async t => {
+  const { token } = await bootstrapUser(host.send)
+  const user = cardUser(host.send, token)
+  const funding = async (): Promise<unknown> =>
+    ((await user.read('/onboarding')).body.data['steps'] as object[])[3]
+  t.match(await user.pay(await user.card(), { amountCents: 100 }), { status: 'declined' })
+  t.match(await funding(), { step: 'funding', status: 'open' })
+  await user.fund(100)
+  t.match(await funding(), { status: 'done' })
+  t.match(await user.pay(await user.card(), { amountCents: 100 }), { status: 'authorized' })
+  t.match(await funding(), { status: 'done' }, 'also when the money has been spent')
 })
 
 t.test('skips the optional steps, and names what does the others', async t => {
