@@ -22,6 +22,20 @@ t.test("a call ends when the caller's signal times out, also after a garbage col
   t.match(await callSilent(AbortSignal.timeout(100), 60_000), unavailable)
 })
 
+t.test('many calls at once with one signal of the caller cause no warning', async t => {
+  const warnings: Error[] = []
+  const note = (warning: Error): void => void warnings.push(warning)
+  process.on('warning', note)
+  t.teardown(() => process.off('warning', note))
+  const caller = new AbortController()
+  const calls = Array.from({ length: 30 }, () => callSilent(caller.signal, 60_000))
+  caller.abort()
+  await Promise.all(calls)
+  // Node.js emits warnings in the next tick.
+  await new Promise(setImmediate)
+  t.same(warnings, [])
+})
+
 t.test('a provider is told when its call is canceled, before or during the call', async t => {
   for (const early of [true, false]) {
     const caller = new AbortController()

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { Fault } from '@gatewright/kernel'
 import { cardSecretsFault, issuedCardFault, type CardIssuer } from './card-issuer.ts'
 import { kycReportFault, type KycProvider } from './kyc.ts'
@@ -82,6 +83,8 @@ export async function limited<T>(
     }
   })
   const timer = setTimeout(stop, limitMs)
+  // One signal serves all calls of a round, and Node.js warns of a leak from the eleventh listener on.
+  setMaxListeners(0, signal)
   signal.addEventListener('abort', stop, { once: true })
   if (signal.aborted) stop()
   try {
