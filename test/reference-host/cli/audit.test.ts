@@ -86,6 +86,7 @@ for (const stores of ['embedded', 'postgres'] as const) {
         '2026-01-31T12:00:00',
         'Jan 1 2026',
         '2026-13-01T00:00:00Z',
+        '2026-02-31T00:00:00Z',
       ])
         t.match(await gatewright('--account', partnerId, `--before=${before}`), {
           ...{ code: 1, output: /^--before must be an instant \(RFC 3339\) with Z or an offset/ },

@@ -13,7 +13,7 @@ export function aliasPanel(ask: Ask): Panel {
     about: 'Requests by the old name that they used, and by whom. As gatewright aliases report.',
     ...{ path: 'aliases', wide: true },
     show({ aliases, unused, unobservable }, body) {
-      const unknown = `Of ${count(unobservable)} old response fields and schemes nobody can see whether they are used.`
+      const unknown = `Nobody can see whether the ${count(unobservable)} old response fields and security schemes are used.`
       const rest = `${count(unused)} further old names still work and nobody has used them. ${unknown}`
       if (aliases.length === 0)
         return fill(

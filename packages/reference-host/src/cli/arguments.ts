@@ -14,9 +14,15 @@ export function integerArgument(name: string, text: string, least: number, most?
 
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/
 
+/** Whether a date exists: `Date` would read February 31 as March 3. */
+function isDay(date: string): boolean {
+  const at = Date.parse(`${date}T00:00:00Z`)
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(date)
+}
+
 /** Reads an instant (RFC 3339), always with an offset or `Z`: without, it would depend on this machine. Throws a `UsageError`. */
 export function instantArgument(name: string, text: string): EpochMs {
-  const at = INSTANT.test(text) ? Date.parse(text) : NaN
+  const at = INSTANT.test(text) && isDay(text.slice(0, 10)) ? Date.parse(text) : NaN
   if (!Number.isNaN(at)) return at
   throw new UsageError(
     `${name} must be an instant (RFC 3339) with Z or an offset, such as 2026-01-31T12:00:00Z, got ${JSON.stringify(text)}`,

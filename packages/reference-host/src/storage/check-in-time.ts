@@ -1,4 +1,5 @@
 import type { DependencyCheck } from './backend.ts'
+import { inTime } from './in-time.ts'
 
 /** How long one dependency may take to answer a check, in ms. */
 const CHECK_TIMEOUT_MS = 2000
@@ -13,14 +14,9 @@ export interface CheckResult {
 /** Runs a dependency check for at most 2 seconds, and measures it. Never rejects. */
 export async function checkInTime(check: DependencyCheck): Promise<CheckResult> {
   const startedAt = performance.now()
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<boolean>(resolve => {
-    timer = setTimeout(resolve, CHECK_TIMEOUT_MS, false)
-  })
-  const answered = check().then(
+  const ok = await inTime(check(), CHECK_TIMEOUT_MS, () => new Error('late')).then(
     () => true,
     () => false,
   )
-  const ok = await Promise.race([answered, late]).finally(() => clearTimeout(timer))
   return { ok, ms: performance.now() - startedAt }
 }

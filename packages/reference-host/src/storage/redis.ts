@@ -5,6 +5,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { createClient, createCluster } from 'redis'
 import type { RedisTarget } from '../config/config.ts'
 import type { Backend } from './backend.ts'
+import { inTime } from './in-time.ts'
 
 interface RedisConnection {
   readonly client: RedisClient
@@ -105,13 +106,4 @@ async function connect(redis: {
     if (redis.isOpen) redis.destroy()
     throw new Fault('ERR_STORE_UNAVAILABLE', 'redis cannot be reached', { cause })
   }
-}
-
-/** Waits for `work`, and after `limitMs` rejects with what `late` makes. */
-async function inTime<T>(work: Promise<T>, limitMs: number, late: () => Error): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const ended = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(late()), limitMs)
-  })
-  return Promise.race([work, ended]).finally(() => clearTimeout(timer))
 }

@@ -119,7 +119,7 @@ t.test('ends the sessions of a changed or revoked key within a second', async t 
     body: { scopes: ['keys.read'] },
   })
   t.match(same, { status: 200, body: { summary: /its sessions have ended/ } })
-  t.ok((await endsWithin(again)) < 1100, 'also where the change is none')
+  t.ok((await endsWithin(again)) < 1100, 'also if the change leaves the key as it was')
 
   const next = await minted(child.text)
   t.match(await call(token, `/user/v1/keys/${child.id}`, { method: 'DELETE' }), {

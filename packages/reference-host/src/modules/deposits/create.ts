@@ -82,7 +82,7 @@ export function createDeposit(
       const { accountId } = caller.session
       if (await deposits.find(db, accountId, id)) return allow(undefined)
       // Checked before the provider is called: what is refused afterwards stays open there.
-      const below = await belowMost(db, accountId, clock.now())
+      const below = await checkWaiting(db, accountId, clock.now())
       if (!below.ok) return below
       return open(provider, id, body)
     },
@@ -97,7 +97,7 @@ export function createDeposit(
       const now = clock.now()
       let deposit = await deposits.find(tx, accountId, id)
       if (!deposit && prepared) {
-        const below = await belowMost(tx, accountId, now)
+        const below = await checkWaiting(tx, accountId, now)
         if (!below.ok) return below
         deposit = await deposits.create(tx, { id, accountId, provider: provider.name, ...prepared }, now)
         await jobs.add(tx, FIND_JOB, id, now)
@@ -150,7 +150,7 @@ export function isOutside(given: string, { minAmount, maxAmount }: Range): boole
   return value < parseDecimal(minAmount) || (maxAmount !== null && value > parseDecimal(maxAmount))
 }
 
-async function belowMost(
+async function checkWaiting(
   db: SqlQueries,
   accountId: string,
   now: EpochMs,
