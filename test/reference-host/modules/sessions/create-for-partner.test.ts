@@ -3,15 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { gatewright } from '../../../harness/gatewright.ts'
+import { hostStoresEnv } from '../../../harness/host-stores.ts'
 import { startTestHost, type Answer } from '../../../harness/host.ts'
 
 t.test('a session that is refused for its scopes stores no wallet address', async t => {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatewright-partner-session-'))
   t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const stores = await hostStoresEnv()
+  t.teardown(() => stores.drop())
+  const env = { ...stores.env, DATA_DIR: dataDir }
   const command = ['partner-keys', 'create', 'Acme', '--scopes', 'cards.read', '--json']
-  const { output } = await gatewright(command, { DATA_DIR: dataDir })
+  const { output } = await gatewright(command, env)
   const { key } = JSON.parse(output) as { key: string }
-  const host = await startTestHost({ DATA_DIR: dataDir })
+  const host = await startTestHost(env)
   t.teardown(() => host.close())
   const send = (path: string, body: object): Promise<Answer> =>
     host.send(`/partner/v1${path}`, { body, headers: { 'x-partner-key': key } })
