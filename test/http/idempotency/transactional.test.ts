@@ -44,7 +44,8 @@ async function setUp(t: { teardown(end: () => void): void }) {
       const { amountCents, ending } = body.value
       const held = await reserve({ amountCents: amountCents as number, currency: 'USD' })
       if (!held.ok) return held
-      await tx.query('insert into payments (id, cents) values ($1, $2)', [effectId, Number(amountCents)])
+      const id = ending === 'own id' ? randomUUID() : effectId
+      await tx.query('insert into payments (id, cents) values ($1, $2)', [id, Number(amountCents)])
       if (ending === 'abandon' && closed)
         abandon({ ok: false, code: 'invalid_state', status: 409, message: 'not yet' })
       if (ending === 'throw') throw new Error('broken')
@@ -100,6 +101,22 @@ t.test('record, spend, rows and answer commit together, and a repeat gets the st
     [false, true],
   )
 })
+
+t.test(
+  'reserves anew when a key is used again after its retention, although the first hold is still open',
+  async t => {
+    const { pay, paid, clock } = await setUp(t)
+    const body = { amountCents: 3, ending: 'own id' }
+    t.match(await pay(body, 'payment-0005'), { status: 201 })
+    clock.advance(25 * 3_600_000)
+    const next = await pay(body, 'payment-0005')
+    t.match(next, { status: 201 })
+    t.equal(next.headers.get('idempotency-replayed'), null)
+    t.equal(await paid(), 6)
+    t.match(await pay({ amountCents: 6 }), { status: 201 })
+    t.match(await pay({ amountCents: 2 }), { status: 403 }, 'all of it counts')
+  },
+)
 
 t.test('a refusal and an error roll back rows and spend, and free the key', async t => {
   const { pay, paid } = await setUp(t)

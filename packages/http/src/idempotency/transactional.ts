@@ -55,7 +55,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
       writeFacts(operation, accountOf(access), call),
       async (tx, { effectId, fence }) => {
         const spends: AmountLike[] = []
-        const spendFunctions = spendFunctionsOf(dependencies, call, { tx, effectId, spends })
+        const spendFunctions = spendFunctionsOf(dependencies, call, { tx, spends })
         outcome = outcomeOf(
           operation,
           await handler(call, { tx, effectId, fence, prepared, abandon, ...spendFunctions }),
@@ -80,15 +80,11 @@ const abandon = (denial: Denial): never => {
   throw new Abandoned(denial)
 }
 
-/** Makes `reserve` and `permits` of one run: at most one reservation, under the effect's id, in its transaction. */
+/** Makes `reserve` and `permits` of one run: at most one reservation, in its transaction. */
 function spendFunctionsOf(
   { operation, spending, reserves, spendStorage }: TransactionalDependencies,
   { access }: Call,
-  {
-    tx,
-    effectId,
-    spends,
-  }: { readonly tx: unknown; readonly effectId: string; readonly spends: AmountLike[] },
+  { tx, spends }: { readonly tx: unknown; readonly spends: AmountLike[] },
 ): Pick<TransactionContext<unknown, unknown>, 'reserve' | 'permits'> {
   let reserved = false
   return {
@@ -98,7 +94,8 @@ function spendFunctionsOf(
           `${operation} may not reserve ${reserved ? 'twice' : 'anything: its rule must spend'}`,
         )
       reserved = true
-      const held = await spending.reserve(access, { ...spend, holdId: effectId }, spendStorage(tx) as never)
+      // Under a random id: `effectId` may name the open hold of a run whose record is no longer kept.
+      const held = await spending.reserve(access, spend, spendStorage(tx) as never)
       if (held.ok) spends.push(spend)
       return held
     },

@@ -62,7 +62,8 @@ export interface TransactionContext<Tx, H, P = unknown> {
   readonly prepared: P
   /**
    * Holds an amount under every cap of the caller, in the same transaction. It may be called once, and only if the rule
-   * spends. The id of the hold is `effectId`. Denials: `policy_blocked`, `invalid_request`.
+   * spends. The id of the hold is random: store the hold with the business row. Denials: `policy_blocked`,
+   * `invalid_request`.
    */
   reserve(spend: AmountLike): Promise<Verdict<H>>
   /** Decides whether an amount is within the caller's limits on a single operation, for the result of an earlier effect. */
