@@ -28,3 +28,9 @@ export function instantArgument(name: string, text: string): EpochMs {
     `${name} must be an instant (RFC 3339) with Z or an offset, such as 2026-01-31T12:00:00Z, got ${JSON.stringify(text)}`,
   )
 }
+
+/** Reads where an operator notes what was done, such as the number of a ticket. Accounts can see it. Throws a `UsageError`. */
+export function referenceArgument(text: string): string {
+  if (/^[\x21-\x7e]{1,120}$/.test(text)) return text
+  throw new UsageError('REFERENCE must be 1 to 120 visible ASCII characters, such as a ticket')
+}

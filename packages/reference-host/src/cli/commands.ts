@@ -1,6 +1,7 @@
 import type { Command, StartCommand } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { aliasCommands } from './commands/aliases.ts'
+import { attentionCommands } from './commands/attention.ts'
 import { auditCommands } from './commands/audit.ts'
 import { authorizationCommands } from './commands/authorizations.ts'
 import { cardCommands } from './commands/cards.ts'
@@ -30,6 +31,7 @@ export const COMMANDS: readonly (Command | StartCommand)[] = [
   ...ledgerCommands,
   ...payinCommands,
   ...authorizationCommands,
+  ...attentionCommands('deposit'),
   ...withdrawalCommands,
   ...kycCommands,
   ...cardCommands,

@@ -1,4 +1,6 @@
-import { rows, toInteger, type SqlQueries } from '@gatewright/kernel/sql'
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, toInteger, toText, type SqlQueries } from '@gatewright/kernel/sql'
+import type { EventStore } from '../records/events.ts'
 
 /** Rows that a person must look at, by kind. */
 export type Attention = Readonly<Record<(typeof KINDS)[number], number>>
@@ -12,4 +14,56 @@ export async function countAttention(db: SqlQueries): Promise<Attention> {
     return [kind, toInteger((await rows(db, text))[0]?.['n'])] as const
   })
   return Object.fromEntries(await Promise.all(counts)) as Attention
+}
+
+/** The kinds whose rows only tell of money that could not be moved. Withdrawals that need attention may also be open. */
+export type ReportedKind = 'authorization' | 'deposit'
+
+/** One report of a provider whose money could not be moved. */
+export interface OpenReport {
+  readonly at: EpochMs
+  /** Why it could not be moved; of a deposit the id of the payment. */
+  readonly detail: string
+  readonly amountCents: number
+  readonly accountId: string
+  /** The id of the row that it is about. */
+  readonly id: string
+}
+
+const CAUSES = { authorization: 'excess', deposit: 'payment_conflict' } as const
+/** The cause of the event that ends the attention of a row. */
+const RESOLVED = 'resolved'
+
+/** Lists the reports that nobody has marked as handled, newest first. */
+export async function openReports(db: SqlQueries, kind: ReportedKind, limit: number): Promise<OpenReport[]> {
+  const text = `select e.at, coalesce(e.detail, r.attention) as detail, e.amount_cents, e.account_id, r.id
+    from gw_${kind}s r join gw_events e on e.subject_kind = $1 and e.subject_id = r.id
+    where r.attention is not null and e.cause = $2 and e.number > (
+      select coalesce(max(number), 0) from gw_events
+      where subject_kind = $1 and subject_id = r.id and cause = $3)
+    order by e.position desc limit $4`
+  return (await rows(db, text, [kind, CAUSES[kind], RESOLVED, limit])).map(row => ({
+    ...{ at: toInteger(row['at']), detail: toText(row['detail']), amountCents: toInteger(row['amount_cents']) },
+    ...{ accountId: toText(row['account_id']), id: toText(row['id']) },
+  }))
+}
+
+/**
+ * Marks all reports about a row as handled. `reference` tells how, and the account can see it. False: the row needs no attention. Of
+ * simultaneous calls one takes effect.
+ */
+export async function resolveAttention(
+  tx: SqlQueries,
+  events: EventStore,
+  { kind, id, reference }: { readonly kind: ReportedKind; readonly id: string; readonly reference: string },
+  now: EpochMs,
+): Promise<boolean> {
+  const text = `update gw_${kind}s set attention = null where id = $1 and attention is not null
+    returning account_id, status`
+  const [row] = await rows(tx, text, [id])
+  if (!row) return false
+  const status = toText(row['status'])
+  const event = { accountId: toText(row['account_id']), subject: { kind, id }, cause: RESOLVED }
+  await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)
+  return true
 }

@@ -1,8 +1,10 @@
 import * as token from '../../composition/registrations.ts'
 import { UsageError, type Command } from '../command.ts'
+import { attentionCommands } from './attention.ts'
 
 /** Commands on payments by card. */
 export const authorizationCommands: readonly Command[] = [
+  ...attentionCommands('authorization'),
   {
     name: 'authorizations reverse',
     takes: ['AUTHORIZATION'],

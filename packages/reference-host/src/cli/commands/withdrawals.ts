@@ -1,5 +1,6 @@
 import { rows } from '@gatewright/kernel/sql'
 import * as token from '../../composition/registrations.ts'
+import { referenceArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
 
 /** Most withdrawals that `withdrawals list` prints. */
@@ -39,11 +40,10 @@ export const withdrawalCommands: readonly Command[] = [
     example: 'wd_1c6f0f6d0e4b4f3f8a39d3f1bb6c0a52 failed ticket-42',
     confirm:
       'With failed the account gets its money back: first make sure that the provider pays nothing out.',
-    async run({ backend, container, clock }, { positional: [id = '', status = '', reference = ''] }) {
+    async run({ backend, container, clock }, { positional: [id = '', status = '', text = ''] }) {
       if (status !== 'completed' && status !== 'failed')
         throw new UsageError('STATUS must be completed or failed')
-      if (!/^[\x21-\x7e]{1,120}$/.test(reference))
-        throw new UsageError('REFERENCE must be 1 to 120 visible ASCII characters, such as a ticket')
+      const reference = referenceArgument(text)
       const withdrawals = container.get(token.WITHDRAWALS)
       const resolved = await backend.sql.transaction(tx =>
         withdrawals.resolve(tx, id, { status, reference }, clock.now()),

@@ -5,7 +5,7 @@ import { ledgerAccounts } from '../../../ledger/accounts.ts'
 import type { Debit } from '../../../ledger/ledger.ts'
 import type { Money } from '../../../ledger/money.ts'
 import type { TransactionEntry } from '../../../ledger/transactions.ts'
-import type { EventStore } from '../../../records/events.ts'
+import type { EventStore, NewEvent } from '../../../records/events.ts'
 import { mayMove } from './states.ts'
 import type { Attention, Authorization, AuthorizationChanges, AuthorizationStore } from './store.ts'
 
@@ -50,22 +50,14 @@ export function endings(services: EndingServices): AuthorizationEndings {
     row: Authorization,
     changes: AuthorizationChanges,
     {
-      cause,
-      amountCents,
       now,
-    }: { readonly cause: string; readonly amountCents: number; readonly now: EpochMs },
+      ...why
+    }: Pick<NewEvent, 'cause' | 'detail'> & { readonly amountCents: number; readonly now: EpochMs },
   ): Promise<Authorization> => {
     const changed = await store.change(tx, row, changes)
     const { accountId, id, status: to } = changed
-    const event = {
-      accountId,
-      subject: { kind: 'authorization', id },
-      from: row.status,
-      to,
-      cause,
-      amountCents,
-    }
-    await events.record(tx, event, now)
+    const subject = { kind: 'authorization', id }
+    await events.record(tx, { accountId, subject, from: row.status, to, ...why }, now)
     return changed
   }
 
@@ -76,7 +68,9 @@ export function endings(services: EndingServices): AuthorizationEndings {
   ): Promise<Authorization> => {
     if (amountCents === 0) return row
     const excessCents = row.excessCents + amountCents
-    return change(tx, row, { attention, excessCents }, { cause: 'excess', amountCents, now })
+    // The row adds up both directions; its events tell them apart.
+    const event = { cause: 'excess', detail: attention, amountCents, now }
+    return change(tx, row, { attention, excessCents }, event)
   }
 
   /** Moves money out of the hold. A transfer of nothing is left out. */
