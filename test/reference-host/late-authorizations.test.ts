@@ -147,10 +147,13 @@ t.test('a late repeat of what was told approved reverses nothing', async t => {
   t.same(await internals.accountsThatDiffer(db), [])
 })
 
-t.test('a database that is down: not approved', async t => {
+t.test('a database that is down: not approved, and nothing to undo', async t => {
   const data = networkRequest(await user.card())
   await rows(db, 'alter table gw_authorizations rename to gw_away')
   t.match((await request(data)).body.data['decision'], unavailable.decision)
+  // An undo would begin at once, fail and report it.
+  await delay(500)
+  t.same(host.failures, [])
   await rows(db, 'alter table gw_away rename to gw_authorizations')
   t.match((await request(data)).body.data['decision'], { approved: true })
   const metrics = await (await fetch(`${host.url}/metrics`)).text()

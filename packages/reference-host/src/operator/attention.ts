@@ -43,7 +43,11 @@ export async function openReports(db: SqlQueries, kind: ReportedKind, limit: num
       where subject_kind = $1 and subject_id = r.id and cause = $3)
     order by e.position desc limit $4`
   return (await rows(db, text, [kind, CAUSES[kind], RESOLVED, limit])).map(row => ({
-    ...{ at: toInteger(row['at']), detail: toText(row['detail']), amountCents: toInteger(row['amount_cents']) },
+    ...{
+      at: toInteger(row['at']),
+      detail: toText(row['detail']),
+      amountCents: toInteger(row['amount_cents']),
+    },
     ...{ accountId: toText(row['account_id']), id: toText(row['id']) },
   }))
 }

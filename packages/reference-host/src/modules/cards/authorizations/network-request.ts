@@ -54,6 +54,8 @@ interface Attempt {
   late: boolean
   /** Whether this attempt makes the authorization, and does not repeat another. */
   isFirst: boolean
+  /** Whether it wrote something that may be committed. */
+  mayBeStored: boolean
 }
 
 /** Thrown in a transaction to roll it back: the network was told that its payment is not approved. */
@@ -67,7 +69,7 @@ export async function decideInTime(
   services: NetworkServices,
   request: NetworkRequest,
 ): Promise<NetworkAnswer | undefined> {
-  const attempt: Attempt = { id: randomUUID(), late: false, isFirst: false }
+  const attempt: Attempt = { id: randomUUID(), late: false, isFirst: false, mayBeStored: false }
   const timer = new AbortController()
   const timeUp = sleep(DECIDED_WITHIN_MS, 'late' as const, { signal: timer.signal }).catch(
     () => 'late' as const,
@@ -108,13 +110,17 @@ async function decideRequest(
     // Locked, so that it is not undone while it is told.
     const known = await store.lockById(tx, request.id)
     attempt.isFirst = !known
+    attempt.mayBeStored = true
     // The network may be told now what an attempt before was too late for: that one must not undo it.
     if (known?.status === 'authorized' && known.attempts.length > 0)
       await store.setAttempts(tx, known.id, [...known.attempts, attempt.id].slice(-MOST_ATTEMPTS))
     const row =
       known ??
       (await authorizations.authorize(tx, { card, policies, now }, { ...request, attempt: attempt.id }))
-    if (attempt.late) throw new TooLate()
+    if (attempt.late) {
+      attempt.mayBeStored = false
+      throw new TooLate()
+    }
     return row
   })
 }
@@ -130,6 +136,8 @@ async function undo(
   deciding: Promise<unknown>,
 ): Promise<void> {
   await deciding.catch(() => {})
+  // While the database is down, each request would try for 10 minutes to undo nothing.
+  if (!attempt.mayBeStored) return
   const reverse = (): Promise<void> =>
     db.transaction(async tx => {
       const row = await store.lockById(tx, id)
