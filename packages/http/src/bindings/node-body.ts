@@ -4,7 +4,7 @@ import { readRawBody } from '../request/raw-body.ts'
 import { deny } from '../codes.ts'
 import type { NodeRequest } from '../request/facts.ts'
 import { checkedBody } from './mount-checks.ts'
-import { jsonFault } from '../request/json-fault.ts'
+import { jsonProblem } from '../request/json-problem.ts'
 
 /**
  * How the bytes of a request body are read; there is no default.
@@ -30,7 +30,7 @@ export interface BodyAccess<R> {
 interface BodyReader<R> {
   /** Reads the bytes. Denials: `payload_too_large`, `invalid_request`, `unsupported_media_type`. */
   bytes(request: R): Promise<Verdict<Uint8Array>>
-  /** Reads the bytes for an existing handler, and sets its `body` to the parsed object if no parser runs before. */
+  /** Reads the bytes for an existing handler. With `stream`, also sets the request's `body` to the parsed object, because no parser has run. */
   forHandler(request: R): Promise<Verdict<Uint8Array>>
 }
 
@@ -70,8 +70,8 @@ export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string):
     }
   }
   // `JSON.stringify` recurses and would throw a RangeError for a deeply nested body.
-  const fault = jsonFault(parsed)
-  if (fault) return deny('invalid_request', fault.message, { field: fault.field })
+  const problem = jsonProblem(parsed)
+  if (problem) return deny('invalid_request', problem.message, { field: problem.field })
   return allow(
     parsed === undefined || parsed === null ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)),
   )
@@ -88,7 +88,7 @@ function isEmpty(parsed: unknown): boolean {
   )
 }
 
-/** Denies a body that is not JSON. */
+/** The denial of a body that is not JSON. */
 export const notJson: Verdict<never> = deny(
   'unsupported_media_type',
   'send the body as Content-Type: application/json in UTF-8',

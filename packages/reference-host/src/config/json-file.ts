@@ -16,7 +16,7 @@ export function jsonFile<T>(schema: TObject, example: string): Parser<T> {
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
       return { expected: `must hold a JSON object such as ${example}` }
     }
-    const fault = check(parsed)
-    return fault ? { expected: `is not valid: ${fault.message}` } : { value: parsed as T }
+    const problem = check(parsed)
+    return problem ? { expected: `is not valid: ${problem.message}` } : { value: parsed as T }
   }
 }

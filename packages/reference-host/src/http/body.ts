@@ -12,8 +12,8 @@ export function bodySchema(schema: TObject | undefined): StandardSchema {
     '~standard': {
       ...{ version: 1, vendor: 'ajv' },
       validate(value) {
-        const fault = check?.(value)
-        return fault ? { issues: [fault] } : { value }
+        const problem = check?.(value)
+        return problem ? { issues: [problem] } : { value }
       },
     },
   }

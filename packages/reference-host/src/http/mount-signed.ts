@@ -14,15 +14,15 @@ export function signedMiddleware(
   admit: object,
   { providerMessages }: MountServices,
 ): KoaMiddleware {
-  const bodyFault = operation.body && compileSchema(operation.body)
+  const bodyProblem = operation.body && compileSchema(operation.body)
   return koa.handle(api.open(operation.id, admit), async (call): Promise<HandlerAnswer> => {
     const { facts, params, body } = call
     const proven = await providerMessages(facts, params['name'] ?? '', body)
     if (!proven.ok) return proven
     const json = call.json()
     if (!json.ok) return json
-    const fault = bodyFault?.(json.value)
-    if (fault) return deny('invalid_request', fault.message, { field: fault.path.join('.') || 'body' })
+    const problem = bodyProblem?.(json.value)
+    if (problem) return deny('invalid_request', problem.message, { field: problem.path.join('.') || 'body' })
     const checked = { ...call, input: { ...call.input, body: json.value } } as unknown as GateCall
     return toHandlerAnswer(await operation.handle(callOf(checked, proven.value)))
   })

@@ -116,6 +116,6 @@ async function admit(
   // It has no key to count by.
   else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
   if (!limited.ok) return limited
-  const fault = targetDenial(operation, params, facts.query)
-  return fault ? { ...fault, headers: limited.value } : limited
+  const denial = targetDenial(operation, params, facts.query)
+  return denial ? { ...denial, headers: limited.value } : limited
 }

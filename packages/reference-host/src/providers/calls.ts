@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { Fault } from '@gatewright/kernel'
-import { cardSecretsFault, issuedCardFault, type CardIssuer } from './card-issuer.ts'
-import { kycReportFault, type KycProvider } from './kyc.ts'
+import { cardSecretsProblem, issuedCardProblem, type CardIssuer } from './card-issuer.ts'
+import { kycReportProblem, type KycProvider } from './kyc.ts'
 
 /** How long a call to a provider may take. */
 const CALL_MS = 10_000
@@ -31,21 +31,21 @@ export function limitedKyc(provider: KycProvider, options: CallOptions): KycProv
     submit: (id, application, signal) =>
       limited(name, 'kyc', signal, options, async within => {
         const report = await provider.submit(id, application, within)
-        const fault = kycReportFault(report)
-        if (fault)
-          throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid report: ${fault.message}`)
+        const problem = kycReportProblem(report)
+        if (problem)
+          throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid report: ${problem.message}`)
         return report
       }),
   }
 }
 
-/** Wraps an issuer, as `limitedKyc` wraps a provider of identity checks. */
+/** Wraps a card issuer, as `limitedKyc` wraps a provider of identity checks. */
 export function limitedIssuer(issuer: CardIssuer, options: CallOptions): CardIssuer {
   const { name } = issuer
   const verify = issuer.verify?.bind(issuer)
-  const checked = <T>(reply: T, fault: { readonly message: string } | undefined): T => {
-    if (fault)
-      throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid card: ${fault.message}`)
+  const checked = <T>(reply: T, problem: { readonly message: string } | undefined): T => {
+    if (problem)
+      throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid card: ${problem.message}`)
     return reply
   }
   return {
@@ -54,12 +54,12 @@ export function limitedIssuer(issuer: CardIssuer, options: CallOptions): CardIss
     issue: (id, order, signal) =>
       limited(name, 'cards', signal, options, async within => {
         const reply = await issuer.issue(id, order, within)
-        return checked(reply, issuedCardFault(reply))
+        return checked(reply, issuedCardProblem(reply))
       }),
     reveal: (id, signal) =>
       limited(name, 'cards', signal, options, async within => {
         const reply = await issuer.reveal(id, within)
-        return checked(reply, cardSecretsFault(reply))
+        return checked(reply, cardSecretsProblem(reply))
       }),
   }
 }
@@ -72,7 +72,8 @@ export async function limited<T>(
   { count, limitMs = CALL_MS }: CallOptions,
   call: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  // Not AbortSignal.any, whose timeout signal a garbage collection may end without an event (Node.js 20).
+  // Not `AbortSignal.any`: it holds its sources weakly, so on Node.js 20 a garbage collection can drop the timeout, and the
+  // call never ends.
   const within = new AbortController()
   let stop = (): void => {}
   const ended = new Promise<never>((_, reject) => {
@@ -103,7 +104,7 @@ export async function limited<T>(
 
 /** Keeps only the name of an unknown error: messages of libraries can contain what they sent, which is personal data. */
 function providerFault(name: string, error: unknown): Fault {
-  // Without the cause, whose message is logged too.
+  // The cause is left out: its message is logged too, and can contain personal data.
   if (error instanceof Fault && error.code.startsWith('ERR_PROVIDER_'))
     return new Fault(error.code, error.message, { retryAfterSeconds: error.retryAfterSeconds })
   const kind = error instanceof Error ? error.name : typeof error

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
-import { cardSecretsFault, issuedCardFault, type CardIssuer, type CardOrder } from './card-issuer.ts'
+import { cardSecretsProblem, issuedCardProblem, type CardIssuer, type CardOrder } from './card-issuer.ts'
 import { passesLuhn } from './card-numbers.ts'
 import { isRefused } from './refused.ts'
 
@@ -46,7 +46,7 @@ export function cardIssuerContract(
     test('issues one card for an id that is ordered twice', async ({ issuer, cards }, id) => {
       const before = await cards()
       const first = await issuer.issue(id, order, signal)
-      assert.equal(issuedCardFault(first), undefined)
+      assert.equal(issuedCardProblem(first), undefined)
       assert.deepEqual(await issuer.issue(id, order, signal), first)
       assert.equal(await cards(), before + 1)
     })
@@ -72,7 +72,7 @@ export function cardIssuerContract(
       const issued = await issuer.issue(id, order, signal)
       assert.ok(!isRefused(issued))
       const secrets = await issuer.reveal(id, signal)
-      assert.equal(cardSecretsFault(secrets), undefined)
+      assert.equal(cardSecretsProblem(secrets), undefined)
       assert.ok(secrets.pan.endsWith(issued.last4) && passesLuhn(secrets.pan))
       assert.deepEqual(await issuer.reveal(id, signal), secrets)
     })

@@ -1,7 +1,7 @@
 import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import type { MessageVerifier } from './messages.ts'
-import { refusedFault, type Refused } from './refused.ts'
+import { refusedProblem, type Refused } from './refused.ts'
 
 /** What an issuer is told about a new card. The host itself keeps the limit: it decides every authorization. */
 export interface CardOrder {
@@ -42,10 +42,12 @@ export interface CardIssuer {
 }
 
 /** Returns the first error in a reply to `issue`; undefined for a valid one. */
-export const issuedCardFault: ReturnType<typeof compileSchema> = reply =>
-  typeof reply === 'object' && reply !== null && 'refused' in reply ? refusedFault(reply) : issuedFault(reply)
+export const issuedCardProblem: ReturnType<typeof compileSchema> = reply =>
+  typeof reply === 'object' && reply !== null && 'refused' in reply
+    ? refusedProblem(reply)
+    : issuedProblem(reply)
 
-const issuedFault = compileSchema(
+const issuedProblem = compileSchema(
   Type.Object({
     last4: Type.String({ pattern: '^\\d{4}$' }),
     expirationMonth: Type.Integer({ minimum: 1, maximum: 12 }),
@@ -54,7 +56,7 @@ const issuedFault = compileSchema(
 )
 
 /** Returns the first error in a reply to `reveal`, without the values; undefined for a valid one. */
-export const cardSecretsFault: ReturnType<typeof compileSchema> = compileSchema(
+export const cardSecretsProblem: ReturnType<typeof compileSchema> = compileSchema(
   Type.Object({
     pan: Type.String({ pattern: '^\\d{12,19}$' }),
     cvc: Type.String({ pattern: '^\\d{3,4}$' }),

@@ -3,7 +3,7 @@ import * as Type from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
 import { idText, nameText } from '../schemas/names.ts'
 import { DECIMAL } from './decimal.ts'
-import { isRefused, refusedFault, type Refused } from './refused.ts'
+import { isRefused, refusedProblem, type Refused } from './refused.ts'
 
 /** An asset, and the networks on which a provider takes or sends it. */
 export interface Asset {
@@ -88,11 +88,11 @@ export type ReplyCheck = ReturnType<typeof compileSchema>
 /** Makes the check of a reply that can also be a refusal. */
 export function orRefused(check: ReplyCheck): ReplyCheck {
   return reply =>
-    typeof reply === 'object' && reply !== null && isRefused(reply) ? refusedFault(reply) : check(reply)
+    typeof reply === 'object' && reply !== null && isRefused(reply) ? refusedProblem(reply) : check(reply)
 }
 
-export const assetsFault: ReplyCheck = assets => assetsSchema({ assets })
-export const quoteFault: ReplyCheck = orRefused(
+export const assetsProblem: ReplyCheck = assets => assetsSchema({ assets })
+export const quoteProblem: ReplyCheck = orRefused(
   compileSchema(
     Type.Object({
       ...{ minAmount: Decimal, maxAmount: orNull(Decimal), toAmount: Decimal },

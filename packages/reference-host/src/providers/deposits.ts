@@ -46,7 +46,7 @@ export interface DepositProvider extends Catalogue {
   readonly verify?: MessageVerifier
 }
 
-export const openDepositFault: ReplyCheck = orRefused(
+export const openDepositProblem: ReplyCheck = orRefused(
   compileSchema(
     Type.Object({
       ...{ reference: idText(), depositAddress: idText(128), extraId: orNull(idText(64)) },
@@ -54,7 +54,7 @@ export const openDepositFault: ReplyCheck = orRefused(
     }),
   ),
 )
-export const depositReportFault: ReplyCheck = compileSchema(
+export const depositReportProblem: ReplyCheck = compileSchema(
   Type.Object({
     status: Type.Enum([...DEPOSIT_STATUSES]),
     payments: Type.Array(Type.Object({ id: idText(80), creditedCents: { ...Cents, minimum: 1 } })),

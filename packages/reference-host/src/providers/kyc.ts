@@ -87,7 +87,7 @@ const LinkSchema = Type.Object({
   params: Type.Record(Type.String(), Type.String({ maxLength: 2000 })),
 })
 
-const schemaFault = compileSchema(
+const schemaProblem = compileSchema(
   Type.Object({
     // A larger number would be stored inexactly and could never be read again.
     version: orNull(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -100,9 +100,9 @@ const schemaFault = compileSchema(
 const LINKS = ['completionLink', 'externalVerificationLink'] as const
 
 /** Returns the first error in a report; undefined for a valid report. */
-export const kycReportFault: ReturnType<typeof compileSchema> = report => {
-  const fault = schemaFault(report)
-  if (fault) return fault
+export const kycReportProblem: ReturnType<typeof compileSchema> = report => {
+  const problem = schemaProblem(report)
+  if (problem) return problem
   const links = report as Pick<KycReport, (typeof LINKS)[number]>
   const wrong = LINKS.find(name => links[name] && !URL.canParse(links[name].url))
   return wrong && { path: [wrong, 'url'], message: `${wrong}.url must be a valid URL` }

@@ -1,8 +1,8 @@
 import { Fault } from '@gatewright/kernel'
 import { limited, type CallOptions } from './calls.ts'
-import { assetsFault, quoteFault, type Catalogue, type ReplyCheck } from './catalogue.ts'
-import { depositReportFault, openDepositFault, type DepositProvider } from './deposits.ts'
-import { sendFault, withdrawalReportFault, type WithdrawalProvider } from './withdrawals.ts'
+import { assetsProblem, quoteProblem, type Catalogue, type ReplyCheck } from './catalogue.ts'
+import { depositReportProblem, openDepositProblem, type DepositProvider } from './deposits.ts'
+import { sendProblem, withdrawalReportProblem, type WithdrawalProvider } from './withdrawals.ts'
 
 type Call = <T>(
   check: ReplyCheck,
@@ -15,9 +15,9 @@ function checkedCalls(name: string, port: string, options: CallOptions): Call {
   return (check, signal, run) =>
     limited(name, port, signal, options, async within => {
       const reply = await run(within)
-      const fault = check(reply)
-      if (fault)
-        throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid reply: ${fault.message}`)
+      const problem = check(reply)
+      if (problem)
+        throw new Fault('ERR_PROVIDER_REPLY', `provider ${name} sent an invalid reply: ${problem.message}`)
       return reply
     })
 }
@@ -30,8 +30,8 @@ const ifFound =
 
 function limitedCatalogue(provider: Catalogue, call: Call): Catalogue {
   return {
-    assets: signal => call(assetsFault, signal, within => provider.assets(within)),
-    quote: (want, signal) => call(quoteFault, signal, within => provider.quote(want, within)),
+    assets: signal => call(assetsProblem, signal, within => provider.assets(within)),
+    quote: (want, signal) => call(quoteProblem, signal, within => provider.quote(want, within)),
   }
 }
 
@@ -43,8 +43,8 @@ export function limitedDeposits(provider: DepositProvider, options: CallOptions)
   return {
     ...limitedCatalogue(provider, call),
     ...{ name, ...(verify ? { verify } : {}) },
-    open: (id, want, signal) => call(openDepositFault, signal, within => provider.open(id, want, within)),
-    find: (id, signal) => call(ifFound(depositReportFault), signal, within => provider.find(id, within)),
+    open: (id, want, signal) => call(openDepositProblem, signal, within => provider.open(id, want, within)),
+    find: (id, signal) => call(ifFound(depositReportProblem), signal, within => provider.find(id, within)),
   }
 }
 
@@ -56,7 +56,7 @@ export function limitedWithdrawals(provider: WithdrawalProvider, options: CallOp
   return {
     ...limitedCatalogue(provider, call),
     ...{ name, ...(verify ? { verify } : {}) },
-    send: (id, want, signal) => call(sendFault, signal, within => provider.send(id, want, within)),
-    find: (id, signal) => call(ifFound(withdrawalReportFault), signal, within => provider.find(id, within)),
+    send: (id, want, signal) => call(sendProblem, signal, within => provider.send(id, want, within)),
+    find: (id, signal) => call(ifFound(withdrawalReportProblem), signal, within => provider.find(id, within)),
   }
 }

@@ -14,6 +14,6 @@ export function isRefused(reply: object): reply is Refused {
 }
 
 /** Says what is wrong with a refusal. */
-export const refusedFault: ReturnType<typeof compileSchema> = compileSchema(
+export const refusedProblem: ReturnType<typeof compileSchema> = compileSchema(
   Type.Object({ refused: nameText(1, 200) }),
 )

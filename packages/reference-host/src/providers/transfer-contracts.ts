@@ -2,10 +2,15 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import type { TestRunner } from '@gatewright/kernel/testing'
-import { assetsFault, quoteFault, type Catalogue } from './catalogue.ts'
+import { assetsProblem, quoteProblem, type Catalogue } from './catalogue.ts'
 import { isRefused } from './refused.ts'
-import { depositReportFault, openDepositFault, type DepositProvider, type OpenDeposit } from './deposits.ts'
-import { sendFault, withdrawalReportFault, type WithdrawalProvider } from './withdrawals.ts'
+import {
+  depositReportProblem,
+  openDepositProblem,
+  type DepositProvider,
+  type OpenDeposit,
+} from './deposits.ts'
+import { sendProblem, withdrawalReportProblem, type WithdrawalProvider } from './withdrawals.ts'
 
 /** A provider, and the test system that it calls. */
 interface ProviderUnderTest<Provider> {
@@ -66,11 +71,11 @@ function testCatalogue<Provider extends Catalogue & { readonly name: string }>(
   })
   test('quotes each of its assets, and refuses others', async ({ provider }) => {
     const assets = await provider.assets(signal)
-    assert.equal(assetsFault(assets), undefined)
+    assert.equal(assetsProblem(assets), undefined)
     for (const { ticker, networks } of assets) {
       for (const { id } of networks) {
         const quote = await provider.quote({ currency: ticker, network: id }, signal)
-        assert.equal(quoteFault(quote), undefined)
+        assert.equal(quoteProblem(quote), undefined)
         assert.ok(!isRefused(quote), `${ticker} on ${id} is refused`)
       }
     }
@@ -108,7 +113,7 @@ export function depositProviderContract(
       const { provider, deposits } = opened
       const before = await deposits()
       const first = await provider.open(id, newDeposit, signal)
-      assert.equal(openDepositFault(first), undefined)
+      assert.equal(openDepositProblem(first), undefined)
       const again = Array.from({ length: 20 }, () => provider.open(id, newDeposit, signal))
       for (const each of await Promise.all(again)) assert.deepEqual(each, first)
       assert.equal(await deposits(), before + 1)
@@ -120,7 +125,7 @@ export function depositProviderContract(
       assert.equal(await provider.find(id, signal), undefined)
       await provider.open(id, newDeposit, signal)
       const found = await provider.find(id, signal)
-      assert.equal(depositReportFault(found), undefined)
+      assert.equal(depositReportProblem(found), undefined)
       assert.deepEqual(found?.payments, [])
     })
 
@@ -131,7 +136,7 @@ export function depositProviderContract(
       await pay(id, opened)
       await pay(id, opened)
       const found = await provider.find(id, signal)
-      assert.equal(depositReportFault(found), undefined)
+      assert.equal(depositReportProblem(found), undefined)
       assert.equal(new Set(found?.payments.map(each => each.id)).size, 2)
     })
 
@@ -163,7 +168,7 @@ export function withdrawalProviderContract(
     )
 
     test('pays an id once that is sent twice, and 20 times at once', async ({ provider, payouts }, id) => {
-      assert.equal(sendFault(await provider.send(id, newWithdrawal, signal)), undefined)
+      assert.equal(sendProblem(await provider.send(id, newWithdrawal, signal)), undefined)
       await provider.send(id, newWithdrawal, signal)
       const other = `${id}2`
       await Promise.all(Array.from({ length: 20 }, () => provider.send(other, newWithdrawal, signal)))
@@ -173,7 +178,7 @@ export function withdrawalProviderContract(
     test('finds what was sent, and nothing else', async ({ provider }, id) => {
       assert.equal(await provider.find(id, signal), undefined)
       await provider.send(id, newWithdrawal, signal)
-      assert.equal(withdrawalReportFault(await provider.find(id, signal)), undefined)
+      assert.equal(withdrawalReportProblem(await provider.find(id, signal)), undefined)
       assert.equal(await provider.find(`${id}2`, signal), undefined)
     })
 
@@ -187,7 +192,7 @@ export function withdrawalProviderContract(
         'a lost answer is a fault, not a failed withdrawal',
       )
       const found = await provider.find(id, signal)
-      assert.equal(withdrawalReportFault(found), undefined)
+      assert.equal(withdrawalReportProblem(found), undefined)
       assert.notEqual(found?.status, 'failed')
       await provider.send(id, newWithdrawal, signal)
       assert.equal(await payouts(id), 1)

@@ -53,7 +53,7 @@ export interface WithdrawalProvider extends Catalogue {
   readonly verify?: MessageVerifier
 }
 
-export const withdrawalReportFault: ReplyCheck = compileSchema(
+export const withdrawalReportProblem: ReplyCheck = compileSchema(
   Type.Object({
     status: Type.Enum([...WITHDRAWAL_STATUSES]),
     ...{ reason: orNull(nameText(1, 200)), txHash: orNull(idText(128)), paidCents: orNull(Cents) },
@@ -64,4 +64,4 @@ export const withdrawalReportFault: ReplyCheck = compileSchema(
     ),
   }),
 )
-export const sendFault: ReplyCheck = orRefused(withdrawalReportFault)
+export const sendProblem: ReplyCheck = orRefused(withdrawalReportProblem)

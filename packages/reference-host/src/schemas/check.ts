@@ -10,7 +10,7 @@ const ajv = new Ajv({
 })
 
 /** The first error in a value. */
-interface SchemaFault {
+interface SchemaProblem {
   /** Path to the member; empty for the value itself. */
   readonly path: readonly string[]
   /** A sentence that starts with the member's name, or with `body`. */
@@ -22,7 +22,7 @@ interface SchemaFault {
  * the value. The schema is compiled when the first value is checked: all of them together take half of the CPU
  * time of a start.
  */
-export function compileSchema(schema: TObject): (value: unknown) => SchemaFault | undefined {
+export function compileSchema(schema: TObject): (value: unknown) => SchemaProblem | undefined {
   let compiled: ValidateFunction | undefined
   return value => {
     const validate = (compiled ??= ajv.compile(schema))
@@ -32,7 +32,7 @@ export function compileSchema(schema: TObject): (value: unknown) => SchemaFault 
   }
 }
 
-function explain({ keyword, instancePath, params, message }: ErrorObject): SchemaFault {
+function explain({ keyword, instancePath, params, message }: ErrorObject): SchemaProblem {
   const path = instancePath.split('/').slice(1)
   if (keyword === 'required') path.push(String(params['missingProperty']))
   return { path, message: `${path.join('.') || 'body'} ${expectation(keyword, params, message)}` }

@@ -48,14 +48,14 @@ interface Dependencies {
 export function createBindingCheck(dependencies: Dependencies): CheckBinding {
   const { challenges, failures } = dependencies
   return async request => {
-    const outcome = await proofFault(dependencies, request)
+    const outcome = await proofProblem(dependencies, request)
     if (outcome === undefined || typeof outcome === 'object') return outcome
     await failures.charge(request.facts.address)
     return challenges.invalidProof(outcome)
   }
 }
 
-async function proofFault(
+async function proofProblem(
   dependencies: Dependencies,
   { facts, isDpopScheme, accessToken, thumbprint }: BoundRequest,
 ): Promise<GuardReason | GuardDenial | undefined> {

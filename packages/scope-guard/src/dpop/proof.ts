@@ -50,8 +50,8 @@ export async function precheckProof(facts: ProofFacts): Promise<UnverifiedProof 
   if (!header || !claims) return 'the DPoP proof is not a canonical compact JWS'
   const key = keyOf(header)
   if (typeof key === 'string') return key
-  const fault = claimsFault(claims, facts)
-  if (fault !== undefined) return fault
+  const problem = claimsProblem(claims, facts)
+  if (problem !== undefined) return problem
   // It throws for a key that lacks a member.
   const thumbprint = await calculateJwkThumbprint(key.jwk).catch(() => undefined)
   if (thumbprint === undefined) return 'the DPoP proof has no public key'
@@ -86,7 +86,7 @@ function keyOf(header: Claims): Pick<UnverifiedProof, 'jwk' | 'algorithm'> | Gua
  */
 const isCostly = ({ n = '', e = '' }: JWK): boolean => n.length > 683 || e.length > 6
 
-function claimsFault(claims: Claims, facts: ProofFacts): GuardReason | undefined {
+function claimsProblem(claims: Claims, facts: ProofFacts): GuardReason | undefined {
   const { jti, htm, htu, iat, ath } = claims
   const { method, url, accessToken, now, maxAgeMs, toleranceMs } = facts
   if (!isText(jti) || !isText(htm) || !isText(htu) || typeof iat !== 'number' || !isText(ath))

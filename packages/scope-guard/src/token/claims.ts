@@ -24,7 +24,7 @@ export interface TokenRules {
   readonly readSession: SessionReader
 }
 
-/** The result of `claimFault` for a token that is acceptable but has expired. */
+/** The result of `claimProblem` for a token that is acceptable but has expired. */
 export const EXPIRED = 'expired'
 
 /** Decodes a segment of a token; returns undefined if it is not a JSON object. Verifies nothing. */
@@ -58,7 +58,7 @@ function isForAudience(claims: Claims, { audience, readSession }: TokenRules): b
  * Checks `iss`, `aud`, `exp`, `nbf` and `iat`, and returns why they are not acceptable, or undefined. The tolerance
  * applies only to `nbf` and `iat` in the future.
  */
-export function claimFault(
+export function claimProblem(
   claims: Claims,
   rules: TokenRules,
   now: EpochMs,

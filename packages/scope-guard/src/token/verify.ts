@@ -1,7 +1,7 @@
 import { Fault, isStorableText, type Clock, type Session } from '@gatewright/kernel'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
-import { claimFault, decodeSegment, EXPIRED, typeMatcher, type Claims, type TokenRules } from './claims.ts'
+import { claimProblem, decodeSegment, EXPIRED, typeMatcher, type Claims, type TokenRules } from './claims.ts'
 import { isCanonicalCompact } from './compact.ts'
 import { algorithmName } from './key-rules.ts'
 import type { PinnedKey, PinnedKeys } from './keys.ts'
@@ -90,8 +90,9 @@ export function createTokenVerifier(
       if (typeof header === 'string') return challenges.invalid(header)
       const claims = decodeSegment(payload)
       if (!claims) return challenges.invalid('claims are not a JSON object')
-      const fault = claimFault(claims, rules, clock.now())
-      if (fault !== undefined) return fault === EXPIRED ? challenges.expired() : challenges.invalid(fault)
+      const problem = claimProblem(claims, rules, clock.now())
+      if (problem !== undefined)
+        return problem === EXPIRED ? challenges.expired() : challenges.invalid(problem)
       const withKey = (pinned: PinnedKey | undefined): UnverifiedToken | GuardDenial => {
         if (!pinned) return challenges.invalid('unknown key')
         return algorithmName(header.alg) === pinned.algorithm

@@ -1,7 +1,7 @@
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import { depositReportFault, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
+import { depositReportProblem, type DepositProvider, type DepositReport } from '../../providers/deposits.ts'
 import type { JobHandler } from '../../records/jobs.ts'
 import { compileSchema } from '../../schemas/check.ts'
 import { idText } from '../../schemas/names.ts'
@@ -40,12 +40,12 @@ export function findJob({ db, clock, deposits, provider, count }: FindServices):
   }
 }
 
-const idFault = compileSchema(Type.Object({ id: idText() }))
+const idProblem = compileSchema(Type.Object({ id: idText() }))
 
 /** The event `deposit.report`: a report with the `id` of its deposit. Each provider knows its own deposits only. */
 export function depositReportEvent(deposits: DepositRecords): EventType {
   return {
-    fault: data => idFault(data) ?? depositReportFault(data),
+    problem: data => idProblem(data) ?? depositReportProblem(data),
     apply: (tx, provider, data: DepositReport & { readonly id: string }, now) =>
       deposits.report(tx, provider, data, now),
   }

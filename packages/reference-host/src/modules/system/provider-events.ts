@@ -17,7 +17,7 @@ export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 /** How the data of an event is checked. */
 interface CheckedEvent {
   /** Returns the first error in `data`; undefined if it is valid. */
-  readonly fault: (
+  readonly problem: (
     data: unknown,
   ) => { readonly path: readonly string[]; readonly message: string } | undefined
 }
@@ -94,9 +94,11 @@ export function providerEvents({ db, clock, eventTypes, countEvent }: ProviderEv
       const known = Object.hasOwn(eventTypes, type) ? eventTypes[type] : undefined
       if (!known)
         return deny('invalid_request', `type ${type} is not an event type of this host`, { field: 'type' })
-      const fault = known.fault(data)
-      if (fault)
-        return deny('invalid_request', `data.${fault.message}`, { field: ['data', ...fault.path].join('.') })
+      const problem = known.problem(data)
+      if (problem)
+        return deny('invalid_request', `data.${problem.message}`, {
+          field: ['data', ...problem.path].join('.'),
+        })
       const now = clock.now()
       if ('decide' in known) {
         const answer = await known.decide(provider, data as never, now)

@@ -3,7 +3,7 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
 import { isRefused } from '../../providers/refused.ts'
 import {
-  withdrawalReportFault,
+  withdrawalReportProblem,
   type WithdrawalProvider,
   type WithdrawalReport,
 } from '../../providers/withdrawals.ts'
@@ -62,12 +62,12 @@ async function findOrSend(
     : sent
 }
 
-const idFault = compileSchema(Type.Object({ id: idText() }))
+const idProblem = compileSchema(Type.Object({ id: idText() }))
 
 /** The event `withdrawal.report`: a report with the `id` of its withdrawal. Each provider knows its own ones only. */
 export function withdrawalReportEvent(withdrawals: WithdrawalRecords): EventType {
   return {
-    fault: data => idFault(data) ?? withdrawalReportFault(data),
+    problem: data => idProblem(data) ?? withdrawalReportProblem(data),
     apply: (tx, provider, data: WithdrawalReport & { readonly id: string }, now) =>
       withdrawals.report(tx, provider, data, now),
   }

@@ -46,7 +46,7 @@ export function authorizationEvents(services: NetworkServices): Readonly<Record<
       at: { now: EpochMs; messageId: string },
     ) => Promise<Authorization>,
   ): EventType => ({
-    fault: compileSchema(schema),
+    problem: compileSchema(schema),
     async apply(tx, provider, data: { readonly id: string }, now, messageId): Promise<EventOutcome> {
       const row = await store.lockById(tx, authorizationId(provider, data.id))
       if (!row) return 'unknown'
@@ -57,7 +57,7 @@ export function authorizationEvents(services: NetworkServices): Readonly<Record<
   type Moved = Type.Static<typeof Movement>
   return {
     'authorization.request': {
-      fault: compileSchema(Request),
+      problem: compileSchema(Request),
       decide(provider, { id: networkId, declineReason, ...data }: NetworkRequest, now) {
         const { merchant } = data
         return decideInTime(services, {

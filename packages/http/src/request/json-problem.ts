@@ -3,8 +3,8 @@ import { isStorableText } from '@gatewright/kernel'
 /** The most levels of nested objects and arrays, including the outermost. */
 const MAX_LEVELS = 32
 
-interface JsonFault {
-  /** The member of the outermost object that contains the fault; `body` if no member contains it, or its name cannot be repeated. */
+interface JsonProblem {
+  /** The member of the outermost object that has the problem; `body` if no member contains it, or its name cannot be repeated. */
   readonly field: string
   readonly message: string
 }
@@ -21,7 +21,7 @@ interface Unchecked {
  * or a lone surrogate in a string or a member name. Returns undefined if there is nothing. It does not recurse, so that
  * deep nesting cannot overflow the stack.
  */
-export function jsonFault(root: unknown): JsonFault | undefined {
+export function jsonProblem(root: unknown): JsonProblem | undefined {
   if (typeof root === 'string') return isStorableText(root) ? undefined : unstorable('body')
   const open: Unchecked[] = isObject(root) ? [{ value: root, level: 1, field: 'body' }] : []
   for (let next = open.pop(); next; next = open.pop()) {
@@ -50,7 +50,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 /** Returns a member's name for an answer, or `body` if it is long or has characters beside letters, digits, `_`, `.` and `-`. */
 const safeName = (name: string): string => (/^[\w.-]{1,64}$/.test(name) ? name : 'body')
 
-function unstorable(field: string): JsonFault {
+function unstorable(field: string): JsonProblem {
   return {
     field: safeName(field),
     message: 'strings and member names must be well-formed Unicode without U+0000',
