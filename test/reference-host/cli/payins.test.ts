@@ -49,7 +49,7 @@ t.test('lists an unmatched transfer with the account to credit, until it is hand
     await mine(chain.url, 30)
     await host.chore(`watch chain ${chain.chainId}`)
     clock.advance(300_000)
-    await host.chore(`audit chain ${chain.chainId}`)
+    await host.chore(`record unmatched transfers of chain ${chain.chainId}`)
     return hash
   })
   const listed = await gatewright('payins', 'unmatched')
@@ -81,7 +81,7 @@ t.test('skips addresses that a lost database may have given out', async t => {
     await mine(chain.url, 30)
     clock.advance(1_000_000)
     await host.chore(`watch chain ${chain.chainId}`)
-    await host.chore(`audit chain ${chain.chainId}`)
+    await host.chore(`record unmatched transfers of chain ${chain.chainId}`)
     return hash
   })
   const listed = await gatewright('payins', 'unmatched')

@@ -2,9 +2,9 @@ import { collectBatches } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { ChainReader } from '../chain/reader.ts'
 import { addressSupply } from '../modules/subscriptions/onchain/address-supply.ts'
-import { auditStore } from '../modules/subscriptions/onchain/audit-store.ts'
-import { chainAudit } from '../modules/subscriptions/onchain/audit.ts'
 import { receivingXpubs } from '../modules/subscriptions/onchain/skip-addresses.ts'
+import { unmatchedTransferStore } from '../modules/subscriptions/onchain/unmatched-transfer-store.ts'
+import { recordUnmatchedTransfers } from '../modules/subscriptions/onchain/unmatched-transfers.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
@@ -29,8 +29,8 @@ const LIMIT = 1000
 const ACCOUNTS = 200
 
 /**
- * All background tasks of a host: reads and audits chains, measures the supply of deposit addresses, expires
- * pay-ins, folds balances, deletes expired rows and rotates the signing key. A failing task is reported and
+ * All background tasks of a host: reads chains, records unmatched transfers, measures the supply of deposit
+ * addresses, expires pay-ins, folds balances, deletes expired rows and rotates the signing key. A failing task is reported and
  * does not stop the others.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
@@ -45,7 +45,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   })
   const readers = [...container.get(token.READERS).values()]
   const watchers = readers.map(reader => watcher(container, reader, report))
-  const audits = readers.map(reader => audit(container, reader))
+  const searches = readers.map(reader => unmatchedSearch(container, reader))
   const measure = addressSupply(
     ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
   )
@@ -59,7 +59,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   ]
   return [
     ...watchers,
-    ...audits,
+    ...searches,
     {
       name: 'measure deposit addresses',
       everyMs: MINUTE_MS,
@@ -146,15 +146,15 @@ function watcher(container: Container, reader: ChainReader, report: (error: unkn
 }
 
 /** Records transfers on one chain that match no pay-in. */
-function audit(container: Container, reader: ChainReader): Chore {
+function unmatchedSearch(container: Container, reader: ChainReader): Chore {
   const { chainId } = reader
   const users = container.get(token.USERS)
   const metrics = container.get(token.METRICS)
   return {
-    name: `audit chain ${chainId}`,
+    name: `record unmatched transfers of chain ${chainId}`,
     everyMs: MINUTE_MS,
-    run: chainAudit({
-      store: auditStore(container.get(token.BACKEND).sql),
+    run: recordUnmatchedTransfers({
+      store: unmatchedTransferStore(container.get(token.BACKEND).sql),
       clock: container.get(token.CLOCK),
       reader,
       receivers: container.get(token.CONFIG).payinReceivers.filter(each => each.chainId === chainId),

@@ -189,7 +189,7 @@ t.test('every statement uses an index among a million pay-ins', async t => {
     await mine(evm.url, 30)
     await host.chore(`watch chain ${evm.chainId}`)
     clock.advance(300_000)
-    await host.chore(`audit chain ${evm.chainId}`)
+    await host.chore(`record unmatched transfers of chain ${evm.chainId}`)
     await host.chore('expire pay-ins')
     await host.chore('fold balances')
     t.equal((await user.write(`/subscriptions/${subscriptionId}/cancel`, {})).status, 200)

@@ -1,12 +1,12 @@
 import * as token from '../../composition/registrations.ts'
-import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/audit-store.ts'
+import { listUnmatched, markHandled } from '../../modules/subscriptions/onchain/unmatched-transfer-store.ts'
 import { receivingXpubs, skipAddresses } from '../../modules/subscriptions/onchain/skip-addresses.ts'
 import { integerArgument } from '../arguments.ts'
 import { UsageError, type Command } from '../command.ts'
 
 /** Most transfers that `payins unmatched` prints. */
 const MOST = 1000
-/** Each skipped address is watched for ever. */
+/** Each skipped address is searched for unmatched transfers for ever. */
 const MOST_SKIPPED = 100_000
 
 /** Commands on pay-ins and on payments that match none. */

@@ -33,7 +33,7 @@ const DAY_MS = 86_400_000
  * xpub.
  */
 const MOST_OF_ACCOUNT = 10
-/** Most unpaid addresses of one xpub that one client gets in a day. Each is watched for ever. */
+/** Most unpaid addresses of one xpub that one client gets in a day. Each is searched for transfers for ever. */
 const MOST_OF_CLIENT = 200
 /** One client gets at most this part of a list in 30 days, and at least 10 addresses. */
 const CLIENT_PART = 1 / 4

@@ -65,11 +65,11 @@ export function chainCursors(db: SqlClient): ChainCursors {
     async start(chainId, headBlock, nextBlock) {
       const text = `update gw_chain_cursors set next_block = $1, head_block = $2
         where chain_id = $3 and next_block = ${NEVER_READ}`
-      // Inserted first: a host killed in between starts again, and the audit begins no later than the
-      // reading.
-      const audit = `insert into gw_chain_audits (chain_id, next_block, claimed_at) values ($1, $2, 0)
+      // Inserted first: a host killed in between starts again, and the search for unmatched transfers
+      // begins no later than the reading.
+      const search = `insert into gw_chain_audits (chain_id, next_block, claimed_at) values ($1, $2, 0)
         on conflict (chain_id) do nothing`
-      await rows(db, audit, [chainId, nextBlock])
+      await rows(db, search, [chainId, nextBlock])
       await rows(db, text, [nextBlock, headBlock, chainId])
     },
     async advance(chainId, nextBlock) {

@@ -25,9 +25,9 @@ export function receivingXpubs(receivers: readonly PayinReceiver[]): readonly Re
 }
 
 /**
- * Skips the next `count` addresses of an xpub and returns the next index. None of them is ever given out, and each is watched on
- * every chain of the xpub, since it may have been given out by a database that is lost. Works in batches, which stay skipped when a
- * later one fails; calls `note` with how many addresses are skipped.
+ * Skips the next `count` addresses of an xpub and returns the next index. None of them is ever given out, and each is
+ * searched for unmatched transfers on every chain of the xpub, since it may have been given out by a database that is lost.
+ * Works in batches, which stay skipped when a later one fails; calls `note` with how many addresses are skipped.
  */
 export async function skipAddresses(
   db: SqlClient,

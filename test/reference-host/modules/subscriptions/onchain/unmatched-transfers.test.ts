@@ -18,11 +18,11 @@ async function counted(): Promise<Record<string, number>> {
   return Object.fromEntries([...found].map(([, reason, count]) => [reason, Number(count)]))
 }
 
-/** A round of the watcher, then one of the audit, which runs every five minutes. */
-async function audit(): Promise<void> {
+/** A round of the watcher, then one of the search for unmatched transfers, which runs every five minutes. */
+async function search(): Promise<void> {
   await watch()
   clock.advance(300_000)
-  await host.chore(`audit chain ${chainId}`)
+  await host.chore(`record unmatched transfers of chain ${chainId}`)
 }
 
 const anywhere = { amountCents: 10, asset: 'EURC', payFrom: 'anywhere' }
@@ -44,13 +44,13 @@ t.test(
     await pay(16, to(wrong), 0n, eurc)
     await pay(16, list.at(-1) as string, 5n, eurc)
     await mine(url, 5)
-    await audit()
+    await search()
     t.same(await counted(), {}, 'nothing before it is final')
     await mine(url, FINAL)
-    await audit()
+    await search()
     const first = { paid_already: 1, wrong_amount: 1, wrong_token: 1, never_given_out: 1 }
     t.same(await counted(), first)
-    await audit()
+    await search()
     t.same(await counted(), first, 'each once')
     clock.set(Date.parse(late.expiresAt) + 120_000)
     await stampNextBlock(url, clock.now())
@@ -61,7 +61,7 @@ t.test(
     t.match(await later.payin(late.id), { status: 'expired' })
     await pay(16, to(late), unitsOf(late), eurc)
     await mine(url, FINAL)
-    await audit()
+    await search()
     t.same(await counted(), { ...first, late: 1 }, 'an address is watched for ever')
     t.match(await later.payin(right.id), { status: 'settled' })
     t.equal(await later.balance(), 10)
@@ -78,7 +78,7 @@ t.test(
     await pay(16, receiver, unitsOf(payin))
     const txHash = await pay(user.account, receiver, unitsOf(payin))
     await mine(url, FINAL)
-    await audit()
+    await search()
     t.match(await user.payin(payin.id), { status: 'settled', txHash })
     t.same(await counted(), { ...before, no_payin: 1 })
   },
@@ -90,14 +90,14 @@ t.test('never counts a transfer that a reorganisation removes', async t => {
   await ask(user, { amountCents: 22 })
   const revert = await snapshot(url)
   await pay(user.account, receiver, 1n)
-  await audit()
+  await search()
   await revert()
   await mine(url, FINAL + 5)
-  await audit()
+  await search()
   t.same(await counted(), before)
 })
 
-t.test('continues an audit where it stopped after the node failed', async t => {
+t.test('continues a search where it stopped after the node failed', async t => {
   const before = await counted()
   const user = await newUser()
   await pay(user.account, receiver, 7n)
@@ -105,9 +105,11 @@ t.test('continues an audit where it stopped after the node failed', async t => {
   await watch()
   clock.advance(300_000)
   front.raw = response => response.socket?.destroy()
-  await t.rejects(host.chore(`audit chain ${chainId}`), { code: 'ERR_RPC_UNAVAILABLE' })
+  await t.rejects(host.chore(`record unmatched transfers of chain ${chainId}`), {
+    code: 'ERR_RPC_UNAVAILABLE',
+  })
   front.raw = undefined
-  await audit()
+  await search()
   t.same(await counted(), { ...before, no_payin: (before['no_payin'] ?? 0) + 1 })
   t.equal(await accountOf(url, user.account), user.address)
 })

@@ -19,10 +19,10 @@ interface UnmatchedTransfer {
   readonly payinId: string | null
 }
 
-/** Storage of a chain's audit. */
-export interface AuditStore {
+/** Storage of unmatched transfers, and of how far each chain was searched for them. */
+export interface UnmatchedTransferStore {
   /**
-   * Starts an audit round unless another host started one after `notBefore`, and returns the blocks to read.
+   * Starts a search unless another host started one after `notBefore`, and returns the blocks to read.
    */
   claim(
     chainId: number,
@@ -45,12 +45,12 @@ export interface AuditStore {
     },
     now: EpochMs,
   ): Promise<boolean>
-  /** Records that all blocks before `nextBlock` were audited. Never moves back. */
+  /** Records that all blocks before `nextBlock` were searched. Never moves back. */
   advance(chainId: number, nextBlock: number): Promise<void>
 }
 
-/** Creates the audit store over SQL. */
-export function auditStore(db: SqlClient): AuditStore {
+/** Creates the store of unmatched transfers over SQL. */
+export function unmatchedTransferStore(db: SqlClient): UnmatchedTransferStore {
   return {
     async claim(chainId, now, notBefore) {
       const claim = `update gw_chain_audits set claimed_at = $1
