@@ -27,7 +27,8 @@ export const SENTENCES: Sentences = {
   limits: 'An entry of `limits[]` is used up in its `window`, or nothing counts it on this host.',
   currency: 'The amount is in a currency without a rate, so a money cap cannot be checked.',
   // Rules of keys and sessions.
-  key_authority: 'The key is not below the caller.',
+  key_authority:
+    'The caller may not create, change or rotate this key ([who may](keys-and-sessions.md#authority)).',
   max_depth: 'A chain of keys, sessions or policies would be longer than allowed.',
   max_live_keys: 'There are as many live keys as allowed; `limitOf` says of which kind.',
   already_rotated: 'The key has been rotated before.',
@@ -110,7 +111,7 @@ export const SENTENCES: Sentences = {
     'The text is not a key, or it is a key of another environment or surface.',
   'no such key': 'No key has this id.',
   'wrong secret, or its pepper was removed':
-    'The secret does not match, or the pepper that it was stored with is not configured.',
+    'The secret does not match; or the key has ended, and its pepper is not configured.',
   'the key has expired': 'The key is past its `expiresAt`.',
   'its key has changed or ended':
     'The key of the caller was changed, revoked or expired since it was presented.',

@@ -112,7 +112,7 @@ compile. \`{name}\` stands for a text that varies.
 
 ## Faults
 
-A broken world is a \`Fault\`: thrown, and always answered with 503 \`service_unavailable\` and \`Retry-After\`, never with a yes, 401, 403 or
+A broken dependency is a \`Fault\`: thrown, and always answered with 503 \`service_unavailable\` and \`Retry-After\`, never with a yes, 401, 403 or
 429. Its code is for logs and metrics.
 
 | Code | Meaning |

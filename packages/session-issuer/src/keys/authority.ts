@@ -90,7 +90,9 @@ export const consoleMakesNoKeys: IssuerDenial = deny(
   { details: { rule: 'key_authority' } },
 )
 
-/** The caller may see the key but not change it. */
-export const outsideAuthority: IssuerDenial = deny('policy_blocked', 'the key is not below the caller', {
-  details: { rule: 'key_authority' },
-})
+/** The caller may see the key but not change or rotate it. */
+export const outsideAuthority: IssuerDenial = deny(
+  'policy_blocked',
+  'the caller may not change or rotate this key',
+  { details: { rule: 'key_authority' } },
+)
