@@ -74,7 +74,7 @@ const payin = (answer: Answer): string =>
 step('4. A pay-in of 25.00 USD is created', paid, 200, [`pay-in    ${payin(paid)}`])
 
 const again = await post('/user/v1/subscriptions/payin', order, headers)
-step('5. Sent again with the same idempotency key: the stored answer, no second pay-in', again, 200, [
+step('5. Sent again with the same idempotency key: the stored response, no second pay-in', again, 200, [
   `pay-in    ${payin(again)}`,
   `Idempotency-Replayed: ${again.headers.get('idempotency-replayed')}`,
 ])

@@ -26,5 +26,5 @@ t.test('npm run demo:payment prints what the README shows', async t => {
   }
   const ids = [...output.matchAll(/"id":"([\w-]{43})"/g)].map(([, id]) => id)
   t.equal(ids.length, 2)
-  t.equal(ids[0], ids[1], 'the repeat gets the stored answer')
+  t.equal(ids[0], ids[1], 'the repeat gets the stored response')
 })

@@ -176,7 +176,11 @@ for (const gates of ['on', 'partner'] as const)
       for (const [n, { name, path, body, key }] of asked.entries()) {
         const replay = await call(path, { body, key })
         t.same([replay.status, replay.headers.get('idempotency-replayed')], [200, 'true'], name)
-        t.same(replay.body.data, first[n]?.body.data, `${name}: the stored answer, though the gate is closed`)
+        t.same(
+          replay.body.data,
+          first[n]?.body.data,
+          `${name}: the stored response, though the gate is closed`,
+        )
       }
       await refused('account_locked', true)
       t.same(host.failures, [])

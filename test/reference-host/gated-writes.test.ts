@@ -153,7 +153,7 @@ for (const dialect of DIALECTS) {
       const before = asked()
       for (const [way, key] of ways.slice(0, 2))
         t.match(await make(surface, way, key), { status: 200, replayed: 'true' })
-      t.equal(asked(), before, 'a stored answer is replayed without asking the gate')
+      t.equal(asked(), before, 'a stored response is replayed without asking the gate')
     })
   }
 }

@@ -127,7 +127,7 @@ t.test('one idempotency key makes one pay-in, over 4 hosts and both names of the
   t.ok(answers.every(({ status, body }) => status === 200 || body['error'] === 'request_in_progress'))
 })
 
-t.test('authorises a replay again: a narrower session gets 403, not the stored answer', async t => {
+t.test('authorises a replay again: a narrower session gets 403, not the stored response', async t => {
   const user = await bootstrapUser(any)
   const key = randomUUID()
   t.equal((await pay(0, user.token, { amountCents: 9 }, key)).status, 200)

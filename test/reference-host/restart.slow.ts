@@ -39,7 +39,7 @@ t.test('keeps what it answered when it is killed right after a 200, 10 times', a
     t.equal(paid.status, 200, 'the session from before the kill still verifies')
     await killed()
     const replayed = await send(PAYIN, { body: { amountCents: 100 + round }, headers })
-    t.same(replayed.body, paid.body, 'the stored answer survived')
+    t.same(replayed.body, paid.body, 'the stored response survived')
     t.equal(replayed.headers.get('idempotency-replayed'), 'true')
 
     const minted = await send('/user/v1/sessions', {

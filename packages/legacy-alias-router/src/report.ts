@@ -21,6 +21,7 @@ export interface AliasReport {
     readonly lastSeen: string | null
     /** The latest user first. */
     readonly users: readonly {
+      /** The key or account id that used it, or `anonymous`. */
       readonly principal: string
       readonly count: number
       readonly firstSeen: string
@@ -30,7 +31,7 @@ export interface AliasReport {
 }
 
 const PAGE_ROWS = 1000
-const toDate = (at: EpochMs | undefined): string | null =>
+const toInstant = (at: EpochMs | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
 async function readAll(storage: AliasUsageStorage): Promise<Map<string, AliasUsage[]>> {
@@ -59,12 +60,12 @@ function reportEntry(
   const mode = alias === undefined ? 'unlisted' : isDeprecated(alias.mode) ? 'deprecated' : alias.mode
   return {
     ...{ id, from: alias?.from ?? id, to: alias?.to ?? null, mode },
-    deprecatedSince: toDate(dates?.deprecatedSince),
-    sunset: toDate(dates?.sunset),
+    deprecatedSince: toInstant(dates?.deprecatedSince),
+    sunset: toInstant(dates?.sunset),
     due: dates?.sunset !== undefined && dates.sunset <= now,
     observable: alias?.kind !== 'answer-field' && alias?.kind !== 'scheme',
     count: usage.reduce((sum, { count }) => sum + count, 0),
-    lastSeen: toDate(users[0]?.lastSeen),
+    lastSeen: toInstant(users[0]?.lastSeen),
     users: users.map(({ principal, count, firstSeen, lastSeen }) => ({
       ...{ principal, count },
       firstSeen: new Date(firstSeen).toISOString(),

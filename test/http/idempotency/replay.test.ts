@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { policy } from '../../scope-guard/policies/arbitrary.ts'
 import { naiveAllows } from '../../scope-guard/policies/naive.ts'
-import { created, refused, rule, scopes, setUp, USD10, type Pay } from './spending.ts'
+import { created, refused, rule, scopes, setUp, TEN_CENTS, type Pay } from './spending.ts'
 
 t.test('checks requests that wait for an answer against their own limits', async t => {
   const { send } = await setUp({ ten: { dailySpendCapCents: 10 }, one: { maxAuthAmountCents: 1 } })
@@ -15,7 +15,7 @@ t.test('checks requests that wait for an answer against their own limits', async
   const running = new Promise<void>(resolve => (started = resolve))
   const slow: Handler<Pay> = async ({ reserve }) => {
     started()
-    const hold = await reserve(USD10)
+    const hold = await reserve(TEN_CENTS)
     await waiting
     return hold.ok ? created : hold
   }
@@ -32,9 +32,9 @@ t.test('checks requests that wait for an answer against their own limits', async
   ])
 })
 
-t.test('does not replay an answer with spends if the guard lacks permits', async t => {
+t.test('answers 500 to a replay with spends if the guard has no `permits`', async t => {
   const { guard, bearer, idempotency, failures, send } = await setUp()
-  await send(async ({ reserve }) => ((await reserve(USD10)).ok ? created : refused))
+  await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : refused))
   const report = (failure: Failure): unknown => failures.push(failure)
   const plain = { check: guard.check, prepare: guard.prepare }
   const api = gate({ guard: plain, scopes, idempotency, report })
@@ -52,8 +52,8 @@ t.test('does not replay an answer with spends if the guard lacks permits', async
   t.match(failures, [{ error: { message: /the guard must have reserve, release and permits/ } }])
 })
 
-/** The policies without what counts over time: what a replay is judged by. */
-const atOnce = (policies: Record<string, Policy>): Record<string, Policy> =>
+/** The policies without daily, monthly and total limits: what a replay is checked against. */
+const perOperationOnly = (policies: Record<string, Policy>): Record<string, Policy> =>
   Object.fromEntries(
     Object.entries(policies).map(
       ([id, { dailySpendCapCents: _daily, dailyWithdrawalCapCents: _withdrawn, limits, ...rest }]) => [
@@ -65,7 +65,7 @@ const atOnce = (policies: Record<string, Policy>): Record<string, Policy> =>
 
 const withdraw = { operation: 'withdrawals.create', allOf: ['payments.write'], spends: 'withdrawal' } as const
 
-/** Whether a policy caps the money of withdrawals: another currency without a rate is blocked by it. */
+/** Whether a policy has a money cap that covers withdrawals. It blocks a currency without a rate. */
 const capsMoney = ({ limits = [], ...caps }: Policy): boolean =>
   ['maxAuthAmountCents', 'dailySpendCapCents', 'dailyWithdrawalCapCents'].some(name => name in caps) ||
   limits.some(
@@ -96,7 +96,7 @@ t.test(
           ...{ kind: withdraw.spends, cents },
         }
         const expected =
-          naiveAllows(atOnce(policies), call, []) &&
+          naiveAllows(perOperationOnly(policies), call, []) &&
           (unit === 'USD' || !Object.values(policies).some(capsMoney))
         if (expected) answered++
         else blocked++
@@ -106,6 +106,6 @@ t.test(
       }),
       { numRuns: 400 },
     )
-    t.ok(answered > 50 && blocked > 50, `both sides were met: ${answered} answered, ${blocked} blocked`)
+    t.ok(answered > 50 && blocked > 50, `both cases occurred: ${answered} answered, ${blocked} blocked`)
   },
 )

@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import type { Handler } from '@gatewright/http'
 import t from 'tap'
-import { created, refused, setUp, USD10, type Pay } from './spending.ts'
+import { created, refused, setUp, TEN_CENTS, type Pay } from './spending.ts'
 
 t.test(
   'the id of a hold is the effect id, and of the second hold of a run the effect id and its number',
@@ -42,7 +42,7 @@ t.test('a refusal gives back every hold of its run, also if another reservation 
 t.test('keeps what a run reserved if its answer is stored', async t => {
   for (const status of [201, 303, 402, 404, 409]) {
     const { send, left } = await setUp()
-    const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(USD10)).ok ? { status } : refused)
+    const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? { status } : refused)
     t.equal((await send(kept)).status, status)
     t.match(await send(kept), { status, replayed: true })
     t.equal(await left(), 0)
@@ -59,7 +59,7 @@ t.test('if a handler throws after it reserved, the hold remains and the outcome 
   for (const error of [...errors, denial, 'text', undefined]) {
     const { send, left } = await setUp()
     const failing: Handler<Pay> = async ({ reserve }) => {
-      await reserve(USD10)
+      await reserve(TEN_CENTS)
       // oxlint-disable-next-line typescript/only-throw-error -- whatever it is
       throw error
     }
@@ -82,7 +82,7 @@ t.test('a handler that throws for a malformed body leaves the outcome unknown', 
 
 t.test('if a hold cannot be given back, the outcome is unknown and the failure is reported', async t => {
   const { send, left, broken, failures } = await setUp()
-  const refusing: Handler<Pay> = async ({ reserve }) => ((await reserve(USD10)).ok ? refused : created)
+  const refusing: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? refused : created)
   broken.release = async () => Promise.reject(new Error('the store is down'))
   t.equal((await send(refusing)).status, 422, 'the true answer is sent')
   delete broken.release
@@ -97,7 +97,7 @@ t.test(
     const { send, broken, failures } = await setUp()
     broken.reserve = async () => Promise.reject(new Error('the store is down'))
     const catching: Handler<Pay> = ({ reserve }) =>
-      reserve(USD10).then(
+      reserve(TEN_CENTS).then(
         () => created,
         () => refused,
       )
@@ -105,7 +105,7 @@ t.test(
     t.match(failures, [{ error: { code: 'ERR_STORE_UNAVAILABLE' } }])
     t.match((await send(catching)).body, { error: 'outcome_unknown' })
     const forgetting: Handler<Pay> = ({ reserve }) => {
-      void reserve(USD10)
+      void reserve(TEN_CENTS)
       return refused
     }
     t.equal((await send(forgetting, { key: 'key-00000002' })).status, 422)
@@ -133,7 +133,7 @@ t.test('refuses reserve after the answer, since its hold would never be given ba
     late = reserve
     return refused
   })
-  await t.rejects((late as Pay['reserve'])(USD10), /before the handler answers/)
+  await t.rejects((late as Pay['reserve'])(TEN_CENTS), /before the handler answers/)
   t.equal(await left(), 10)
 })
 
@@ -143,14 +143,14 @@ t.test('a repeated run of unknown outcome finds its hold', async t => {
   let reserved: () => void = () => {}
   const held = new Promise<void>(resolve => (reserved = resolve))
   void send(async ({ reserve }) => {
-    await reserve(USD10)
+    await reserve(TEN_CENTS)
     reserved()
     return never
   })
   await held
   clock.advance(60_000)
   const paying: Handler<Pay> = async ({ reserve }) => {
-    const hold = await reserve(USD10)
+    const hold = await reserve(TEN_CENTS)
     return hold.ok ? created : hold
   }
   t.match((await send(paying)).body, { error: 'outcome_unknown' })
@@ -166,7 +166,7 @@ t.test('a run that outlived its lease does not give back the hold of the next ru
   const slow = new Promise<void>(resolve => (answer = resolve))
   const held = new Promise<void>(resolve => (reserved = resolve))
   const first = send(async ({ reserve }) => {
-    await reserve(USD10)
+    await reserve(TEN_CENTS)
     reserved()
     await slow
     return refused
@@ -174,7 +174,7 @@ t.test('a run that outlived its lease does not give back the hold of the next ru
   await held
   clock.advance(60_000)
   recoverAs({ state: 'never_happened' })
-  const second = await send(async ({ reserve }) => ((await reserve(USD10)).ok ? created : refused))
+  const second = await send(async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? created : refused))
   t.equal(second.status, 201)
   answer()
   t.equal((await first).status, 503, 'another run has decided')

@@ -13,7 +13,7 @@ export type Pay = SpendingCall<Access, SpendHold>
 export const scopes = scopeCatalogue(['payments.write'])
 export const rule = { operation: 'payments.create', allOf: ['payments.write'], spends: 'spend' } as const
 type SpendingRule = Rule<'payments.write'> & { readonly spends: 'spend' | 'withdrawal' }
-export const USD10 = { amountCents: 10, currency: 'USD' }
+export const TEN_CENTS = { amountCents: 10, currency: 'USD' }
 
 interface Sent {
   readonly key?: string

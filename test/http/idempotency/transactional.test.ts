@@ -86,7 +86,7 @@ async function setUp(t: { teardown(end: () => void): void }) {
   }
 }
 
-t.test('record, spend, rows and answer commit together, and a repeat gets the stored answer', async t => {
+t.test('record, spend, rows and answer commit together, and a repeat gets the stored response', async t => {
   const { pay, paid, decisions, prepares } = await setUp(t)
   const first = await pay({ amountCents: 4 }, 'payment-0001')
   t.match(first, { status: 201, body: { amountCents: 4, prepared: { rate: 1 } } })

@@ -146,7 +146,7 @@ t.test('emits one decision event for an existing handler that throws synchronous
   t.equal(decisions.length, 1)
 })
 
-t.test('replays a stored answer byte for byte', async t => {
+t.test('replays a stored response byte for byte', async t => {
   const texts: [HandlerAnswer, string, string | null][] = [
     [
       {

@@ -18,8 +18,8 @@ async function start(idempotency: Idempotency): Promise<Claim> {
   return begun.value.claim
 }
 
-/** A host whose first run was lost, and the calls of its recover option. */
-async function lost(recover: (lost: LostRun) => Promise<RecoveryResult>) {
+/** An idempotency whose first run was lost, and the calls of its recover option. */
+async function withLostRun(recover: (run: LostRun) => Promise<RecoveryResult>) {
   const clock = manualClock()
   const calls: LostRun[] = []
   const idempotency = createIdempotency({
@@ -37,7 +37,7 @@ async function lost(recover: (lost: LostRun) => Promise<RecoveryResult>) {
 }
 
 t.test('passes account, operation, fence and effectId to the callback', async t => {
-  const { idempotency, claim, calls } = await lost(async () => ({ state: 'unknown' }))
+  const { idempotency, claim, calls } = await withLostRun(async () => ({ state: 'unknown' }))
   await idempotency.begin(write())
   const { fence, effectId } = claim
   t.same(calls, [{ account: 'account-1', operation: 'subscriptions.payin', fence, effectId }])
@@ -45,7 +45,7 @@ t.test('passes account, operation, fence and effectId to the callback', async t 
 
 t.test('calls recover once for 20 simultaneous retries, and gives all of them its result', async t => {
   for (const state of ['completed', 'unknown'] as const) {
-    const { idempotency, calls } = await lost(async () => ({ state, response: response(201) }))
+    const { idempotency, calls } = await withLostRun(async () => ({ state, response: response(201) }))
     const results = await Promise.all(Array.from({ length: 20 }, () => idempotency.begin(write())))
     t.equal(calls.length, 1)
     const expected =
@@ -56,8 +56,8 @@ t.test('calls recover once for 20 simultaneous retries, and gives all of them it
   }
 })
 
-t.test('starts one of 20 simultaneous retries when it never happened', async t => {
-  const { idempotency, calls } = await lost(async () => ({ state: 'never_happened' }))
+t.test('starts one of 20 simultaneous retries when `recover` returns never_happened', async t => {
+  const { idempotency, calls } = await withLostRun(async () => ({ state: 'never_happened' }))
   const retries = Array.from({ length: 20 }, () => idempotency.begin(write()))
   const first = await Promise.race(retries)
   if (!first.ok || first.value.state !== 'started') throw new Error('not started')
@@ -70,7 +70,7 @@ t.test('starts one of 20 simultaneous retries when it never happened', async t =
 
 t.test('keeps the completion of the first owner when it arrives while the callback runs', async t => {
   let decide: (recovered: RecoveryResult) => void = () => {}
-  const { idempotency, claim } = await lost(
+  const { idempotency, claim } = await withLostRun(
     () =>
       new Promise<RecoveryResult>(resolve => {
         decide = resolve
@@ -84,7 +84,7 @@ t.test('keeps the completion of the first owner when it arrives while the callba
 })
 
 t.test('refuses completion by the first owner when the callback was faster', async t => {
-  const { idempotency, claim } = await lost(async () => ({
+  const { idempotency, claim } = await withLostRun(async () => ({
     state: 'completed',
     response: response(201, '"calls"'),
   }))
@@ -95,20 +95,23 @@ t.test('refuses completion by the first owner when the callback was faster', asy
   t.match(await idempotency.begin(write()), { value: { response: response(201, '"calls"') } })
 })
 
-t.test('throws a fault when the callback throws or returns a response that is not final', async t => {
-  const broken = [
-    async () => Promise.reject(new Error('the processor is down')),
-    async () => ({ state: 'completed', response: response(503) }),
-    async () => ({ state: 'completed', response: { status: 201 } }),
-  ] as ((lost: LostRun) => Promise<RecoveryResult>)[]
-  for (const recover of broken) {
-    const { idempotency } = await lost(recover)
-    await t.rejects(idempotency.begin(write()), { name: 'Fault', code: /^ERR_STORE_/ })
-  }
-})
+t.test(
+  'throws a fault when the callback throws or returns a response that is malformed or not final',
+  async t => {
+    const broken = [
+      async () => Promise.reject(new Error('the processor is down')),
+      async () => ({ state: 'completed', response: response(503) }),
+      async () => ({ state: 'completed', response: { status: 201 } }),
+    ] as ((run: LostRun) => Promise<RecoveryResult>)[]
+    for (const recover of broken) {
+      const { idempotency } = await withLostRun(recover)
+      await t.rejects(idempotency.begin(write()), { name: 'Fault', code: /^ERR_STORE_/ })
+    }
+  },
+)
 
-t.test('calls recover at most once per request, also when the key is lost again immediately', async t => {
-  const { idempotency, calls, clock } = await lost(async () => {
+t.test('calls recover at most once per request, also when the run is lost again immediately', async t => {
+  const { idempotency, calls, clock } = await withLostRun(async () => {
     clock.advance(LEASE_MS)
     return { state: 'never_happened' }
   })

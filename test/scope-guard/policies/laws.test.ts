@@ -80,7 +80,7 @@ t.test('decides as the naive interpreter does, call after call', async t => {
     }),
     { numRuns: 800 },
   )
-  t.ok(allowed > 300 && refused > 300, `both sides were met: ${allowed} allowed, ${refused} refused`)
+  t.ok(allowed > 300 && refused > 300, `both cases occurred: ${allowed} allowed, ${refused} refused`)
 })
 
 t.test(

@@ -84,7 +84,7 @@ async function ask(t: Test, url: string, { read, write, page }: Stack): Promise<
   const replay = await post('write-0001')
   t.equal(replay.status, 201)
   t.equal(replay.headers.get('idempotency-replayed'), 'true')
-  t.equal(await replay.text(), answer, 'the stored answer')
+  t.equal(await replay.text(), answer, 'the stored response')
   // 2,500 of 10,000 is spent: three more fit, whatever order they come in.
   const burst = await Promise.all([4, 5, 6, 7, 8, 9].map(async n => post(`write-000${n}`)))
   const refused = burst.filter(({ status }) => status === 403)

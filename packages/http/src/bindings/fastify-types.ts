@@ -55,7 +55,10 @@ export interface FastifyRoute {
 
 /** Mounts the operations of a gate on Fastify. */
 export interface FastifyGate {
-  /** Keeps raw bodies and sets alias fields on every answer: `app.register(plugin)`. Not encapsulated. */
+  /**
+   * Keeps raw bodies, and adds `Deprecation`, `Sunset` and `Link` to answers to requests under old names:
+   * `app.register(plugin)`. Not encapsulated.
+   */
   readonly plugin: (app: FastifyApp, options: unknown, done: () => void) => void
   /** Translates old paths: `Fastify({ rewriteUrl })`. Only this option of Fastify runs before routing. */
   readonly rewriteUrl: (request: NodeRequest) => string

@@ -23,15 +23,15 @@ export function createReservations(
 ): Reservations {
   const made: Reservation[] = []
   let open = true
-  const hold: Reservations['reserve'] = async spend => guard.reserve(access, spend)
+  const reserveHold: Reservations['reserve'] = async spend => guard.reserve(access, spend)
   return {
-    // Not `async`: its own promise would be an unhandled rejection if a handler does not await it.
+    // Not `async`: an async function would return a second promise, whose rejection is unhandled if the handler does not await it.
     reserve(spend) {
       if (!open) return Promise.reject(new TypeError('reserve must be called before the handler answers'))
       const { amountCents, currency, countsAs } = spend
       const nth = made.length + 1
       const holdId = spend.holdId ?? (nth === 1 ? effectId : `${effectId}-${nth}`)
-      const result = hold({ ...spend, holdId })
+      const result = reserveHold({ ...spend, holdId })
       // A handler may answer without awaiting it; `end` reads the result.
       result.catch(() => {})
       made.push({ amount: { amountCents, currency, ...(countsAs ? { countsAs } : {}) }, result })

@@ -79,7 +79,7 @@ export async function replayDenial(
   for (const amount of spends) {
     if (!spending) {
       throw new TypeError(
-        `${operation}: a stored answer has spends, so the guard must have reserve, release and permits`,
+        `${operation}: a stored response has spends, so the guard must have reserve, release and permits`,
       )
     }
     const verdict = await spending.permits(access, amount)

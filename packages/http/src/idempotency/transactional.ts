@@ -38,7 +38,7 @@ class Abandoned extends Error {
   }
 }
 
-/** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored answer. */
+/** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored response. */
 export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
   const { operation, transactions, accountOf, spending, prepare, handler } = dependencies
   const { access } = call

@@ -39,7 +39,7 @@ export function plainRender(shapeOf: (facts: RequestFacts) => ErrorShape): Rende
   }
 }
 
-// A stored answer has a parameter of its media type that says what it was. The parameter is removed before it is sent.
+// A stored denial, or a body that was a value, is marked by a parameter of its media type. The mark is removed before sending.
 const REFUSAL = '; gatewright=refusal'
 const VALUE = '; gatewright=value'
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -55,29 +55,41 @@ export function storedForm(outcome: Outcome): WireAnswer {
 
 /**
  * Returns the outcome that was stored. A stored denial becomes a denial again, so that it is rendered in the shape of the
- * current request. With `parse`, for a renderer of the team, a body that was a value is parsed; otherwise it stays text.
+ * current request. With `parse` (the gate has its own `render`), a body that the handler returned as a value, not as a string,
+ * is parsed; otherwise it stays text.
  */
 export function replayOutcome(stored: WireAnswer, parse: boolean): Outcome {
   const { status, body } = stored
-  // It was too long to store: the replay says what happened, without it.
+  // The body was too long to store: the replay has the status without the body.
   if (stored.bodyOmitted) {
     const { headers } = withoutMark(stored)
     return { kind: 'answer', answer: { status, headers, body: undefined } }
   }
-  const refusal = unmarked(stored, REFUSAL)
-  if (refusal) {
+  const denialHeaders = unmarked(stored, REFUSAL)
+  if (denialHeaders) {
     const { error, message, field, ...details } = JSON.parse(body) as PlainError
     const named = field === undefined ? {} : { field }
-    const denial = { ok: false, code: error, status, message, ...named, details, headers: refusal } as const
+    const denial = {
+      ok: false,
+      code: error,
+      status,
+      message,
+      ...named,
+      details,
+      headers: denialHeaders,
+    } as const
     return { kind: 'denial', denial }
   }
-  const value = unmarked(stored, VALUE)
-  if (value)
-    return { kind: 'answer', answer: { status, headers: value, body: parse ? JSON.parse(body) : body } }
+  const valueHeaders = unmarked(stored, VALUE)
+  if (valueHeaders)
+    return {
+      kind: 'answer',
+      answer: { status, headers: valueHeaders, body: parse ? JSON.parse(body) : body },
+    }
   return { kind: 'answer', answer: { status, headers: stored.headers, body: body === '' ? undefined : body } }
 }
 
-/** Returns a stored answer without the parameter that says what it was. */
+/** Returns a stored response without the mark of its media type. */
 export function withoutMark(stored: WireAnswer): WireAnswer {
   const headers = unmarked(stored, REFUSAL) ?? unmarked(stored, VALUE)
   return headers ? wire({ ...stored, headers }) : stored

@@ -87,14 +87,14 @@ function refused(
 interface EarlyOutcome {
   readonly outcome: Outcome
   readonly fields?: readonly HeaderField[]
-  /** The stored answer, if the handler writes its answers through its framework. It is sent without being rendered again. */
+  /** The stored response, if the handler writes its answers through its framework. It is sent without being rendered again. */
   readonly captured?: WireAnswer
 }
 
 /** A request that arrives within this time is not checked again, which would cost a query with `revocation: strict`. */
 const RECHECK_AFTER_MS = 100
 
-/** Reads and checks the request, and the caller again if that took long. For an idempotent write, also starts the run or finds the stored answer. */
+/** Reads and checks the request, and the caller again if that took long. For an idempotent write, also starts the run or finds the stored response. */
 async function start(
   operation: string,
   { gate, schemas = {}, recording }: RouteDependencies,

@@ -32,7 +32,7 @@ ${rows.join('\n')}
 | \`receiver\` | The address that all accounts pay to; the sender identifies the account |
 | \`depositAddresses\` | Optional addresses that each serve one payment only, so that anybody may send it. Each is listed once, and must not be a receiver or a token |
 | \`xpub\` | Optional, instead of \`depositAddresses\`: an extended public key (BIP-32) from which the host derives an address for each payment that needs one. Its depth is 3 (\`m/44'/60'/account'\`; its addresses are \`0/index\`) or 4 (\`m/44'/60'/account'/0\`). [subscriptions.md](subscriptions.md#deposit-addresses) explains the consequences |
-| \`confirmations\` | Optional, 1 to 10000, default 12: how many blocks, the payment's own included, must hold a payment |
+| \`confirmations\` | Optional, 1 to 10000, default 12: how many blocks, counted from the payment's own, a payment needs |
 
 \`[{"chainId":8453,"asset":"USDC","token":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","decimals":6,"receiver":"0x..."}]\`; addresses in mixed case must have
 their checksum (EIP-55). The endpoints in \`RPC_URLS\` must take JSON-RPC batches of 3. A load balancer in front of several nodes should send a batch to one node: a node that

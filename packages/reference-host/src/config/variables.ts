@@ -95,7 +95,7 @@ export const variables = {
     listOf(webhookSecret),
     [],
     'none: events of providers are refused',
-    '`provider=whsec_...` pairs joined by commas: secrets of the events that providers send (Standard Webhooks). Two of one provider are good while they are exchanged',
+    '`provider=whsec_...` pairs joined by commas: secrets of the events that providers send (Standard Webhooks). Two secrets of one provider are accepted while one replaces the other',
   ),
   ONBOARDING_GATES: optional(
     oneOf('on', 'partner'),

@@ -32,7 +32,7 @@ export function writeMiddleware(
   return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
 }
 
-/** Makes the route of a write with an idempotency key: its rows, its spend and its stored answer commit together. */
+/** Makes the route of a write with an idempotency key: its rows, its spend and its stored response commit together. */
 function transactionalRoute(
   api: HostGate,
   operation: LedgerOperation,

@@ -154,8 +154,9 @@ export interface LedgerOperation<S extends TObject = TObject, D extends TObject 
    */
   readonly spends: false | 'spend' | 'withdrawal' | 'card'
   /**
-   * Calls other services before the transaction opens, if no stored answer exists and the gates are open. Whatever it makes there,
-   * it must find again by `effectId`, which is the same in every run of one request. A denial is answered and not stored.
+   * Calls other services before the transaction opens, if no stored response exists and the onboarding gates are open. Whatever
+   * it makes there, it must find again by `effectId`, which is the same in every run of one request. A denial is answered and
+   * not stored.
    */
   prepare?(call: Call<'session', Static<S>>, effectId: string): Promise<Verdict<A>>
   write(call: Call<'session', Static<S>>, context: WriteContext<A>): Promise<Verdict<Success>>

@@ -80,7 +80,8 @@ begin
   if exists (select from jsonb_array_elements(kept) where value->>1 = 'cents' and p_actual > (value->>2)::bigint) then
     return 'exceeds';
   end if;
-  -- A hold of a process that runs the version before this column is not in held: showing less must never keep it from ending.
+  -- A process of the version before the column held does not add its holds to it. So held stops at 0: otherwise its check would make
+  -- such a hold impossible to end.
   update {prefix}spend_counters c
     set held = greatest(c.held - (part.value->>2)::bigint, 0),
       used = c.used - (part.value->>2)::bigint

@@ -38,8 +38,9 @@ function readHold(text: string): readonly HeldItem[] {
 }
 
 /**
- * Stores spend counters in the embedded SQLite database of one host process. Each call is one `BEGIN IMMEDIATE`
- * transaction. Give it a `tx` (an object without `transaction`) to reserve in the same transaction as the business rows.
+ * Stores spend counters in the embedded SQLite database of one host process. `reserve`, `settle` and `release` are one
+ * `BEGIN IMMEDIATE` transaction each, or run in the `tx` that you pass (an object without `transaction`), with the business
+ * rows.
  */
 export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOptions = {}): SpendStorage {
   const prefix = checkedPrefix(
@@ -74,7 +75,8 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
     items: readonly HeldItem[],
     keep: (item: HeldItem) => number,
   ): Promise<void> => {
-    // A hold of a process that runs the version before this column is not in `held`: showing less must never keep it from ending.
+    // A process of the version before the column `held` does not add its holds to it. So `held` stops at 0: otherwise its
+    // check would make such a hold impossible to end.
     const giveBack = `update ${counters} set used = used - $3, held = max(held - $4, 0) where account = $1 and counter = $2`
     for (const item of items) await rows(tx, giveBack, [keys[0], item[0], item[2] - keep(item), item[2]])
     await rows(tx, `delete from ${holds} where account = $1 and hold = $2`, keys)
@@ -85,11 +87,11 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
       atomically(async (tx): Promise<ReserveOutcome> => {
         const account = keyDigest(accountId)
         const hold = holdId === null ? null : keyDigest(holdId)
-        const held = hold === null ? undefined : await storedHold(tx, holds, [account, hold])
-        if (held !== undefined && held !== holdText(items)) return { outcome: 'conflict' }
+        const storedItems = hold === null ? undefined : await storedHold(tx, holds, [account, hold])
+        if (storedItems !== undefined && storedItems !== holdText(items)) return { outcome: 'conflict' }
         const names = items.map(({ counter }) => counter)
         const before = (await counterUsage(tx, prefix, accountId, names)).map(({ used }) => used)
-        if (held !== undefined) return { outcome: 'held', used: before }
+        if (storedItems !== undefined) return { outcome: 'held', used: before }
         const after = items.map(({ amount }, index) => (before[index] as number) + amount)
         const index = items.findIndex(({ cap }, n) => (after[n] as number) > cap)
         if (index >= 0) return { outcome: 'over', index, used: before[index] as number }
@@ -99,9 +101,9 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
     settle: (accountId, holdId, actualCents) =>
       atomically(async tx => {
         const keys = [keyDigest(accountId), keyDigest(holdId)] as const
-        const held = await storedHold(tx, holds, keys)
-        if (held === undefined) return 'gone'
-        const items = readHold(held)
+        const storedItems = await storedHold(tx, holds, keys)
+        if (storedItems === undefined) return 'gone'
+        const items = readHold(storedItems)
         if (items.some(([, unit, amount]) => unit === 'cents' && actualCents > amount)) return 'exceeds'
         await endHold(tx, keys, items, ([, unit, amount]) => (unit === 'cents' ? actualCents : amount))
         return 'settled'
@@ -109,9 +111,9 @@ export function sqliteStorage(db: SqlClient | SqlQueries, options: StorageOption
     release: (accountId, holdId) =>
       atomically(async tx => {
         const keys = [keyDigest(accountId), keyDigest(holdId)] as const
-        const held = await storedHold(tx, holds, keys)
-        if (held !== undefined) await endHold(tx, keys, readHold(held), () => 0)
-        return held !== undefined
+        const storedItems = await storedHold(tx, holds, keys)
+        if (storedItems !== undefined) await endHold(tx, keys, readHold(storedItems), () => 0)
+        return storedItems !== undefined
       }),
     usage: (accountId, names) => counterUsage(db, prefix, accountId, names),
     collect: (limit, now) => collectCounters(db, prefix, limit, now),

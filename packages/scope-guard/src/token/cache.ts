@@ -18,8 +18,9 @@ interface Entry<T> extends OffHeapText {
 }
 
 /**
- * Returns the key of an entry: the last 12 characters of the signature, 68 bits or more that two tokens hardly share.
- * V8 copies a slice of 12 characters. A slice of 13 or more would be a view that keeps the whole text on the heap.
+ * Returns the key of an entry: the last 12 characters of the signature, at least 68 bits, so two cached tokens practically
+ * never have the same key. V8 copies a slice of 12 characters. A slice of 13 or more would be a view that keeps the
+ * whole text on the heap.
  */
 const keyOf = (authorization: string): string => authorization.slice(-12)
 

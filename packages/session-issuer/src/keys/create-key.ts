@@ -65,7 +65,7 @@ export interface CreatedKey {
   readonly text: string
 }
 
-/** Makes the verb that creates keys. At the cap on live keys only a new root of the user surface retires other keys. */
+/** Makes the verb that creates keys. At the quota of live keys only a new root of the user surface retires other keys. */
 export function makeCreateKey(
   options: CheckedOptions,
   texts: KeyTexts,

@@ -6,7 +6,7 @@ export type AuditAction =
   | 'key.change'
   | 'key.rotate'
   | 'key.revoke'
-  /** Retired at the cap on live keys, for a new root key of the wallet, or at the cap on consoles, for a new console. */
+  /** Retired at the quota of live keys, for a new root key of the wallet, or at the quota of consoles, for a new console. */
   | 'key.retire'
   | 'session.create'
   /** The session ended, and every session minted from it. */

@@ -7,7 +7,7 @@ import { leadingSignatures, readEcdsa, type EcdsaSignature } from './ecdsa.ts'
 import { unwrapSignature, type UnwrappedSignature } from './erc6492.ts'
 import { isSignedBy, personalHash } from './recover.ts'
 
-/** The wallet that signed, and the text that it signed. */
+/** The wallet that signed, and the message that it signed. */
 interface Signer {
   readonly wallet: string
   readonly message: CandidateMessage
@@ -24,10 +24,10 @@ interface SignerSearch {
 }
 
 /**
- * Finds which text the statement's address signed, after it removed an ERC-6492 wrapper: first as a key, by recovery
- * and with no network; then as a contract wallet, over the first text that names an allow-listed chain. A signature by
- * the key of an account with code (EIP-7702), wrapped or not, proves the key and never the code. Returns no promise
- * where the recovery returns none and the first text is the signed one.
+ * Finds which message the statement's address signed, after it removed an ERC-6492 wrapper: first as a key, by recovery
+ * and with no network; then as a contract wallet, over the first message that names an allow-listed chain. A signature by
+ * the key of an account with code (EIP-7702), wrapped or not, proves the key and never the code. Synchronous
+ * if the queue is free, `recover` is synchronous and the first message is the signed one.
  * Denials: `invalid_signature`, `rate_limited`. Faults: see `Verifier.verify`.
  */
 export function findSigner(search: SignerSearch): SignerResult | Promise<SignerResult> {

@@ -37,7 +37,7 @@ t.test('creates an open pay-in of the requested amount', async t => {
 })
 
 t.test(
-  'answers a repeated key with the stored answer, through the legacy path and a new session too',
+  'answers a repeated key with the stored response, through the legacy path and a new session too',
   async t => {
     const user = await bootstrapUser(host.send)
     const key = randomUUID()

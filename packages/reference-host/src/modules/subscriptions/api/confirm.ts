@@ -67,7 +67,7 @@ export function confirmPayin(services: ModuleServices): Operation {
 
 /**
  * Reads the transaction from its chain. Undefined when the chain cannot be read: the pay-in then becomes
- * `confirming` and the watcher settles it. A closed pay-in, as in a replay of a stored answer, causes no call
+ * `confirming` and the watcher settles it. A closed pay-in, as in a replay of a stored response, causes no call
  * to the node.
  */
 async function askChain(
