@@ -34,8 +34,8 @@ function feedState(ageSeconds: number | null): HTMLElement {
 
 /** How rows with attention are called, and where the operator learns more about them. */
 const ATTENTION: Readonly<Record<string, { readonly rows: string; readonly see: string }>> = {
-  authorization: { rows: 'Card authorizations', see: 'gatewright help authorizations' },
-  deposit: { rows: 'Deposits', see: 'the log for payments that were not credited' },
+  authorization: { rows: 'Card authorizations', see: 'gatewright authorizations list' },
+  deposit: { rows: 'Deposits', see: 'gatewright deposits list' },
   withdrawal: { rows: 'Withdrawals', see: 'gatewright withdrawals list --attention' },
 }
 

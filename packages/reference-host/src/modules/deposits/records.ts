@@ -45,8 +45,8 @@ export interface DepositRecords extends Pick<OwnedRows<Deposit>, 'find'> {
   payments(db: SqlQueries, deposits: readonly Deposit[]): Promise<ReadonlyMap<string, DepositPayment[]>>
   /**
    * Credits every payment that was not credited before, whatever state the deposit is in, and moves its state. A payment id of a provider
-   * is credited once, ever: a payment with the id of another is kept on the deposit as `attention`, with an event, and the outcome is
-   * `ignored`. `unknown`: this provider has no such deposit.
+   * is credited once, ever: a payment with the id of another is kept on the deposit as `attention`, with an event. `ignored`:
+   * nothing changed, or a payment could not be credited and no other was. `unknown`: this provider has no such deposit.
    */
   report(
     tx: SqlQueries,
@@ -169,9 +169,9 @@ export function depositRecords(services: DepositServices): DepositRecords {
       const to = status === 'completed' ? 'processing' : status
       if (mayMoveDeposit(from, to)) {
         await moveTo(to, 'reported', null)
-        outcome = 'applied'
+        if (!conflict) outcome = 'applied'
       }
-      return conflict ? 'ignored' : outcome
+      return outcome
     },
   }
 }

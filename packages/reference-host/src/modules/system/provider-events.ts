@@ -9,8 +9,8 @@ import type { SqlClient } from '@gatewright/kernel/sql'
 import type { NetworkAnswer } from '../cards/authorizations/network-request.ts'
 
 /**
- * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated or not allowed in the
- * current state.
+ * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
+ * allowed in the current state, or names a payment that cannot be credited.
  */
 export type EventOutcome = 'applied' | 'ignored' | 'unknown'
 
@@ -60,7 +60,8 @@ const Decision = Type.Object(
 )
 const Applied = Type.Object({
   applied: Type.Boolean({
-    description: 'False for a message that was received before, and for an outdated event',
+    description:
+      'False for a message that was received before, an outdated event, and a payment that cannot be credited',
   }),
   decision: Type.Optional(Decision),
 })
