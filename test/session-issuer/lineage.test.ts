@@ -74,6 +74,29 @@ t.test('an unused successor that was replaced does not decide', async t => {
     t.match(JSON.stringify(await documentsOf(bench, id)), /again/, id)
 })
 
+t.test('a revoked key binds by its last policies, not by those of a key that it replaced', async t => {
+  const bench = setUp()
+  const { issuer, clock } = bench
+  const old = await newKey(issuer, ['a.read'], { policy: { a: 1 } })
+  const next = must(await issuer.rotateKey(old.key, old.key.id, { overlapSeconds: 60 }))
+  clock.advance(61_000)
+  must(await issuer.changeKey('operator', next.key.id, { policy: { a: 2 } }))
+  must(await issuer.revokeKey('operator', next.key.id))
+  t.same(await documentsOf(bench, next.key.id), [{ a: 2 }])
+})
+
+t.test('tells the last policies of a lineage once all its keys have ended', async t => {
+  const { issuer, clock } = setUp()
+  const { key } = await newKey(issuer, ['a.read'], { policy: { a: 1 } })
+  const lineage = { accountId: 'acc', lineageId: key.lineageId }
+  const next = must(await issuer.rotateKey(key, key.id, { overlapSeconds: 60 }))
+  clock.advance(61_000)
+  t.equal(await issuer.endedLineagePolicies(lineage), undefined, 'the successor is live')
+  must(await issuer.revokeKey('operator', next.key.id))
+  t.same(await issuer.endedLineagePolicies(lineage), [{ id: key.policyIds[0], document: { a: 1 } }])
+  t.equal(await issuer.endedLineagePolicies({ accountId: 'acc', lineageId: 'none' }), undefined)
+})
+
 t.test('a revoked key leaves its last policies in force, until the key itself is deleted', async t => {
   const bench = setUp({ endedKeyRetentionMs: 2 * DAY })
   const { issuer, clock } = bench

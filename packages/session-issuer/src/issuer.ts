@@ -100,6 +100,11 @@ export interface Issuer {
    * outlives the request that a key made, such as a card. Undefined: no key of the lineage is stored any more.
    */
   lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
+  /**
+   * Reads the last policies of a lineage whose keys have all ended; nothing changes them any more. Copy them before `maintain` deletes
+   * the keys, for what outlives these. Undefined: a key of the lineage is live, or none is stored.
+   */
+  endedLineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   /** The public keys and the headers to publish them with. Never older than the refresh interval. */
   jwks(): Promise<JwksDocument>
   /** The public key of a `kid` for guards in this process, or undefined. Never older than the refresh interval. */

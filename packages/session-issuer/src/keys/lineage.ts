@@ -1,5 +1,6 @@
 import type { CheckedOptions } from '../options.ts'
 import type { ApiKey, PolicyRecord } from '../storage/port.ts'
+import { isLive } from './key.ts'
 
 /** A key and its successors by rotation. */
 export interface KeyLineage {
@@ -8,33 +9,43 @@ export interface KeyLineage {
   readonly lineageId: string
 }
 
-/** Makes `Issuer.lineageOf` and `Issuer.lineagePolicies`. */
+/** Makes the functions of an issuer that read lineages. */
 export function lineageVerbs(
-  { keys }: CheckedOptions,
+  { keys, clock }: CheckedOptions,
   policies: (ids: readonly string[]) => Promise<readonly unknown[]>,
 ): {
   lineageOf(keyId: string): Promise<KeyLineage | undefined>
   lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
+  endedLineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
 } {
+  const keysOf = async ({ accountId, lineageId }: KeyLineage): Promise<readonly ApiKey[]> => {
+    const { keys: all } = await keys.load(accountId)
+    return all.filter(key => key.lineageId === lineageId).sort(newestFirst)
+  }
+  const policiesOf = async (key: ApiKey | undefined): Promise<readonly PolicyRecord[] | undefined> => {
+    if (!key) return undefined
+    const documents = await policies(key.policyIds)
+    return key.policyIds.map((id, index) => ({ id, document: documents[index] }))
+  }
   return {
     async lineageOf(keyId) {
       const key = await keys.find(keyId)
       return key && { accountId: key.accountId, lineageId: key.lineageId }
     },
-    async lineagePolicies({ accountId, lineageId }) {
-      const { keys: all } = await keys.load(accountId)
-      const [newest] = all.filter(key => key.lineageId === lineageId).sort(newestFirst)
-      if (!newest) return undefined
-      const documents = await policies(newest.policyIds)
-      return newest.policyIds.map((id, index) => ({ id, document: documents[index] }))
+    async lineagePolicies(lineage) {
+      const [newest] = await keysOf(lineage)
+      return policiesOf(newest)
+    },
+    async endedLineagePolicies(lineage) {
+      const all = await keysOf(lineage)
+      const now = clock.now()
+      return all.some(key => isLive(key, now)) ? undefined : policiesOf(all[0])
     },
   }
 }
 
-/** Sorts keys that were not revoked before the others: a successor that was never used is revoked when it is replaced. */
+/** Sorts the newest key first. Of keys of one millisecond one that was replaced, and one that was revoked, comes after the others. */
 function newestFirst(a: ApiKey, b: ApiKey): number {
-  const revoked = Number(a.revokedAt !== null) - Number(b.revokedAt !== null)
-  return (
-    revoked || b.createdAt - a.createdAt || Number(a.successorId !== null) - Number(b.successorId !== null)
-  )
+  const replaced = Number(a.successorId !== null) - Number(b.successorId !== null)
+  return b.createdAt - a.createdAt || replaced || Number(a.revokedAt !== null) - Number(b.revokedAt !== null)
 }
