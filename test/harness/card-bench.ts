@@ -4,7 +4,6 @@ import { createLedger, eventStore, ledgerAccounts, migrateLedger } from '@gatewr
 import { createGuard, type PolicyDocument } from '@gatewright/scope-guard'
 import { migrate as migratePostgres, postgresStorage } from '@gatewright/scope-guard/postgres'
 import { migrate as migrateSqlite, sqliteStorage } from '@gatewright/scope-guard/sqlite'
-import type { Issuer } from '@gatewright/session-issuer'
 import { internals } from './internals.ts'
 
 type Service = ReturnType<typeof internals.authorizations>
@@ -48,12 +47,12 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
   const store = internals.authorizationStore(dialect)
   const keys: CardBench['keys'] = new Map()
   const counted: string[] = []
-  const issuer = { lineagePolicies: async ({ lineageId }: { lineageId: string }) => keys.get(lineageId) }
+  const keyPolicies = { read: async ({ lineageId }: { lineageId: string }) => keys.get(lineageId) }
   const guard = createGuard({
     ...{ issuer: 'test', audience: 'test', keys: async () => undefined, clock, failedCredentials: 'off' },
   })
   const service = internals.authorizations({
-    ...{ store, cards, guard, ledger, money, transactions, events, issuer: issuer as unknown as Issuer },
+    ...{ store, cards, guard, ledger, money, transactions, events },
     spendStorage: dialect === 'postgres' ? postgresStorage : sqliteStorage,
     count: (outcome, reason) => counted.push(reason || outcome),
   })
@@ -88,10 +87,7 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
       await db.transaction(tx => cards.insert(tx, accountId, [made], clock.now()))
     },
     async pay(cardId, request) {
-      const policies = await internals.cardPolicies(
-        issuer as unknown as Issuer,
-        await lock(await cards.findById(db, cardId)),
-      )
+      const policies = await internals.cardPolicies(keyPolicies, await lock(await cards.findById(db, cardId)))
       return db.transaction(async tx => {
         const card = await lock(await cards.lockById(tx, cardId))
         const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }

@@ -34,6 +34,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
   typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/store.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/key-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
@@ -88,6 +89,7 @@ const FILES = [
   'modules/tokens/list',
   'modules/system/provider-events',
   'modules/cards/store',
+  'modules/cards/key-policies',
   'modules/cards/authorizations/limits',
   'modules/cards/authorizations/service',
   'modules/cards/authorizations/decide',

@@ -49,6 +49,7 @@ export function appServices(
     idempotency: container.get(token.IDEMPOTENCY),
     users: container.get(token.USERS),
     cards: container.get(token.CARDS),
+    cardKeyPolicies: container.get(token.CARD_KEY_POLICIES),
     authorizations: container.get(token.AUTHORIZATIONS),
     authorizationStore: container.get(token.AUTHORIZATION_STORE),
     seedCards: cardSeeds(container),
@@ -114,7 +115,7 @@ function inboundServices(
     eventTypes: {
       'kyc.report': kycReportEvent(container.get(token.KYC), providers.kyc),
       ...authorizationEvents({
-        ...{ db: container.get(token.BACKEND).sql, issuer: container.get(token.ISSUER) },
+        ...{ db: container.get(token.BACKEND).sql, cardKeyPolicies: container.get(token.CARD_KEY_POLICIES) },
         ...{ cards: container.get(token.CARDS), store: container.get(token.AUTHORIZATION_STORE) },
         ...{ authorizations: container.get(token.AUTHORIZATIONS), report: container.get(token.REPORT) },
       }),

@@ -23,6 +23,8 @@ const MINUTE_MS = 60_000
 const SOON_MS = 5000
 /** How long the use of a legacy name is kept: 400 days, so that yearly jobs show up. */
 const ALIAS_USAGE_MS = 400 * 86_400_000
+/** How often the policies of ended keys are copied for their cards: often in the 7 days before these keys are deleted. */
+const KEEP_POLICIES_MS = 12 * 3_600_000
 /** Most rows that one statement or one step handles, so that it stays short and does not slow requests down. */
 const LIMIT = 1000
 /** Accounts that one transaction folds. */
@@ -34,9 +36,8 @@ const ACCOUNTS = 200
  * does not stop the others.
  */
 export function maintenance(container: Container, report: (error: unknown) => void): readonly Chore[] {
-  const { nonces, sql, dialect, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
+  const { sql, dialect, checks } = container.get(token.BACKEND)
   const clock = container.get(token.CLOCK)
-  const issuer = container.get(token.ISSUER)
   const ledger = container.get(token.LEDGER)
   const expire = payinExpiry({
     ...{ db: sql, dialect, clock },
@@ -49,14 +50,6 @@ export function maintenance(container: Container, report: (error: unknown) => vo
   const measure = addressSupply(
     ...([sql, container.get(token.CONFIG).payinReceivers, container.get(token.METRICS), report] as const),
   )
-  const collectors: readonly ((limit: number) => Promise<number>)[] = [
-    limit => nonces.collect(limit, clock.now()),
-    limit => idempotency(sql).collect(limit, clock.now()),
-    limit => spend(sql).collect(limit, clock.now()),
-    limit => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, limit),
-    limit => collectMessages(sql, limit, clock.now()),
-    limit => collectRequests(sql, limit, clock.now()),
-  ]
   return [
     ...watchers,
     ...searches,
@@ -85,17 +78,39 @@ export function maintenance(container: Container, report: (error: unknown) => vo
     },
     { name: 'measure stores', everyMs: SOON_MS, run: () => measureStores(container) },
     { name: 'fold balances', everyMs: SOON_MS, run: () => ledger.fold(ACCOUNTS, report) },
-    {
-      name: 'collect garbage',
-      everyMs: MINUTE_MS,
-      async run(signal) {
-        // A host whose clock is ahead would delete what is still valid for all others, such as nonces and sessions.
-        await checks['database']?.()
-        for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
-        await issuer.maintain(signal)
-      },
-    },
+    garbageCollection(container, report),
   ]
+}
+
+/** Deletes what has expired or ended, and rotates the signing key. */
+function garbageCollection(container: Container, report: (error: unknown) => void): Chore {
+  const { nonces, sql, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
+  const clock = container.get(token.CLOCK)
+  const collectors: readonly ((limit: number) => Promise<number>)[] = [
+    limit => nonces.collect(limit, clock.now()),
+    limit => idempotency(sql).collect(limit, clock.now()),
+    limit => spend(sql).collect(limit, clock.now()),
+    limit => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, limit),
+    limit => collectMessages(sql, limit, clock.now()),
+    limit => collectRequests(sql, limit, clock.now()),
+  ]
+  let policiesKeptAt = -Infinity
+  return {
+    name: 'collect garbage',
+    everyMs: MINUTE_MS,
+    async run(signal) {
+      // A host whose clock is ahead would delete what is still valid for all others, such as nonces and sessions.
+      await checks['database']?.()
+      for (const collect of collectors) await collectBatches(collect, LIMIT, signal).catch(report)
+      const now = clock.now()
+      if (now >= policiesKeptAt + KEEP_POLICIES_MS) {
+        await container.get(token.CARD_KEY_POLICIES).keep(signal, report)
+        policiesKeptAt = now
+      }
+      // An aborted copy is not complete, and a key that it left out may be due.
+      if (!signal.aborted) await container.get(token.ISSUER).maintain(signal)
+    },
+  }
 }
 
 /** Tells the metrics which jobs wait. */

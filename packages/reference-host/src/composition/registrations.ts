@@ -8,6 +8,7 @@ import { transactionStore, type TransactionStore } from '../ledger/transactions.
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
 import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
+import { cardKeyPolicies, type CardKeyPolicies } from '../modules/cards/key-policies.ts'
 import { cardStore, type CardStore } from '../modules/cards/store.ts'
 import { accountCipher, type AccountCipher } from '../modules/crypto/account-cipher.ts'
 import { accountKeys } from '../modules/crypto/account-keys.ts'
@@ -89,6 +90,9 @@ export const PARTNERS: ServiceKey<PartnerStore> = defineService('partners', get 
 export const CARDS: ServiceKey<CardStore> = defineService('cards', get =>
   cardStore(get(BACKEND).dialect, get(EVENTS)),
 )
+export const CARD_KEY_POLICIES: ServiceKey<CardKeyPolicies> = defineService('card key policies', get =>
+  cardKeyPolicies(get(BACKEND).sql, get(ISSUER)),
+)
 export const ADDRESS_ALLOCATOR: ServiceKey<AddressAllocator> = defineService('address allocator', get =>
   addressAllocator(get(CONFIG).payinReceivers, get(BACKEND).dialect),
 )
@@ -107,7 +111,7 @@ export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService
 )
 export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authorizations', get =>
   authorizations({
-    ...{ store: get(AUTHORIZATION_STORE), cards: get(CARDS), issuer: get(ISSUER), guard: get(GUARD) },
+    ...{ store: get(AUTHORIZATION_STORE), cards: get(CARDS), guard: get(GUARD) },
     ...{ ledger: get(LEDGER), money: get(MONEY), transactions: get(TRANSACTIONS), events: get(EVENTS) },
     spendStorage: get(BACKEND).spend,
     count: (outcome, reason) => get(METRICS).authorization(outcome, reason),

@@ -24,6 +24,7 @@ import type { Sealer } from '../records/sealed.ts'
 import type { AgreementAcceptances } from './agreements/acceptance.ts'
 import type { Authorizations } from './cards/authorizations/service.ts'
 import type { AuthorizationStore } from './cards/authorizations/store.ts'
+import type { CardKeyPolicies } from './cards/key-policies.ts'
 import type { SeedCards } from './cards/sandbox-cards.ts'
 import type { CardStore } from './cards/store.ts'
 import type { AccountCipher } from './crypto/account-cipher.ts'
@@ -48,6 +49,7 @@ export interface ModuleServices {
   readonly guard: Guard
   readonly users: UserStore
   readonly cards: CardStore
+  readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
   readonly authorizationStore: AuthorizationStore
   readonly seedCards: SeedCards

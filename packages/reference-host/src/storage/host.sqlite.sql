@@ -547,3 +547,12 @@ alter table {prefix}deposits add column attention text;
 
 create index {prefix}deposits_attention on {prefix}deposits (position)
   where attention is not null;
+
+-- version 11
+-- The last policies of keys that have ended, for the cards that they made: the keys are deleted some days after their end.
+create table {prefix}card_key_policies (
+  account_id text not null,
+  lineage_id text not null,
+  policies text not null,
+  primary key (account_id, lineage_id)
+);

@@ -5,6 +5,7 @@ import { Fault } from '@gatewright/kernel'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { cardBindsCaller, hasMoneyMember } from './card-above-caller.ts'
 import type { Card } from './card.ts'
+import type { CardKeyPolicies } from './key-policies.ts'
 
 /** What binds a card that a session makes: what its key carries at any time, and copies of the other policies of the session. */
 export interface CardOrigin {
@@ -26,9 +27,9 @@ export async function originOf(issuer: Issuer, { keyId, policyIds }: Session): P
   return { keyLineage, sessionPolicies: await documentsOf(issuer, beyond) }
 }
 
-/** Reads every policy that binds a card now. A key that is no longer stored binds by nothing here. */
-async function policiesOf(issuer: Issuer, card: Card): Promise<readonly PolicyDocument[]> {
-  const ofKey = card.keyLineage ? await issuer.lineagePolicies(card.keyLineage) : undefined
+/** Reads every policy that binds a card now. A key that is not known any more binds by nothing here. */
+async function policiesOf(keyPolicies: CardKeyPolicies, card: Card): Promise<readonly PolicyDocument[]> {
+  const ofKey = card.keyLineage ? await keyPolicies.read(card.keyLineage) : undefined
   return [...(ofKey ?? []), ...card.sessionPolicies]
 }
 
@@ -37,12 +38,12 @@ async function policiesOf(issuer: Issuer, card: Card): Promise<readonly PolicyDo
  * Denial: `policy_blocked` with the rule `card_above_caller`.
  */
 export async function checkBelowCaller(
-  issuer: Issuer,
+  { issuer, cardKeyPolicies }: { readonly issuer: Issuer; readonly cardKeyPolicies: CardKeyPolicies },
   session: Session,
   card: Card,
 ): Promise<Verdict<undefined, HostDenial>> {
   const callers = (await documentsOf(issuer, session.policyIds)).filter(hasMoneyMember)
-  if (callers.length === 0 || cardBindsCaller(callers, await policiesOf(issuer, card)))
+  if (callers.length === 0 || cardBindsCaller(callers, await policiesOf(cardKeyPolicies, card)))
     return allow(undefined)
   return deny(
     'policy_blocked',

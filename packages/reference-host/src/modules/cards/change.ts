@@ -32,7 +32,7 @@ export function loosens(
 
 /** `cards.change`: what lets more be spent is gated, and needs a caller without caps that the card does not have. */
 export function changeCard(surface: Surface, services: ModuleServices): Operation {
-  const { cards, clock, db, gates, issuer } = services
+  const { cards, clock, db, gates } = services
   return ledgerWrite<typeof ChangeBody.user, typeof CardAnswer.user, Verdict<undefined, HostDenial>>({
     ...{ id: 'cards.change', title: 'Change, lock, unlock or cancel a card', surface, method: 'PATCH' },
     ...{ paths: [`/${surface}/v1/cards/{cardId}`], credential: 'session', scopes: ['cards.write'] },
@@ -44,7 +44,7 @@ export function changeCard(surface: Surface, services: ModuleServices): Operatio
     async prepare({ caller: { session }, params }) {
       const card = await cards.find(db, session.accountId, params['cardId'] as string)
       // Policies can be in another store, and what binds a card never changes: read before the transaction.
-      return card ? allow(await checkBelowCaller(issuer, session, card)) : noSuchCard
+      return card ? allow(await checkBelowCaller(services, session, card)) : noSuchCard
     },
     async write({ caller: { session }, params, body }, { tx, prepared }) {
       const { accountId } = session

@@ -104,7 +104,7 @@ function openKey(sealer: Sealer, session: Session, sessionId: string, now: numbe
 
 /** `cards.reveal`: number and security code come from the issuer, are encrypted for the client, and are kept nowhere. */
 export function revealCard(surface: Surface, services: ModuleServices): Operation {
-  const { cards, clock, db, events, issuer, sealer } = services
+  const { cards, clock, db, events, sealer } = services
   const canceled = invalidState(surface, 'a canceled card cannot be revealed', 'status')
   const prepare = async (
     session: Session,
@@ -117,7 +117,7 @@ export function revealCard(surface: Surface, services: ModuleServices): Operatio
     const card = await cards.find(db, session.accountId, cardId)
     if (!card) return noSuchCard
     if (card.status === 'canceled') return canceled
-    const below = await checkBelowCaller(issuer, session, card)
+    const below = await checkBelowCaller(services, session, card)
     if (!below.ok) return below
     const { signal } = new AbortController()
     return allow({ key, secrets: await issuerOf(services, card.issuer).reveal(card.id, signal) })

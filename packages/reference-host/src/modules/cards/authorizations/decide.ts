@@ -1,11 +1,11 @@
 import { Fault, type Denial, type EpochMs, type Rule, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, PolicyDocument, SpendAccess, SpendHold, SpendStorage } from '@gatewright/scope-guard'
-import type { Issuer } from '@gatewright/session-issuer'
 import type { Merchant } from '../../../ledger/transactions.ts'
 import { SANDBOX_PROVIDER } from '../../../providers/sandbox-kyc.ts'
 import { isAccountLocked } from '../../onboarding/gates.ts'
 import type { Card } from '../card.ts'
+import type { CardKeyPolicies } from '../key-policies.ts'
 import { exceedsLimit, isExpired, windowStart } from './limits.ts'
 import type { DeclineReason } from './states.ts'
 import type { AuthorizationStore } from './store.ts'
@@ -32,7 +32,6 @@ export interface Declined {
 export interface DecisionServices {
   readonly store: AuthorizationStore
   readonly guard: Guard
-  readonly issuer: Issuer
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
 
@@ -43,11 +42,11 @@ const RULE: Rule = { operation: 'cards.authorize', allOf: [], spends: 'spend' }
  * before the transaction. Undefined: they cannot be read, and the card must decline.
  */
 export async function cardPolicies(
-  issuer: Issuer,
+  keyPolicies: Pick<CardKeyPolicies, 'read'>,
   { keyLineage, sessionPolicies }: Card,
 ): Promise<readonly PolicyDocument[] | undefined> {
   if (!keyLineage) return sessionPolicies
-  const ofKey = await orUndefined(async () => issuer.lineagePolicies(keyLineage))
+  const ofKey = await orUndefined(() => keyPolicies.read(keyLineage))
   return ofKey && [...ofKey, ...sessionPolicies]
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Fault, type EpochMs } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { Issuer } from '@gatewright/session-issuer'
+import type { CardKeyPolicies } from '../key-policies.ts'
 import type { CardStore } from '../store.ts'
 import { cardPolicies, type AuthorizationRequest } from './decide.ts'
 import type { Authorizations } from './service.ts'
@@ -21,7 +21,7 @@ const MOST_ATTEMPTS = 20
 export interface NetworkServices {
   readonly db: SqlClient
   readonly cards: CardStore
-  readonly issuer: Issuer
+  readonly cardKeyPolicies: CardKeyPolicies
   readonly authorizations: Authorizations
   readonly store: AuthorizationStore
   /** Where failures go of work that nobody waits for any more. */
@@ -97,13 +97,13 @@ function decisionOf({ id, status, declineReason }: Authorization): NetworkAnswer
 }
 
 async function decideRequest(
-  { db, cards, issuer, store, authorizations }: NetworkServices,
+  { db, cards, cardKeyPolicies, store, authorizations }: NetworkServices,
   { provider, cardId, now, ...request }: NetworkRequest,
   attempt: Attempt,
 ): Promise<Authorization | undefined> {
   const found = await cards.findById(db, cardId)
   if (found?.issuer !== provider) return undefined
-  const policies = await cardPolicies(issuer, found)
+  const policies = await cardPolicies(cardKeyPolicies, found)
   return db.transaction(async tx => {
     const card = await cards.lockById(tx, cardId)
     if (!card) return undefined

@@ -90,7 +90,7 @@ function listAuthorizations({ db, cards, authorizationStore, events }: ModuleSer
 
 /** `cards.simulateAuthorization`: a merchant asks for a payment. A decline is an answer of the network, not an error. */
 function simulateAuthorization(surface: Surface, services: ModuleServices): Operation {
-  const { db, cards, clock, issuer, authorizations, events } = services
+  const { db, cards, clock, cardKeyPolicies, authorizations, events } = services
   return ledgerWrite({
     ...{ id: 'cards.simulateAuthorization', title: 'Pay with a card, as a merchant (sandbox only)' },
     ...{ surface, method: 'POST', paths: [`/${surface}/v1/sandbox/authorizations`], credential: 'session' },
@@ -102,7 +102,7 @@ function simulateAuthorization(surface: Surface, services: ModuleServices): Oper
     // Policies can be in Redis, so they are read before the transaction.
     async prepare({ caller, body }) {
       const card = await cards.find(db, caller.session.accountId, body.cardId)
-      return card ? allow({ policies: await cardPolicies(issuer, card) }) : noCard
+      return card ? allow({ policies: await cardPolicies(cardKeyPolicies, card) }) : noCard
     },
     async write({ caller, body }, { tx, effectId, prepared: { policies } }) {
       const { amountCents, currency = 'USD' } = body

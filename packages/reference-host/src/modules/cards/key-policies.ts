@@ -1,0 +1,53 @@
+import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
+import type { PolicyDocument } from '@gatewright/scope-guard'
+import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
+
+/** The policies of the keys that made cards. They bind these cards for ever, also after the keys are deleted. */
+export interface CardKeyPolicies {
+  /** Reads what the cards of a key are bound by now. Undefined: it is not known, and they must decline. Faults: those of the issuer. */
+  read(lineage: KeyLineage): Promise<readonly PolicyDocument[] | undefined>
+  /**
+   * Copies the last policies of all keys that have ended and have cards which are not canceled. Call it before the issuer deletes
+   * ended keys. A key that cannot be read is reported, and copied by a later call.
+   */
+  keep(signal: AbortSignal, report: (error: unknown) => void): Promise<void>
+}
+
+/** Keys that one statement reads. */
+const PAGE = 500
+
+const KEPT = 'select policies from gw_card_key_policies where account_id = $1 and lineage_id = $2'
+const KEEP = `insert into gw_card_key_policies (account_id, lineage_id, policies) values ($1, $2, $3)
+  on conflict (account_id, lineage_id) do nothing`
+/** The keys of cards that are not copied, in the order of the index. */
+const NOT_KEPT = `select distinct key_account_id, key_lineage_id from gw_cards
+  where key_lineage_id is not null and status <> 'canceled' and (key_account_id, key_lineage_id) > ($1, $2)
+    and not exists (select 1 from gw_card_key_policies where account_id = key_account_id and lineage_id = key_lineage_id)
+  order by key_account_id, key_lineage_id limit $3`
+
+/** Makes the policies of card keys over the keys of an issuer and copies in the host's database. */
+export function cardKeyPolicies(db: SqlClient, issuer: Issuer): CardKeyPolicies {
+  const keepEnded = async (lineage: KeyLineage): Promise<void> => {
+    const policies = await issuer.endedLineagePolicies(lineage)
+    if (policies) await rows(db, KEEP, [lineage.accountId, lineage.lineageId, JSON.stringify(policies)])
+  }
+  return {
+    async read(lineage) {
+      const stored = await issuer.lineagePolicies(lineage)
+      if (stored) return stored
+      const [kept] = await rows(db, KEPT, [lineage.accountId, lineage.lineageId])
+      return kept && (JSON.parse(toText(kept['policies'])) as PolicyDocument[])
+    },
+    async keep(signal, report) {
+      let [last, found]: [KeyLineage, number] = [{ accountId: '', lineageId: '' }, PAGE]
+      while (found === PAGE && !signal.aborted) {
+        const page = await rows(db, NOT_KEPT, [last.accountId, last.lineageId, PAGE])
+        found = page.length
+        for (const row of page) {
+          last = { accountId: toText(row['key_account_id']), lineageId: toText(row['key_lineage_id']) }
+          await keepEnded(last).catch(report)
+        }
+      }
+    },
+  }
+}
