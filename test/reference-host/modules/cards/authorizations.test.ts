@@ -82,6 +82,10 @@ t.test('a decline is an answer, stored under its key, and holds nothing', async 
   t.match(declined, { status: 'declined', declineReason: 'card_limit_exceeded' })
   t.same(await user.pay(cardId, { amountCents: 401 }, 'key-of-a-decline'), declined)
   t.match(await user.pay(cardId, { currency: 'EUR' }), { declineReason: 'currency_not_supported' })
+  const [newest] = (await user.read('/transactions?limit=1')).body.data['transactions'] as object[]
+  t.match(newest, { amountCents: 0, currency: 'USD', description: 'Card payment in EUR' })
+  const [told] = (await user.read('/notifications?limit=1')).body.data['notifications'] as object[]
+  t.match(told, { kind: 'authorization.declined', text: 'A card payment was declined.' })
   t.match(await user.pay(cardId, { merchant: { name: 'decline fraud' } }), {
     declineReason: 'suspected_fraud',
   })

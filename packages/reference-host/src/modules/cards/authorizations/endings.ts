@@ -136,12 +136,19 @@ export function endings(services: EndingServices): AuthorizationEndings {
 
 /** The transaction row of an authorization. */
 export function entryOf(
-  { id, accountId, cardId, merchant }: Pick<Authorization, 'id' | 'accountId' | 'cardId' | 'merchant'>,
+  {
+    id,
+    accountId,
+    cardId,
+    merchant,
+    currency,
+  }: Pick<Authorization, 'id' | 'accountId' | 'cardId' | 'merchant' | 'currency'>,
   status: TransactionEntry['status'],
   amountCents: number,
 ): TransactionEntry {
   return {
     ...{ accountId, source: { kind: 'authorization', id }, type: 'spend', status, amountCents },
-    ...{ direction: 'debit', description: 'Card payment', cardId, merchant },
+    ...{ direction: 'debit', cardId, merchant },
+    description: currency === 'USD' ? 'Card payment' : `Card payment in ${currency}`,
   }
 }

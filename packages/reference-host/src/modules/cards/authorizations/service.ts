@@ -100,13 +100,12 @@ export function authorizations(services: AuthorizationServices): Authorizations 
         ...{ hold: 'reason' in result ? null : result, attempts: request.attempt ? [request.attempt] : [] },
       })
       if (!row) throw new Error(`authorization ${id} belongs to another card`)
-      if (declined) await transactions.write(tx, entryOf(row, 'declined', amountCents), now)
+      // Events and transactions are in US cents. A payment in another currency is declined, whatever its amount.
+      const cents = currency === 'USD' ? amountCents : 0
+      if (declined) await transactions.write(tx, entryOf(row, 'declined', cents), now)
       const cause = declined?.reason ?? 'requested'
-      await events.record(
-        tx,
-        { accountId, subject: { kind: 'authorization', id }, to: status, cause, amountCents },
-        now,
-      )
+      const event = { accountId, subject: { kind: 'authorization', id }, to: status, cause }
+      await events.record(tx, { ...event, amountCents: currency === 'USD' ? amountCents : null }, now)
       if (!declined && card.autoCancelAfterAuth) await cards.cancelCard(tx, card, 'auto', now)
       count(status, declined?.reason ?? '')
       return row
