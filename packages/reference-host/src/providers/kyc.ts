@@ -74,7 +74,7 @@ export interface KycProvider {
   readonly name: string
   /**
    * Submits an application and returns its current state. A repeated `id` is the same application, whatever the fields are. The host
-   * repeats the call while the answer is `pending`; later changes must come as events.
+   * repeats the call while the application is `pending`; later changes must come as events.
    */
   submit(id: string, application: KycApplication, signal: AbortSignal): Promise<KycReport>
   /** Verifies the signature of an event. Absent if the provider signs events by Standard Webhooks 1.0.0. */

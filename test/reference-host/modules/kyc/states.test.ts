@@ -104,8 +104,6 @@ t.test(
             cause = 'simulated'
             const decision = { status: each.to, reason: null, cause }
             await inTransaction(tx => kyc.decide(tx, account, decision, now()))
-            // The provider is asked again, and its versions count anew.
-            if (each.to === 'pending') highest = null
             closed = ['locked', 'denied'].includes(each.to)
           } else if (each.kind === 'provider') {
             says = { status: each.says, version: each.version }
@@ -119,12 +117,19 @@ t.test(
             const outcome = await inTransaction(tx => kyc.report(tx, id, report, now()))
             if (id !== before.id && outcome !== 'unknown')
               throw new Error('a report of an older application counted')
-            const stale = highest !== null && (report.version === null || report.version <= highest)
+            // The provider may have been asked again, and then repeats its newest report.
+            const repeated = before.status === 'pending' && report.version === highest
+            const older = highest !== null && (report.version === null || report.version <= highest)
+            const stale = older && !repeated
             if (stale && outcome === 'applied') throw new Error('an older report won')
             // A report that the table refuses counts, too.
             if (id === before.id && !stale) highest = report.version
           }
-          if (each.kind === 'provider') highest = await storedVersion(db, account)
+          if (each.kind === 'provider') {
+            const stored = await storedVersion(db, account)
+            if ((stored ?? -1) < (highest ?? -1)) throw new Error('an answer made a newer version unknown')
+            highest = stored
+          }
           const after = await kyc.read(db, account)
           if (after.status !== before.status && !allowed(cause, before.status, after.status))
             throw new Error(`${cause}: ${before.status} -> ${after.status}`)
@@ -143,23 +148,40 @@ t.test(
 const versioned = fc.uniqueArray(fc.record({ version: fc.nat({ max: 9 }), to: reportedStatus }), {
   ...{ selector: ({ version }) => version, minLength: 1, maxLength: 6 },
 })
-const inAnyOrder = versioned.chain(reports =>
-  fc.shuffledSubarray(reports, { minLength: reports.length, maxLength: reports.length }),
-)
+const deliveries = versioned.chain(reports => {
+  const events = reports.map(each => ({ kind: 'event' as const, report: each }))
+  const operator = fc.constant({ kind: 'asks again' as const })
+  const answer = fc.record({ kind: fc.constant('answer' as const), report: fc.constantFrom(...reports) })
+  return fc
+    .tuple(fc.array(operator, { maxLength: 2 }), fc.array(answer, { maxLength: 3 }))
+    .map(([decisions, answers]) => [...events, ...decisions, ...answers])
+    .chain(all => fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length }))
+})
 
 t.test('reports with versions come to the same end in any order of arrival: to the newest one', async t => {
   const { db, kyc } = await openKyc(t)
   let accounts = 0
   const begin = fc.option(fc.constantFrom(...KYC_STATUSES.slice(1)), { nil: undefined })
-  const property = fc.asyncProperty(begin, inAnyOrder, async (decided, reports) => {
+  const property = fc.asyncProperty(begin, deliveries, async (decided, steps) => {
     const account = `acc_${++accounts}`
     const { id } = await submitted(db, kyc, account)
     if (decided !== undefined) await decide(db, kyc, account, decided)
     const before = await kyc.read(db, account)
-    for (const { to, version } of reports)
-      await db.transaction(tx => kyc.report(tx, id, { ...reportOf(to, version), reason: `v${version}` }, 0))
-    const newest = reports.reduce((one, other) => (one.version > other.version ? one : other))
-    const stands = decided !== undefined && ['locked', 'denied', 'canceled'].includes(decided)
+    const apply = ({ to, version }: { to: Report['status']; version: number }, ofJob: boolean): unknown => {
+      const report = { ...reportOf(to, version), reason: `v${version}` }
+      return db.transaction(tx => kyc.report(tx, id, report, 0, { whilePending: ofJob }))
+    }
+    for (const each of steps) {
+      if (each.kind === 'asks again') await decide(db, kyc, account, 'pending')
+      else await apply(each.report, each.kind === 'answer')
+    }
+    const newest = steps
+      .flatMap(each => (each.kind === 'event' ? [each.report] : []))
+      .reduce((one, other) => (one.version > other.version ? one : other))
+    // The job asks while the application is pending, and the provider answers what stands.
+    if (await kyc.waiting(db, id)) await apply(newest, true)
+    const closed = decided !== undefined && ['locked', 'denied', 'canceled'].includes(decided)
+    const stands = closed && !steps.some(({ kind }) => kind === 'asks again')
     const end = stands ? before : { status: newest.to, reason: `v${newest.version}` }
     const after = await kyc.read(db, account)
     if (after.status !== end.status || after.reason !== end.reason)
@@ -167,8 +189,73 @@ t.test('reports with versions come to the same end in any order of arrival: to t
     if ((await storedVersion(db, account)) !== newest.version)
       throw new Error('the newest version is unknown')
   })
-  await holds(t, property, { numRuns: 150 })
+  await holds(t, property, { numRuns: 300 })
 })
+
+t.test(
+  'an old report that arrives while the provider is asked again does not replace its newest',
+  async t => {
+    const { db, kyc } = await openKyc(t)
+    for (const [newest, old] of [
+      ['locked', 'approved'],
+      ['approved', 'locked'],
+    ] as const) {
+      const account = `acc_${newest}`
+      const { id } = await submitted(db, kyc, account)
+      const says = (to: Report['status'], version: number): Promise<string> =>
+        db.transaction(tx => kyc.report(tx, id, reportOf(to, version), 0))
+      await says(newest, 5)
+      await decide(db, kyc, account, 'pending')
+      const provider = {
+        name: 'slow',
+        async submit(): Promise<Report> {
+          t.equal(await says(old, 3), 'ignored')
+          return reportOf(newest, 5)
+        },
+      }
+      await runJob({ db, kyc, provider, id })
+      t.equal((await kyc.read(db, account)).status, newest)
+    }
+  },
+)
+
+t.test('asks again where the answer is older than a report that came meanwhile', async t => {
+  const { db, kyc } = await openKyc(t)
+  const { id } = await submitted(db, kyc, 'acc_1')
+  const versions = [4, 5]
+  const provider = {
+    name: 'slow',
+    async submit(): Promise<Report> {
+      const version = versions.shift()
+      if (version === 5) return reportOf('locked', 5)
+      // The call began before version 5 and before the decision, and is answered after both.
+      await db.transaction(tx => kyc.report(tx, id, reportOf('locked', 5), 0))
+      await decide(db, kyc, 'acc_1', 'pending')
+      return reportOf('approved', 4)
+    },
+  }
+  t.equal(await runJob({ db, kyc, provider, id }), 'again')
+  t.equal((await kyc.read(db, 'acc_1')).status, 'pending')
+  t.equal(await runJob({ db, kyc, provider, id }), undefined)
+  t.equal((await kyc.read(db, 'acc_1')).status, 'locked')
+})
+
+t.test(
+  'an answer without a version counts after the provider was asked again, and hides no version',
+  async t => {
+    const { db, kyc } = await openKyc(t)
+    const { id } = await submitted(db, kyc, 'acc_1')
+    const says = (to: Report['status'], version: number): Promise<string> =>
+      db.transaction(tx => kyc.report(tx, id, reportOf(to, version), 0))
+    await says('locked', 5)
+    await decide(db, kyc, 'acc_1', 'pending')
+    const provider = { name: 'plain', submit: async () => reportOf('approved', null) }
+    t.equal(await runJob({ db, kyc, provider, id }), undefined)
+    t.equal((await kyc.read(db, 'acc_1')).status, 'approved')
+    t.equal(await says('denied', 4), 'ignored', 'older than the version before')
+    t.equal(await says('locked', 6), 'applied')
+  },
+)
 
 t.test('a report without a version locks an account from every status that it can leave', async t => {
   const { db, kyc } = await openKyc(t)
@@ -249,6 +336,18 @@ async function decide(db: SqlClient, kyc: Kyc, account: string, status: Status):
   await db.transaction(tx => kyc.decide(tx, account, decision, 0))
 }
 
+/** Runs the job of an application once: `again` if it is to ask again. */
+async function runJob({
+  id,
+  ...services
+}: Pick<Parameters<typeof submitJob>[0], 'db' | 'kyc' | 'provider'> & { readonly id: string }): Promise<
+  void | 'again'
+> {
+  const handler = submitJob({ ...services, clock: manualClock(1), count: () => {} })
+  const outcome = await handler(id, AbortSignal.timeout(1000))
+  return outcome === 'again' ? outcome : services.db.transaction(outcome)
+}
+
 function reportOf(status: Report['status'], version: number | null): Report {
   return { version, status, reason: null, completionLink: null, externalVerificationLink: null }
 }
@@ -272,28 +371,15 @@ async function checkHistory(db: SqlClient, account: string): Promise<void> {
 }
 
 t.test('an answer that was asked for before a decision does not replace the decision', async t => {
-  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
-  t.teardown(close)
-  const [db] = connections as [SqlClient]
-  const kyc = kycRecords('sqlite', createSealer([{ id: 'k', secret: randomBytes(32) }]), eventStore('sqlite'))
-  const insert = `insert into gw_users (id, account_id, principal, kyc_status, created_at)
-    values ($1, $2, $1, 'not_submitted', 0)`
-  await rows(db, insert, ['usr_1', 'acc_1'])
-  const submitted = await db.transaction(tx => kyc.submit(tx, 'acc_1', sampleApplication, 0))
-  if (submitted.outcome !== 'submitted') throw new Error('not submitted')
-  const handler = submitJob({
-    ...{ db, kyc, clock: manualClock(1), count: () => {} },
-    provider: {
-      name: 'slow',
-      async submit() {
-        const decision = { status: 'approved', reason: null, cause: 'operator' } as const
-        await db.transaction(tx => kyc.decide(tx, 'acc_1', decision, 1))
-        return { ...reportOf('manual_review', 1), version: null }
-      },
+  const { db, kyc } = await openKyc(t)
+  const { id } = await submitted(db, kyc, 'acc_1')
+  const provider = {
+    name: 'slow',
+    async submit(): Promise<Report> {
+      await decide(db, kyc, 'acc_1', 'approved')
+      return reportOf('manual_review', null)
     },
-  })
-  const outcome = await handler(submitted.id, AbortSignal.timeout(1000))
-  if (outcome === 'again') throw new Error('the job must end')
-  t.equal(await db.transaction(outcome), undefined, 'the job ends')
+  }
+  t.equal(await runJob({ db, kyc, provider, id }), undefined, 'the job ends')
   t.equal((await kyc.read(db, 'acc_1')).status, 'approved')
 })

@@ -16,7 +16,7 @@ interface KycJobServices {
   readonly count: (outcome: ReportOutcome) => void
 }
 
-/** Submits an application, and asks again until the provider has said more than `pending`. What is decided by then needs no call. */
+/** Submits an application, and asks again while it is `pending`. What is decided by then needs no call. */
 export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): JobHandler {
   return async (id, signal) => {
     const application = await kyc.waiting(db, id)
@@ -25,7 +25,8 @@ export function submitJob({ db, clock, kyc, provider, count }: KycJobServices): 
     return async tx => {
       // A decision that was made while the provider was asked is newer than this answer.
       count(await kyc.report(tx, id, report, clock.now(), { whilePending: true }))
-      return report.status === 'pending' ? 'again' : undefined
+      // Also after an answer that was ignored because a newer report had come while the provider was asked.
+      return (await kyc.waiting(tx, id)) ? 'again' : undefined
     }
   }
 }

@@ -43,7 +43,11 @@ export interface KycRecords {
   submit(tx: SqlQueries, accountId: string, application: KycApplication, now: EpochMs): Promise<SubmitOutcome>
   /** Returns the application to send to the provider; undefined unless its status is `pending`. */
   waiting(db: SqlQueries, id: string): Promise<KycApplication | undefined>
-  /** Applies a report of the provider if it is newer and the status allows it. With `whilePending` any decision made meanwhile stands. In any case drops `nationalId` from the fields. */
+  /**
+   * Applies a report of the provider if the status allows it and it is newer, or the newest one while the status is `pending`.
+   * `whilePending` is for the answer to the job: any other decision made meanwhile stands, and an answer without a version counts. In
+   * any case drops `nationalId` from the fields.
+   */
   report(
     tx: SqlQueries,
     id: string,
@@ -152,19 +156,22 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
       const { status: to, version, reason } = report
       const fields = withoutNationalId(row)
       const known = row['version'] === null ? null : toInteger(row['version'])
+      // A decision back to `pending` asks the provider again: its newest report counts again, an answer even without a version.
+      const repeated = from === 'pending' && (version === known || (whilePending && version === null))
       const late = whilePending && from !== 'pending'
-      const newer = !late && isNewer(version, known)
+      const newer = !late && (repeated || isNewer(version, known))
+      const newest = newer ? (version ?? known) : known
       if (!newer || !(await mayReport(tx, events, { accountId, id, from, to, version }))) {
         const text = 'update gw_kyc_applications set fields = $2, version = $3 where account_id = $1'
         // The version of a refused report counts, so that an older report that arrives later does not apply.
-        await rows(tx, text, [accountId, fields, newer ? version : known])
+        await rows(tx, text, [accountId, fields, newest])
         return 'ignored'
       }
       // An erased application gets no links, which open pages about the person.
       const links = [report.completionLink, report.externalVerificationLink].map(each =>
         each === null || fields === null ? null : JSON.stringify(each),
       )
-      await rows(tx, REPORT, [accountId, fields, version, reason, ...links])
+      await rows(tx, REPORT, [accountId, fields, newest, reason, ...links])
       await move(tx, { accountId, id, from, to, cause: REPORTED }, now)
       return 'applied'
     },
@@ -178,10 +185,9 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     async decide(tx, accountId, { status: to, reason, cause }, now) {
       const { status: from, id: known } = stateOf((await lock(tx, accountId)) as SqlRow)
       const id = known ?? newId('kyc')
-      // Asked again, the provider answers with the version that it has, which is to count anew.
-      const anew = to === 'pending' ? ', version = null' : ''
+      // The version stays, so that an older report that arrives later does not apply.
       const text = `insert into gw_kyc_applications (account_id, id, reason, submitted_at) values ($1, $2, $3, $4)
-        on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null${anew}`
+        on conflict (account_id) do update set reason = excluded.reason, completion_link = null, verification_link = null`
       await rows(tx, text, [accountId, id, reason, now])
       await move(tx, { accountId, id, from, to, cause }, now)
       return id
