@@ -18,6 +18,8 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/ledger/money.js') &
   typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
+  typeof import('../../packages/reference-host/dist/providers/deposits.js') &
+  typeof import('../../packages/reference-host/dist/providers/withdrawals.js') &
   typeof import('../../packages/reference-host/dist/providers/limited-transfers.js') &
   typeof import('../../packages/reference-host/dist/providers/sandbox-transfers.js') &
   typeof import('../../packages/reference-host/dist/modules/deposits/records.js') &
@@ -30,6 +32,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/kyc/records.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/states.js') &
   typeof import('../../packages/reference-host/dist/modules/kyc/job.js') &
+  typeof import('../../packages/reference-host/dist/modules/notifications/texts.js') &
   typeof import('../../packages/reference-host/dist/ledger/user-money.js') &
   typeof import('../../packages/reference-host/dist/modules/tokens/list.js') &
   typeof import('../../packages/reference-host/dist/modules/system/provider-events.js') &
@@ -73,6 +76,8 @@ const FILES = [
   'ledger/money',
   'ledger/transactions',
   'providers/decimal',
+  'providers/deposits',
+  'providers/withdrawals',
   'providers/limited-transfers',
   'providers/sandbox-transfers',
   'modules/deposits/records',
@@ -85,6 +90,7 @@ const FILES = [
   'modules/kyc/records',
   'modules/kyc/states',
   'modules/kyc/job',
+  'modules/notifications/texts',
   'ledger/user-money',
   'modules/tokens/list',
   'modules/system/provider-events',

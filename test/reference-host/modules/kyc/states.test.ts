@@ -10,7 +10,7 @@ import { internals } from '../../../harness/internals.ts'
 import { openSqlite } from '../../../harness/stores.ts'
 
 const { createSealer, eraseUser, eventStore, jobQueue, kycRecords, migrateHost, submitJob } = internals
-const { SUBMIT_JOB, KYC_STATUSES } = internals
+const { SUBMIT_JOB, KYC_STATUSES, textOf } = internals
 type Status = (typeof KYC_STATUSES)[number]
 type Kyc = ReturnType<typeof kycRecords>
 type Report = Parameters<Kyc['report']>[2]
@@ -284,6 +284,27 @@ t.test('a lock of the provider that an operator confirms is ended by no report',
   await decide(db, kyc, 'acc_1', 'approved')
   t.equal(await says('locked', 4), 'ignored', 'the refused report counted')
   t.equal(await says('locked', 5), 'applied')
+})
+
+t.test('a confirmed lock is told once, in words of its own', async t => {
+  const { db, kyc } = await openKyc(t)
+  for (const [status, cause] of [
+    ['locked', 'operator'],
+    ['denied', 'simulated'],
+  ] as const) {
+    const account = `acc_${status}`
+    const { id } = await submitted(db, kyc, account)
+    await db.transaction(tx => kyc.report(tx, id, reportOf(status, 1), 0))
+    for (const reason of ['first', 'second'])
+      await db.transaction(tx => kyc.decide(tx, account, { status, reason, cause }, 0))
+    const history = await eventStore('sqlite').history(db, account, { kind: 'kyc', id })
+    t.same(
+      history.map(each => each.cause),
+      ['submitted', 'reported', cause],
+    )
+    t.equal(textOf(history.at(-1)!).title, 'Account still locked')
+    t.equal((await kyc.read(db, account)).reason, 'second', 'the reason is that of the last decision')
+  }
 })
 
 t.test('a report brings no links back to an application that was erased', async t => {

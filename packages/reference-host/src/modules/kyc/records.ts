@@ -13,7 +13,7 @@ import type { EventStore } from '../../records/events.ts'
 import { newId } from '../../records/owned-rows.ts'
 import type { Sealer } from '../../records/sealed.ts'
 import { sealedColumns } from '../../records/sealed-columns.ts'
-import { isNewer, mayReport, REPORTED } from './reports.ts'
+import { isNewer, lastReported, mayReport, REPORTED } from './reports.ts'
 import { LOCKED_STATUSES, mayMove, type KycStatus } from './states.ts'
 
 /** The state of an application, without the personal data in it. */
@@ -117,9 +117,11 @@ export function kycRecords(dialect: SqlDialect, sealer: Sealer, events: EventSto
     now: EpochMs,
   ): Promise<void> => {
     const { accountId, id, from, to, cause } = change
-    // A lock that an operator confirms is recorded: from then on no report ends it.
-    const confirmed = cause !== REPORTED && LOCKED_STATUSES.includes(to)
-    if (from === to && !confirmed) return
+    if (from === to) {
+      // A lock of the provider that an operator confirms is recorded, once: from then on no report ends it.
+      const mayConfirm = cause !== REPORTED && LOCKED_STATUSES.includes(to)
+      if (!mayConfirm || !(await lastReported(tx, events, change))) return
+    }
     await rows(tx, 'update gw_users set kyc_status = $2 where account_id = $1', [accountId, to])
     await events.record(tx, { accountId, subject: { kind: 'kyc', id }, from, to, cause }, now)
   }

@@ -27,7 +27,15 @@ export async function mayReport(
   { accountId, id, from, to, version }: ReportedChange,
 ): Promise<boolean> {
   if (!mayMove(version === null ? 'reported' : 'versioned', from, to)) return false
-  if (!LOCKED_STATUSES.includes(from)) return true
+  return !LOCKED_STATUSES.includes(from) || lastReported(tx, events, { accountId, id })
+}
+
+/** Whether the last change of an application was a report of the provider. */
+export async function lastReported(
+  tx: SqlQueries,
+  events: EventStore,
+  { accountId, id }: Pick<ReportedChange, 'accountId' | 'id'>,
+): Promise<boolean> {
   const history = await events.history(tx, accountId, { kind: 'kyc', id })
   return history.at(-1)?.cause === REPORTED
 }

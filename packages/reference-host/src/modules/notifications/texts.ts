@@ -5,6 +5,12 @@ export function kindOf({ subject, from, to, cause }: RecordedEvent): string {
   return `${subject.kind}.${to === null || to === from ? cause : to}`
 }
 
+/** Of a lock of the provider that an operator confirms, the only event of a check that changes no state. */
+const CONFIRMED_LOCK = [
+  'Account still locked',
+  'A person confirmed that your account is locked. Ask support.',
+] as const
+
 /**
  * Title and text of each kind. `{amount}` stands for the amount of the event; a text with it is cut to its first sentence for an
  * event without one. Never card data, addresses or personal data: only what is written here is shown.
@@ -47,7 +53,9 @@ const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = 
   'kyc.manual_review': ['Identity check takes longer', 'A person looks at your identity check.'],
   'kyc.needs_information': ['More information needed', 'Your identity check needs more information.'],
   'kyc.needs_verification': ['Verification needed', 'Your identity check needs you to verify yourself.'],
+  'kyc.operator': CONFIRMED_LOCK,
   'kyc.pending': ['Identity check started', 'Your identity check is under way.'],
+  'kyc.simulated': CONFIRMED_LOCK,
   'payin.canceled': ['Pay-in canceled', 'A pay-in was canceled. Amount: {amount}.'],
   'payin.expired': ['Pay-in expired', 'A pay-in was not paid in time. Amount: {amount}.'],
   'payin.failed': ['Pay-in failed', 'The transaction that was named did not pay a pay-in. Amount: {amount}.'],
