@@ -157,6 +157,39 @@ t.test('a transfer that a reorganisation moves stays with the pay-in that named 
   t.match(await user.payin(named.id), { status: 'settled', txHash })
 })
 
+t.test(
+  'a transfer that a reorganisation moves is not taken by a second pay-in that names it first',
+  async t => {
+    const [user, neighbour] = [await newUser(), await newUser()]
+    const [named, second] = [await ask(user, { amountCents: 74 }), await ask(user, { amountCents: 74 })]
+    const revert = await snapshot(url)
+    const at = clock.now() + 5000
+    const txHash = await pay(user.account, receiver, unitsOf(named), undefined, at)
+    await confirm(user, named.id, txHash)
+    await confirm(user, second.id, txHash)
+    t.same(causesOf(await user.payin(named.id)), ['created', 'submitted', 'seen'])
+    t.same(causesOf(await user.payin(second.id)), ['created', 'submitted'])
+    await revert()
+    await stampNextBlock(url, at)
+    await withoutMining(url, async () => {
+      await paid.usdc.transfer(neighbour.account, receiver, 1n)
+      await paid.usdc.transfer(user.account, receiver, unitsOf(named))
+      await mine(url)
+    })
+    const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
+    t.equal(Number(logs[0]?.logIndex), 1, 'the same transaction at another log index')
+    // A look-up is reused for 2 s.
+    clock.advance(2000)
+    await confirm(user, second.id, txHash)
+    t.same(causesOf(await user.payin(second.id)), ['created', 'submitted'], 'before a round of the watcher')
+    await watch()
+    await mine(url)
+    await watch()
+    t.match(await user.payin(named.id), { status: 'settled', txHash })
+    t.same(causesOf(await user.payin(second.id)), ['created', 'submitted'])
+  },
+)
+
 t.test('a payment made in time and lost after the deadline may be mined again within an hour', async t => {
   const user = await newUser()
   const payin = await ask(user, { amountCents: 34 })

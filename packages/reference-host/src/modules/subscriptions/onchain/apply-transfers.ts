@@ -5,6 +5,7 @@ import type { PayinStore } from '../payins/payin-store.ts'
 import type { Payin, SeenTransfer } from '../payins/payin.ts'
 import type { PayinSettlement } from '../payins/settlement.ts'
 import { confirmationsOf, mismatch } from './match-transfer.ts'
+import { payinsOnChain } from './payins-on-chain.ts'
 
 /** The stores that applying transfers needs. */
 export interface ApplyServices {
@@ -38,7 +39,7 @@ export async function applyTransfers(
   if (!payTo) return payin
   const payable = { ...payTo, payTo: payTo.address, createdAt }
   for (const transfer of transfers) {
-    if (mismatch(payable, transfer) !== undefined || (await isAssignedElsewhere(tx, payin.id, transfer)))
+    if (mismatch(payable, transfer) !== undefined || (await isAssignedElsewhere(tx, payin, transfer)))
       continue
     if (confirmationsOf(transfer, head) >= confirmations) {
       return settlement.settleOnChain(tx, payin, transfer, now)
@@ -52,13 +53,16 @@ export async function applyTransfers(
 /**
  * Whether the transfer is assigned to another pay-in; a unique index decides races. A transaction that has
  * settled a pay-in and is then found in another block was reorganised after its confirmations: the same
- * money, perhaps at another log index, must not settle a second pay-in.
+ * money, perhaps at another log index, must not settle a second pay-in. One that is confirming for another
+ * pay-in stays with it in another block too, unless this pay-in has a transfer of the same transaction.
  */
 async function isAssignedElsewhere(
   tx: SqlQueries,
-  id: string,
-  { chainId, txHash, logIndex, blockHash }: TokenTransfer,
+  { id, seen }: Payin,
+  transfer: TokenTransfer,
 ): Promise<boolean> {
+  const { chainId, txHash, logIndex, blockHash } = transfer
+  if (seen?.txHash !== txHash && (await payinsOnChain(tx).moved(transfer, 1)).length > 0) return true
   const text = `select 1 from gw_payins where chain_id = $1 and transfer_tx = $2 and id <> $3
     and (transfer_log = $4 or (status = 'settled' and transfer_block_hash <> $5))`
   return (await rows(tx, text, [chainId, txHash, id, logIndex, blockHash])).length > 0

@@ -1,4 +1,4 @@
-import { rows, toInteger, toText, type SqlClient, type SqlRow } from '@gatewright/kernel/sql'
+import { rows, toInteger, toText, type SqlQueries, type SqlRow } from '@gatewright/kernel/sql'
 import type { TokenTransfer } from '../../../chain/reader.ts'
 import type { SeenTransfer } from '../payins/payin.ts'
 
@@ -68,7 +68,7 @@ function toAssignedTransfer(row: SqlRow): AssignedTransfer {
 }
 
 /** Creates the queries over SQL. */
-export function payinsOnChain(db: SqlClient): PayinsOnChain {
+export function payinsOnChain(db: SqlQueries): PayinsOnChain {
   return {
     async openAddresses(chainId) {
       const text = `select pay_to from gw_payins where chain_id = $1 and own_receiver = 1 and ${OPEN}`
