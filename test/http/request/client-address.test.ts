@@ -7,7 +7,7 @@ import t from 'tap'
 
 /** What the gate takes for the client of a request with these header fields. */
 async function client(
-  peer: string,
+  peer: string | undefined,
   headers: Record<string, string>,
   trustProxy: string[] = ['10.0.0.0/8', 'fd00::/8'],
 ): Promise<unknown> {
@@ -24,6 +24,12 @@ t.test('without a trusted proxy the peer is the client, whatever the header cont
   const headers = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
   t.same(await client('198.51.100.1', headers), ['198.51.100.1', false])
   t.same(await client('10.0.0.1', headers, []), ['10.0.0.1', false])
+})
+
+t.test('a client has the address unknown if the server names no address of its connection', async t => {
+  const forged = { 'x-forwarded-for': '203.0.113.9' }
+  for (const peer of [undefined, '', 'unknown', '203.0.113.9:4711'])
+    t.same(await client(peer, forged), ['unknown', false], JSON.stringify(peer))
 })
 
 t.test('the first address from the right that is not a trusted proxy is the client', async t => {

@@ -1,3 +1,5 @@
+import { UNKNOWN_ADDRESS } from '../request/client-address.ts'
+
 const PEER_RECIPES = `
   Hono on Node (@hono/node-server): peer: (_request, env) => env.incoming.socket.remoteAddress
   Deno.serve((request, info) => handler(request, info)): peer: (_request, info) => info.remoteAddr.hostname
@@ -7,9 +9,16 @@ const PEER_RECIPES = `
 
 type PeerOf<Env> = (request: Request, env: Env) => string | undefined
 
-/** Checks the option `peer`, since without addresses every limit per address would silently be off. Throws a `TypeError`. */
-export function checkedPeer<Env>(peer: PeerOf<Env> | 'none', proxied: boolean): PeerOf<Env> {
-  if (typeof peer === 'function') return peer
+/**
+ * Checks the option `peer`, since without addresses every limit per address would silently be off. Throws a `TypeError`. The
+ * returned function returns `unknown` where a server names no address, and an empty text only for `none`.
+ */
+export function checkedPeer<Env>(
+  peer: PeerOf<Env> | 'none',
+  proxied: boolean,
+): (request: Request, env: Env) => string {
+  // A server knows no address of a connection that the client has reset, and limits must still count its requests.
+  if (typeof peer === 'function') return (request, env) => peer(request, env) || UNKNOWN_ADDRESS
   if (peer !== 'none') {
     const given = peer === undefined ? 'undefined' : JSON.stringify(peer)
     throw new TypeError(
@@ -20,7 +29,7 @@ export function checkedPeer<Env>(peer: PeerOf<Env> | 'none', proxied: boolean): 
     throw new TypeError(
       "fetchGate: peer must be a function with trustProxy, got 'none': the address of the proxy is needed",
     )
-  return () => undefined
+  return () => ''
 }
 
 /** Checks the option `waitUntil`. The returned function hands work to it, and returns the work. */

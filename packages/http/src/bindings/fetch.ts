@@ -18,9 +18,10 @@ export interface FetchGateOptions<Env> {
    */
   readonly body: 'clone' | 'stream'
   /**
-   * Returns the address of the connection, which a `Request` does not have, from what the server passes beside it; undefined
-   * if it is unknown. There is no default. `none`: no address is known, so that no limit per address applies, and policies
-   * on addresses block. `none` cannot be combined with `trustProxy`.
+   * Returns the address of the connection, which a `Request` does not have, from what the server passes beside it. There is no
+   * default. All requests for which it returns no address, such as those whose client has reset its connection, share one
+   * bucket of the limits per address, and policies on addresses block them. `none`: no address is known, so that no limit per
+   * address applies, and policies on addresses block. `none` cannot be combined with `trustProxy`.
    */
   readonly peer: ((request: Request, env: Env) => string | undefined) | 'none'
   /**
@@ -88,7 +89,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
   const calls = new WeakMap<Request, { route: object; call: OpenCall }>()
 
   const facts = (request: Request, env: Env) => (): RequestFacts =>
-    fetchFacts(request, peer(request, env) ?? '', settings.trusted)
+    fetchFacts(request, peer(request, env), settings.trusted)
   const incoming = (
     request: Request,
     env: Env,

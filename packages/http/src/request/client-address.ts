@@ -1,13 +1,13 @@
 import { addressMatcher, canonicalAddress, isAddressBlock } from '@gatewright/kernel/address'
 
 interface Client {
-  /** Canonical text of the address, `unknown` if the connection is gone, or empty if the connection has no address. */
+  /** Canonical text of the address, `unknown` if the server names none, as after a reset, or empty if the connection has none. */
   readonly address: string
   /** Whether the client's own connection is TLS. */
   readonly secure: boolean
 }
 
-/** The address of a client whose connection is gone. All such requests share one bucket of limits, and no network contains it. */
+/** The address of a client that the server cannot name, as after a reset. All such requests share one bucket of limits, and no network contains it. */
 export const UNKNOWN_ADDRESS = 'unknown'
 
 /** Whether an address belongs to a trusted proxy. */
@@ -39,7 +39,7 @@ export function clientOf(
   trusted: TrustedProxies,
 ): Client {
   if (peer.address === UNKNOWN_ADDRESS) return peer
-  let address = canonicalAddress(peer.address) ?? ''
+  let address = canonicalAddress(peer.address) ?? (peer.address === '' ? '' : UNKNOWN_ADDRESS)
   if (!trusted(address)) return { address, secure: peer.secure }
   const forwarded = listItems(header('x-forwarded-for'))
   let hops = 0

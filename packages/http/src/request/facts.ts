@@ -12,7 +12,7 @@ export interface RequestFacts {
   readonly query: URLSearchParams
   /** Returns a header by its lower-case name; undefined if absent. Repeated headers are joined by `, `. */
   header(name: string): string | undefined
-  /** The canonical address of the client; behind a trusted proxy the address that the proxy names. `unknown` if the connection is gone; empty without an address. */
+  /** The canonical address of the client; behind a trusted proxy the address that the proxy names. `unknown` if the server names none, as after a reset; empty if the connection has none. */
   readonly address: string
   /** Whether the client's connection is TLS; behind a trusted proxy as the proxy says. */
   readonly secure: boolean
