@@ -207,13 +207,59 @@ t.test('aliases refuse to be mounted below a path, of which they would see only 
   t.match(failures, [{ name: 'TypeError', message: /app\.use\(aliases\), not below \/eu$/ }])
 })
 
-/** Does what koa-mount does: removes a path for the middleware below it. */
+t.test('aliases translate requests that a mounted middleware before them has let through', async t => {
+  const { api } = await existing()
+  const paths: string[] = []
+  const app = new Koa()
+  app.use(mounted('/old', (_ctx, next) => next()))
+  app.use(koaGate(api, { body: 'stream' }).aliases)
+  app.use(ctx => void paths.push(ctx.path))
+  const send = await served(createServer(app.callback()), t)
+  await send(new Request('http://api.test/old/A', { method: 'POST', body: '{}' }))
+
+  const below = express()
+  below.use('/old', (_request, _response, next) => next())
+  below.use(expressGate(api, { body: 'stream' }).aliases)
+  below.use((request, response) => {
+    paths.push(request.path)
+    response.end()
+  })
+  const sendExpress = await served(createServer(below), t)
+  await sendExpress(new Request('http://api.test/old/A', { method: 'POST', body: '{}' }))
+  t.same(paths, ['/bills/A', '/bills/A'])
+})
+
+t.test(
+  'aliases refuse a path that was rewritten before a Koa mount, of which it may be only the rest',
+  async t => {
+    const { api } = await existing()
+    const app = new Koa()
+    const failures: unknown[] = []
+    app.on('error', failure => failures.push(failure))
+    app.use((ctx, next) => {
+      ctx.path = `/eu${ctx.path}`
+      return next()
+    })
+    app.use(mounted('/eu', (_ctx, next) => next()))
+    app.use(koaGate(api, { body: 'stream' }).aliases)
+    const send = await served(createServer(app.callback()), t)
+    await send(new Request('http://api.test/old/A', { method: 'POST', body: '{}' }))
+    t.match(failures, [{ name: 'TypeError', message: /before a middleware that changes ctx\.path/ }])
+  },
+)
+
+/** Does what koa-mount does: removes a path for the middleware below it, but not what it has set in the context. */
 function mounted(prefix: string, below: Koa.Middleware): Koa.Middleware {
   return async (ctx, next) => {
     if (!ctx.path.startsWith(`${prefix}/`)) return next()
     const { path } = ctx
-    Object.assign(ctx, { mountPath: prefix, path: path.slice(prefix.length) })
-    await below(ctx, next)
+    const rest = path.slice(prefix.length)
+    Object.assign(ctx, { mountPath: prefix, path: rest })
+    await below(ctx, async () => {
+      ctx.path = path
+      await next()
+      ctx.path = rest
+    })
     ctx.path = path
     return undefined
   }

@@ -14,7 +14,7 @@ export interface KoaContext {
   path: string
   /** The request target as received. */
   readonly originalUrl: string
-  /** The path of the koa-mount that the request has entered. */
+  /** The path of the koa-mount that the request has entered last. It stays after that mount has ended. */
   readonly mountPath?: string
   status: number
   body: unknown
@@ -34,7 +34,7 @@ export type KoaMiddleware = (ctx: KoaContext, next: () => Promise<unknown>) => P
 export interface KoaGate {
   /**
    * Translates old names. Mount it on the application, before the router; `ctx.originalUrl` keeps the original target. Below a
-   * koa-mount it throws a `TypeError`: it would see only the rest of the path.
+   * koa-mount, or after one if the path was rewritten before, it throws a `TypeError`: it would see only the rest of the path.
    */
   readonly aliases: KoaMiddleware
   /** Mounts an operation whose handler returns its answer. A transactional operation has its own handler. */

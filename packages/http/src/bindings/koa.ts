@@ -2,7 +2,7 @@ import { knownOptions } from '@gatewright/kernel'
 import type { TrustedProxies } from '../request/client-address.ts'
 import { wire, type Answer } from '../response/answer.ts'
 import { addedFields, capturedAnswer, fieldPairs, isStream, streamError } from './captured-answer.ts'
-import { nodeFacts, type RequestFacts } from '../request/facts.ts'
+import { nodeFacts, splitTarget, type RequestFacts } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
 import { BODY_OPTION, checkGate } from './mount-checks.ts'
@@ -85,9 +85,10 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
 
   return {
     async aliases(ctx, next) {
-      if (ctx.mountPath)
+      // koa-mount leaves `mountPath` in the context after it has restored the path.
+      if (ctx.mountPath && splitTarget(ctx.req.url ?? '')[0] !== splitTarget(ctx.originalUrl)[0])
         throw new TypeError(
-          `aliases must be mounted on the application itself: app.use(aliases), not below ${ctx.mountPath}`,
+          `aliases must be mounted on the application itself, before a middleware that changes ctx.path: app.use(aliases), not below ${ctx.mountPath}`,
         )
       const entered = gate.enter(ctx.req, () => nodeFacts(ctx.req, gate.settings.trusted))
       if (!entered.ok) return sendText(ctx, entered.answer)
