@@ -3,36 +3,49 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { scopeCatalogue } from '@gatewright/kernel'
-import { gate, type Decision } from '@gatewright/http'
+import { gate, type AliasPort, type Decision, type OpenCall } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
 import { fetchGate } from '@gatewright/http/fetch'
 import { koaGate } from '@gatewright/http/koa'
 import { createIdempotency } from '@gatewright/idempotency-store'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
+import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
+import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
+import { fromSqlite } from '@gatewright/kernel/sql'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
+import Database from 'libsql'
 import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 const operation = 'cards.create'
+const written = { operation, allOf: ['cards.write'] } as const
 const mode = { deprecatedSince: Date.UTC(2026, 0, 1) }
 
-async function setUp() {
+const table = createAliases({
+  requestFields: [
+    { operation, from: 'cap', to: 'capCents', mode },
+    { operation, from: 'limit', to: 'capCents', mode: 'gone' },
+  ],
+})
+/** An alias port that does not say which operations have old field names. */
+const ownPort: AliasPort = {
+  resolve: facts => table.resolve(facts),
+  readFields: (of, body) => table.readFields(of, body),
+  answerHeaders: used => table.answerHeaders(used as never),
+}
+
+async function setUp(aliases: AliasPort = table) {
   const { guard, bearer } = await bench()
   const decisions: Decision[] = []
   const api = gate({
     ...{ guard, scopes: scopeCatalogue(['cards.write']) },
     idempotency: createIdempotency({ storage: memoryStorage() }),
-    aliases: createAliases({
-      requestFields: [
-        { operation, from: 'cap', to: 'capCents', mode },
-        { operation, from: 'limit', to: 'capCents', mode: 'gone' },
-      ],
-    }),
+    aliases,
     observe: decision => decisions.push(decision),
   })
   const route = api.idempotent({ operation, allOf: ['cards.write'] })
@@ -102,11 +115,15 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
   },
 }
 
-for (const [name, mount] of Object.entries(servers)) {
+const cases = Object.entries(servers).flatMap(([name, mount]) => [
+  { name, mount, port: table },
+  { name: `${name}, own alias port`, mount, port: ownPort },
+])
+for (const { name, mount, port } of cases) {
   t.test(
     `${name}: an existing handler gets current names, and the answer says that an old one was used`,
     async t => {
-      const made = await setUp()
+      const made = await setUp(port)
       const send = await mount(made, t)
       // The same body has the same key.
       const post = async (body: object, key = `key-${Object.keys(body).join('-')}-of-a-card`) => {
@@ -133,6 +150,46 @@ for (const [name, mount] of Object.entries(servers)) {
   )
 }
 
+for (const kind of ['recorded', 'transactional'] as const) {
+  t.test(`${kind}: a replay announces the old names of its body, as the first answer did`, async t => {
+    const { guard, bearer } = await bench()
+    const database = new Database(':memory:')
+    t.teardown(() => database.close())
+    const db = fromSqlite(database)
+    await migrate(db)
+    const api = gate({
+      ...{ guard, scopes: scopeCatalogue(['cards.write']), aliases: ownPort },
+      idempotency: createIdempotency({ storage: memoryStorage() }),
+      transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) }),
+    })
+    const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
+    const create = ({ json }: OpenCall) => ({ status: 201, body: json() })
+    const send =
+      kind === 'recorded'
+        ? handle(api.idempotent(written), create)
+        : handle(api.transactional(written, async call => create(call)))
+    const authorization = await bearer({ scopes: ['cards.write'] })
+    const post = async () => {
+      const headers = {
+        authorization,
+        'content-type': 'application/json',
+        'idempotency-key': 'key-of-a-card',
+      }
+      const answer = await send(
+        new Request('http://api.test/cards', { method: 'POST', headers, body: '{"cap":1}' }),
+      )
+      return [answer.headers.get('idempotency-replayed'), answer.headers.get('deprecation')]
+    }
+    t.same(
+      [await post(), await post()],
+      [
+        [null, '@1767225600'],
+        ['true', '@1767225600'],
+      ],
+    )
+  })
+}
+
 t.test('refuses to guard a handler whose body has old names and is not read', async t => {
   const { api } = await setUp()
   const unrecorded = api.guarded({ operation, allOf: ['cards.write'] })
@@ -145,3 +202,89 @@ t.test('refuses to guard a handler whose body has old names and is not read', as
   t.throws(() => gw.guard(unrecorded), refused)
   gw.handle(unrecorded, ({ json }) => ({ status: 200, body: json() }))
 })
+
+const echo = ({ body }: OpenCall) => ({
+  ...{ status: 200, body: JSON.parse(new TextDecoder().decode(body)) as unknown },
+})
+/** Servers whose handler reads its body itself, without idempotency. */
+const unread: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> | Send>> = {
+  fetch({ api }) {
+    const gw = fetchGate(api, { body: 'clone', peer: 'none' })
+    return gw.wrap(api.guarded(written), async request => Response.json(await request.json()))
+  },
+  'Express, read by the handler'({ api }, t) {
+    const app = express()
+    app.use(express.json())
+    app.post(
+      '/cards',
+      expressGate(api, { body: 'parsed' }).guard(api.guarded(written)),
+      (request, response) => {
+        response.json(request.body)
+      },
+    )
+    return served(createServer(app), t)
+  },
+  'Express, handle'({ api }, t) {
+    const app = express()
+    const answer = expressGate(api, { body: 'stream' }).handle(api.guarded(written), echo)
+    app.post('/cards', answer)
+    return served(createServer(app), t)
+  },
+  'Koa, handle'({ api }, t) {
+    const app = new Koa()
+    const answer = koaGate(api, { body: 'stream' }).handle(api.guarded(written), echo)
+    app.use(answer)
+    return served(createServer(app.callback()), t)
+  },
+  async Fastify({ api }, t) {
+    const gw = fastifyGate(api, { body: 'kept' })
+    const app = fastify()
+    await app.register(gw.plugin)
+    app.post('/cards', gw.hooks(api.guarded(written)), async request => request.body)
+    await app.ready()
+    t.teardown(() => app.close())
+    return served(app.server, t)
+  },
+}
+
+for (const [name, mount] of Object.entries(unread)) {
+  t.test(`${name}: a handler gets a JSON array with an alias port that may rename fields`, async t => {
+    const made = await setUp(ownPort)
+    const send = await mount(made, t)
+    const headers = { authorization: made.authorization, 'content-type': 'application/json' }
+    const answer = await send(
+      new Request('http://api.test/cards', { method: 'POST', headers, body: '[{"cap":1}]' }),
+    )
+    t.same([answer.status, await answer.json()], [200, [{ cap: 1 }]])
+  })
+}
+
+t.test(
+  'Fastify: a body that was checked under current names reaches an existing handler under them',
+  async t => {
+    const { api, authorization } = await setUp(ownPort)
+    const checked: unknown[] = []
+    const body = {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: (value: unknown) => {
+          checked.push(value)
+          return { value }
+        },
+      },
+    } as const
+    const gw = fastifyGate(api, { body: 'kept' })
+    const app = fastify()
+    await app.register(gw.plugin)
+    app.post('/cards', gw.hooks(api.guarded(written, { body })), async request => request.body)
+    await app.ready()
+    t.teardown(() => app.close())
+    const send = await served(app.server, t)
+    const headers = { authorization, 'content-type': 'application/json' }
+    const answer = await send(
+      new Request('http://api.test/cards', { method: 'POST', headers, body: '{"cap":1}' }),
+    )
+    t.same([await answer.json(), checked], [{ capCents: 1 }, [{ capCents: 1 }]])
+  },
+)

@@ -73,7 +73,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
         readBody,
         connection,
         captured,
-        ...(captured ? { replaceBody: fields => void (request.body = fields) } : {}),
+        replaceBody: fields => void (request.body = fields),
       })
       if (!result.ok) return sendReply(reply, result.answer)
       progress.set(request.raw, { route: mounted, authorized, connection, admitted: result.value })

@@ -66,6 +66,8 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
     )
     if (!run.ok) return { kind: 'denial', denial: run }
     const { response, replayed, expiresAt } = run.value
+    // No handler reads the body of a replay, which must announce its old names all the same.
+    if (replayed) call.json()
     const denial = replayed && (await replayDenial(operation, spending, access, response))
     if (denial) return { kind: 'denial', denial }
     const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome

@@ -173,13 +173,13 @@ export function runOf<C extends OpenCall>(
 
 /**
  * Returns a route that guards existing handlers. Throws a `TypeError` for a route that has its own handler, and for one whose
- * body may have old field names and is not read, so that its handler would see them.
+ * body has old field names and is not read, so that its handler would see them.
  */
 export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: unknown[]): Route<C> {
   checkRoute(route, ...existing)
   if ('run' in route)
     throw new TypeError(`${route.operation} has its own handler: mount it with handle(route)`)
-  if (route.hasOldFields && !route.idempotent)
+  if (route.renamesFields && !route.idempotent)
     throw new TypeError(
       `${route.operation}: the alias table renames fields of its body, which only handle(route) and idempotent routes translate`,
     )

@@ -29,7 +29,7 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
   return {
     operation,
     idempotent: dependencies.recording !== undefined,
-    hasOldFields: hasOldFields(gate.aliases, operation),
+    renamesFields: gate.aliases?.renamesFields?.(operation) === true,
 
     async authorize(context, params) {
       const { facts, decision } = context
@@ -106,10 +106,12 @@ async function start(
   const namesBefore = facts.oldNames.length
   const read = await readInput(schemas, source, facts, readJson)
   if (!read.ok) return denied(read)
-  if (source.replaceBody && hasOldFields(gate.aliases, operation) && isJson(facts.header('content-type'))) {
+  // An existing handler must get the fields that were checked, or that its record is about.
+  const mayReplace = source.captured && (recording !== undefined || schemas.body !== undefined)
+  if (mayReplace && hasOldFields(gate.aliases, operation) && isJson(facts.header('content-type'))) {
     const current = readJson(read.value.bytes)
     if (!current.ok) return denied(current)
-    if (facts.oldNames.length > namesBefore) source.replaceBody(current.value)
+    if (facts.oldNames.length > namesBefore) source.replaceBody?.(current.value)
   }
   // The client decides when its body ends, and must not keep an ended session usable until then.
   const isLate = performance.now() - checkedAtMs >= RECHECK_AFTER_MS
@@ -125,6 +127,8 @@ async function start(
   if ('call' in run) return run
   if ('ok' in run) return denied(run)
   const { stored, fields } = run
+  // No handler reads the body of a replay, which must announce its old names all the same.
+  json()
   const outcome = replayOutcome(stored, gate.settings.hasOwnRenderer)
   return source.captured ? { outcome, fields, captured: withoutMark(stored) } : { outcome, fields }
 }

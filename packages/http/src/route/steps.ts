@@ -34,7 +34,7 @@ export interface RequestSource extends InputSource {
   readonly connection: Connection
   /** Whether the handler answers through its framework, so that a replay is sent as it was captured. */
   readonly captured: boolean
-  /** Gives an existing handler its JSON body under current field names. Called only for a body with old ones. */
+  /** Gives an existing handler its JSON body under current field names. Called only if `captured`, for a body with old ones. */
   replaceBody?(fields: Record<string, unknown>): void
 }
 
@@ -58,8 +58,8 @@ export interface AdmittedRequest<C> {
 export interface Route<C extends OpenCall> {
   readonly operation: string
   readonly idempotent: boolean
-  /** Whether its body may have old field names. */
-  readonly hasOldFields: boolean
+  /** Whether the alias table says that it renames fields of its body. */
+  readonly renamesFields: boolean
   /** Verifies the credential and applies limits. */
   authorize(
     context: RequestContext,
