@@ -77,6 +77,80 @@ const servers: Readonly<Record<string, (setUp: SetUp, t: Test) => Promise<Send> 
     })
     return served(createServer(app), t)
   },
+  'an existing Express handler that sets its links'({ api, route }, t) {
+    const gw = expressGate(api, { body: 'stream' })
+    const app = express()
+    app.use(gw.aliases)
+    app.post('/cards', gw.guard(route), (_request, response) => {
+      response.set('Link', [...LINKS]).append('Set-Cookie', [...COOKIES])
+      response.status(201).json({ made: true })
+    })
+    return served(createServer(app), t)
+  },
+  'an existing Express handler that joins its links'({ api, route }, t) {
+    const gw = expressGate(api, { body: 'stream' })
+    const app = express()
+    app.use(gw.aliases)
+    app.post('/cards', gw.guard(route), (_request, response) => {
+      response
+        .links({ help: ['https://docs.test/a', 'https://docs.test/b'] })
+        .append('Set-Cookie', [...COOKIES])
+      response.status(201).json({ made: true })
+    })
+    return served(createServer(app), t)
+  },
+  'an existing Node handler that writes its head'({ api, route }, t) {
+    const gw = expressGate(api, { body: 'stream' })
+    const guard = gw.guard(route)
+    const server = createServer((request, response) =>
+      gw.aliases(request, response, () =>
+        guard(request, response, () => {
+          const fields = [
+            ...LINKS.flatMap(link => ['Link', link]),
+            ...COOKIES.flatMap(each => ['Set-Cookie', each]),
+          ]
+          response.writeHead(201, fields).end('{}')
+        }),
+      ),
+    )
+    return served(server, t)
+  },
+  'an existing Koa handler that sets its links'({ api, route }, t) {
+    const gw = koaGate(api, { body: 'stream' })
+    const app = new Koa()
+    app.use(gw.aliases)
+    app.use(gw.guard(route))
+    app.use(ctx => {
+      ctx.set('Link', [...LINKS])
+      ctx.set('Set-Cookie', [...COOKIES])
+      Object.assign(ctx, { status: 201, body: { made: true } })
+    })
+    return served(createServer(app.callback()), t)
+  },
+  async 'an existing Fastify handler that sets its links'({ api, route }, t) {
+    const gw = fastifyGate(api, { body: 'kept' })
+    const app = fastify({ rewriteUrl: gw.rewriteUrl })
+    await app.register(gw.plugin)
+    app.post('/cards', gw.hooks(route), async (_request, reply) =>
+      reply
+        .code(201)
+        .header('Link', [...LINKS])
+        .header('Set-Cookie', [...COOKIES])
+        .send({ made: true }),
+    )
+    await app.ready()
+    t.teardown(() => app.close())
+    return served(app.server, t)
+  },
+  'an existing fetch handler that sets its links'({ api, route }) {
+    const gw = fetchGate(api, { body: 'clone', peer: 'none' })
+    const headers = [
+      ...LINKS.map((value): [string, string] => ['Link', value]),
+      ...COOKIES.map((value): [string, string] => ['Set-Cookie', value]),
+    ]
+    const wrapped = gw.wrap(route, () => Response.json({ made: true }, { status: 201, headers }))
+    return gw.aliases(request => wrapped(request))
+  },
   Koa({ api, route }, t) {
     const gw = koaGate(api, { body: 'stream' })
     const app = new Koa()
@@ -132,4 +206,36 @@ for (const [name, mount] of Object.entries(servers)) {
     t.same(await links('/old-cards', 'key-by-an-old-name'), ['true', all])
     t.same(await links('/cards', 'key-by-an-old-name'), ['true', LINKS])
   })
+
+  t.test(`${name}: links of old names are also sent without idempotency`, async t => {
+    const made = await setUp()
+    const route = made.api.guarded({ operation: 'cards.create', allOf: ['cards.write'] }) as typeof made.route
+    const send = await mount({ ...made, route }, t)
+    const headers = { authorization: made.authorization, 'content-type': 'application/json' }
+    const { headers: sent } = await send(
+      new Request('http://api.test/old-cards', { method: 'POST', headers, body: '{}' }),
+    )
+    t.same(sent.get('link')?.split(', ').sort(), ['</cards>; rel="successor-version"', ...LINKS].sort())
+    t.same(sent.getSetCookie(), COOKIES)
+  })
 }
+
+t.test('links that a middleware has set before the gate are sent beside those of old names', async t => {
+  const { api, route, authorization } = await setUp()
+  const gw = expressGate(api, { body: 'stream' })
+  const app = express()
+  app.use((_request, response, next) => {
+    response.set('Link', [...LINKS])
+    next()
+  })
+  app.use(gw.aliases)
+  app.post('/cards', gw.guard(route), (_request, response) => {
+    response.status(201).json({ made: true })
+  })
+  const send = await served(createServer(app), t)
+  const headers = { authorization, 'content-type': 'application/json', 'idempotency-key': 'key-of-a-card' }
+  const { headers: sent } = await send(
+    new Request('http://api.test/old-cards', { method: 'POST', headers, body: '{}' }),
+  )
+  t.same(sent.get('link')?.split(', ').sort(), ['</cards>; rel="successor-version"', ...LINKS].sort())
+})

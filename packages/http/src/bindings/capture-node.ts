@@ -1,6 +1,6 @@
 import { addedFields, capturedAnswer, fieldPairs, sizeError, streamError } from './captured-answer.ts'
 import type { AnswerAuthor } from './express-errors.ts'
-import { sendInstead, setFields, type NodeResponse } from './node-response.ts'
+import { sendInstead, setFields, writeHeadFields, type NodeResponse } from './node-response.ts'
 import type { WireAnswer } from '../ports.ts'
 import type { AdmittedRequest } from '../route/steps.ts'
 
@@ -92,7 +92,7 @@ export function captureNode(
     },
     writeHead(status: number, ...rest: unknown[]) {
       response.statusCode = status
-      for (const [name, value] of writeHeadFields(rest)) response.setHeader(name, value)
+      setFields(response, writeHeadFields(rest))
       return response
     },
     flushHeaders() {},
@@ -105,12 +105,4 @@ function bytesOf([chunk, encoding]: ChunkArguments): Uint8Array {
     return Buffer.from(chunk, typeof encoding === 'string' ? (encoding as BufferEncoding) : 'utf8')
   }
   return chunk instanceof Uint8Array ? chunk : new Uint8Array()
-}
-
-/** Reads the header fields of a `writeHead` call: an object, or a flat list of names and values. */
-function writeHeadFields(rest: readonly unknown[]): [name: string, value: string][] {
-  const given = rest.find(each => typeof each === 'object' && each !== null) ?? {}
-  if (!Array.isArray(given)) return Object.entries(given as Record<string, string>)
-  const list = given as string[]
-  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? '']] : []))
 }

@@ -6,7 +6,7 @@ import { nodeFacts, splitTarget } from '../request/facts.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { connectionOf, sendWire, setFields, type NodeResponse } from './node-response.ts'
+import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
@@ -82,7 +82,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
         )
       const entered = gate.enter(request, () => nodeFacts(request, gate.settings.trusted))
       if (!entered.ok) return sendWire(response, entered.answer)
-      setFields(response, entered.value.fields())
+      addFields(response, entered.value.fields())
       const [path, search] = splitTarget(request.url ?? '')
       if (entered.value.facts.path !== path) {
         keepOriginalUrl(request)
@@ -137,7 +137,7 @@ async function pass<C extends OpenCall>(
   const admitted = await admit(gate, route, incoming, true)
   if (!admitted.ok) return sendWire(response, admitted.answer)
   const { call, fields, ...ending } = admitted.value
-  setFields(response, fields)
+  addFields(response, fields)
   const reportSent = (): void => ending.sent(response.statusCode)
   // If the client has disconnected, the response has emitted `close` already.
   if (!route.idempotent && incoming.connection.ended) reportSent()

@@ -2,13 +2,13 @@ import { knownOptions, type Verdict } from '@gatewright/kernel'
 import { addedFields, capturedAnswer, fieldPairs, streamError } from './captured-answer.ts'
 import { nodeFacts, splitTarget, type NodeRequest, type RequestFacts } from '../request/facts.ts'
 import { keepRawBodies, keptBytes, parserDenial } from './fastify-body.ts'
+import { addLinks, addReplyFields, sendReply } from './fastify-reply.ts'
 import type { FastifyGate, FastifyReply, FastifyRequest, FastifyRoute } from './fastify-types.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { BODY_OPTION, checkGate, checkedBody } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
 import { fieldsByName, connectionOf } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
-import type { WireAnswer } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { authorize, checkGuarding, finish, runOf } from '../route/perform.ts'
 import type { AdmittedRequest, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
@@ -77,7 +77,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
       })
       if (!result.ok) return sendReply(reply, result.answer)
       progress.set(request.raw, { route: mounted, authorized, connection, admitted: result.value })
-      for (const [name, value] of result.value.fields) reply.header(name, value)
+      addReplyFields(reply, result.value.fields)
       return undefined
     },
   })
@@ -123,6 +123,7 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
           if (authorized) gate.sent(authorized.context, reply.statusCode)
           return payload
         }
+        addLinks(reply, admitted.fields)
         if (!route.idempotent) {
           admitted.sent(reply.statusCode)
           return payload
@@ -149,7 +150,7 @@ function pluginOf(
     app.addHook('onRequest', async ({ raw }, reply) => {
       const entered = gate.enter(raw, facts(raw))
       if (!entered.ok) return sendReply(reply, entered.answer)
-      for (const [name, value] of entered.value.fields()) reply.header(name, value)
+      addReplyFields(reply, entered.value.fields())
       return undefined
     })
     done()
@@ -159,13 +160,6 @@ function pluginOf(
 
 function paramsOf({ params }: FastifyRequest): Readonly<Record<string, string>> {
   return (params ?? {}) as Record<string, string>
-}
-
-function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {
-  reply.code(status)
-  for (const [name, values] of fieldsByName(headers)) reply.header(name, values)
-  reply.send(body === '' ? undefined : body)
-  return reply
 }
 
 /** Ends a stream that is not sent. Fastify listens only to what is sent, and an error that nobody listens to would end the process. */

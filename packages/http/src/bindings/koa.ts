@@ -7,7 +7,7 @@ import type { OpenGate } from '../gate-types.ts'
 import type { KoaContext, KoaGate, KoaMiddleware } from './koa-types.ts'
 import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
-import { fieldsByName, connectionOf } from './node-response.ts'
+import { addFields, fieldsByName, connectionOf } from './node-response.ts'
 import type { WireAnswer } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
@@ -92,7 +92,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         )
       const entered = gate.enter(ctx.req, () => nodeFacts(ctx.req, gate.settings.trusted))
       if (!entered.ok) return sendText(ctx, entered.answer)
-      for (const [name, value] of entered.value.fields()) ctx.set(name, value)
+      addFields(ctx.res, entered.value.fields())
       const { path } = entered.value.facts
       if (ctx.path !== path) ctx.path = path
       await next()
@@ -125,7 +125,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
         const admitted = await admit(gate, route, received, true)
         if (!admitted.ok) return sendText(ctx, admitted.answer)
         const { call, fields, sent } = admitted.value
-        for (const [name, value] of fields) ctx.set(name, value)
+        addFields(ctx.res, fields)
         calls.set(ctx.req, { route, call })
         if (route.idempotent)
           return capture(ctx, next, route.operation, admitted.value, gate.settings.answerLimitBytes)

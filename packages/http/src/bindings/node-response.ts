@@ -1,5 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
+import type { HeaderField } from '@gatewright/kernel'
 import type { WireAnswer } from '../ports.ts'
+import { isRepeatable, missingLinks } from '../response/answer.ts'
 import type { Connection } from '../route/steps.ts'
 
 /** The members of a Node response that are used, of HTTP/1 and of the compatibility API of HTTP/2. */
@@ -33,6 +35,41 @@ export function fieldsByName(
     else found.set(name.toLowerCase(), [name, value])
   }
   return found.values()
+}
+
+const pairsOf = (name: string, value: unknown): HeaderField[] =>
+  [value].flat().map(each => [name, each as string])
+
+/**
+ * Sets the fields of a gate on a response that an existing handler will write. Links are added to those that the response has,
+ * and again before it is sent, since the handler may set its own in their place.
+ */
+export function addFields(response: NodeResponse, fields: WireAnswer['headers']): void {
+  if (response.headersSent) return
+  if (!fields.some(([name]) => isRepeatable(name))) return setFields(response, fields)
+  const addLinks = (): void => {
+    const present = pairsOf('Link', response.getHeaders()['link'] ?? [])
+    const missing = missingLinks(present, fields)
+    if (missing.length > 0) setFields(response, [...present, ...missing])
+  }
+  const others = fields.filter(([name]) => !isRepeatable(name))
+  setFields(response, others)
+  addLinks()
+  const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => unknown
+  response.writeHead = (status: number, ...rest: unknown[]) => {
+    if (response.headersSent) return writeHead(status, ...rest)
+    setFields(response, writeHeadFields(rest))
+    addLinks()
+    return writeHead(status, ...rest.filter(each => typeof each === 'string'))
+  }
+}
+
+/** Reads the header fields of a `writeHead` call: an object, or a flat list of names and values. */
+export function writeHeadFields(rest: readonly unknown[]): HeaderField[] {
+  const given = rest.find(each => typeof each === 'object' && each !== null) ?? {}
+  if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => pairsOf(name, value))
+  const list = given as string[]
+  return list.flatMap((name, index) => (index % 2 === 0 ? pairsOf(name, list[index + 1] ?? '') : []))
 }
 
 /** Sends an answer, unless one has been sent. */

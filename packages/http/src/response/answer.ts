@@ -75,6 +75,38 @@ export function hasField(headers: readonly HeaderField[], name: string): boolean
 /** Whether a field can be added to an answer that has one of this name: `Link` is a list (RFC 8288 section 3). */
 export const isRepeatable = (name: string): boolean => name.toLowerCase() === 'link'
 
+/** Returns the links of `fields` that an answer lacks. A framework may have joined several links in one value. */
+export function missingLinks(
+  headers: readonly HeaderField[],
+  fields: readonly HeaderField[],
+): readonly HeaderField[] {
+  const present = headers.filter(([name]) => isRepeatable(name))
+  return fields.filter(
+    ([name, link]) => isRepeatable(name) && !present.some(([, value]) => value.includes(link)),
+  )
+}
+
+/** Removes fields from those of an answer, and links also where a framework has joined them with others. */
+export function withoutFields(
+  headers: readonly HeaderField[],
+  removed: readonly HeaderField[],
+): readonly HeaderField[] {
+  return headers.flatMap(([name, value]): readonly HeaderField[] => {
+    const own = removed.filter(([other]) => other.toLowerCase() === name.toLowerCase())
+    if (own.some(([, text]) => text === value)) return []
+    if (own.length === 0 || !isRepeatable(name)) return [[name, value]]
+    const rest = own.reduce((links, [, link]) => withoutLink(links, link), value)
+    return rest === '' ? [] : [[name, rest]]
+  })
+}
+
+function withoutLink(links: string, link: string): string {
+  const parts = links.split(link)
+  if (parts.length === 1) return links
+  const trimmed = parts.map(part => part.replaceAll(/^[\s,]+|[\s,]+$/g, ''))
+  return trimmed.filter(part => part !== '').join(', ')
+}
+
 /** Adds fields to an answer, except fields that it has already. */
 export function withFields(answer: WireAnswer, fields: readonly HeaderField[]): WireAnswer {
   const added = fields.filter(([name]) => isRepeatable(name) || !hasField(answer.headers, name.toLowerCase()))

@@ -3,6 +3,7 @@ import { isJson } from '../request/body.ts'
 import { startRun, type RunDependencies, type RunEnding, type StartedRun } from '../idempotency/run.ts'
 import type { AccessLike, WireAnswer } from '../ports.ts'
 import { hasOldFields, jsonReader, readInput, type InputSchemas } from '../request/input.ts'
+import { withoutFields } from '../response/answer.ts'
 import { replayOutcome, withoutMark, type Outcome } from '../response/outcome.ts'
 import { conclude, concludeSent } from './conclude.ts'
 import { anonymous, type Authenticate, type Authentication } from './credentials.ts'
@@ -142,8 +143,6 @@ function callerMembers({ credential, caller }: Authentication): object {
   return session ? { credential, caller, access: caller, session } : { credential, caller }
 }
 
-const fieldText = ([name, value]: HeaderField): string => `${name.toLowerCase()}: ${value}`
-
 /** Ends the run of an operation without an idempotency record: stores nothing. */
 const NO_RECORD: RunEnding = {
   finish: async outcome => ({ outcome, fields: [] }),
@@ -161,9 +160,8 @@ function admittedRequest<C>(
     return conclude(gate, context, final, [...recordFields, ...fields])
   }
   const finishCaptured: AdmittedRequest<C>['finishCaptured'] = async captured => {
-    const own = new Set([...context.fields(), ...fields].map(fieldText))
     // The fields of this request are not part of its answer: a repeat gets those of its own.
-    const headers = captured.headers.filter(field => !own.has(fieldText(field)))
+    const headers = withoutFields(captured.headers, [...context.fields(), ...fields])
     const { instead, fields: recordFields } = await ending.finishCaptured({ ...captured, headers })
     if (instead) return conclude(gate, context, instead, [...recordFields, ...fields])
     const answer = { ...captured, headers: [...recordFields, ...captured.headers] }

@@ -1,0 +1,31 @@
+import type { HeaderField } from '@gatewright/kernel'
+import type { WireAnswer } from '../ports.ts'
+import { isRepeatable, missingLinks } from '../response/answer.ts'
+import type { FastifyReply } from './fastify-types.ts'
+import { fieldsByName } from './node-response.ts'
+
+/** Sends an answer. */
+export function sendReply(reply: FastifyReply, { status, headers, body }: WireAnswer): FastifyReply {
+  reply.code(status)
+  for (const [name, values] of fieldsByName(headers)) reply.header(name, values)
+  reply.send(body === '' ? undefined : body)
+  return reply
+}
+
+/** Sets the fields of a gate on a reply that an existing handler will send. Links are added to those that the reply has. */
+export function addReplyFields(reply: FastifyReply, fields: readonly HeaderField[]): void {
+  for (const [name, value] of fields) if (!isRepeatable(name)) reply.header(name, value)
+  addLinks(reply, fields)
+}
+
+/** Adds the links of a gate that a reply lacks, since its handler may have set its own in their place. */
+export function addLinks(reply: FastifyReply, fields: readonly HeaderField[]): void {
+  if (!fields.some(([name]) => isRepeatable(name))) return
+  const { link = [] } = reply.getHeaders() as { link?: string | string[] }
+  const present = [link].flat()
+  const missing = missingLinks(
+    present.map(each => ['Link', each]),
+    fields,
+  )
+  if (missing.length > 0) reply.header('Link', [...present, ...missing.map(([, each]) => each)])
+}
