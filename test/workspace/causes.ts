@@ -83,8 +83,8 @@ export const SENTENCES: Sentences = {
   'the token is bound, and the request has no DPoP proof':
     'The token is bound to a key, and the request has no `DPoP` header.',
   'the token is bound, and its scheme is not DPoP': 'The token is bound to a key and was sent as `Bearer`.',
-  'the guard was not given the method and the URL':
-    'The caller of the guard passed a proof without `method` and `url`.',
+  'the guard was not given the method and a valid URL':
+    'A client sent a `Host` that is not a plain authority, or your own caller of the guard passed no `method` or no `url`.',
   'more than one DPoP proof': 'The request has several `DPoP` headers.',
   'the DPoP proof is not a canonical compact JWS':
     'The proof is not a JWS in its one compact spelling, or longer than 8192 characters.',

@@ -47,8 +47,8 @@ const WAYS_ON: Sentences = {
     'Send a proof in the header `DPoP`. Check that a proxy does not remove it.',
   'the token is bound, and its scheme is not DPoP':
     'Send `Authorization: DPoP TOKEN` (RFC 9449 section 7.1).',
-  'the guard was not given the method and the URL':
-    'Pass `method` and `url` of the request to `guard.check`; the gate of `http` does.',
+  'the guard was not given the method and a valid URL':
+    'Behind the gate of `http`, send a `Host` of a name or an address, with a port at most. Your own caller of `guard.check` must pass `method` and `url`.',
   'more than one DPoP proof': 'Send one proof.',
   'the DPoP proof is not a canonical compact JWS': 'Send the proof as a signed JWT.',
   'wrong typ of the DPoP proof': 'Set `typ: dpop+jwt` in the header of the proof.',

@@ -60,7 +60,7 @@ export const reasons = [
   'the token is bound, and the guard has no dpop option',
   'the token is bound, and the request has no DPoP proof',
   'the token is bound, and its scheme is not DPoP',
-  'the guard was not given the method and the URL',
+  'the guard was not given the method and a valid URL',
   'more than one DPoP proof',
   'the DPoP proof is not a canonical compact JWS',
   'wrong typ of the DPoP proof',

@@ -209,7 +209,7 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
   t.match(await send(await proof({ iat: seconds - 59 })), { ok: true }, '11: old enough')
   t.match(await send(await proof({ iat: seconds + 5 })), { ok: true }, '11: within the tolerance')
   const unknown = { method: undefined, url: undefined }
-  t.match(await send(await proof(), unknown), denied('the guard was not given the method and the URL'))
+  t.match(await send(await proof(), unknown), denied('the guard was not given the method and a valid URL'))
 })
 
 t.test(

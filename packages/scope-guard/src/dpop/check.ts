@@ -66,7 +66,7 @@ async function proofProblem(
   if (!dpop) return 'the token is bound, and the guard has no dpop option'
   if (field === undefined) return 'the token is bound, and the request has no DPoP proof'
   if (!isDpopScheme) return 'the token is bound, and its scheme is not DPoP'
-  if (method === undefined || url === undefined) return 'the guard was not given the method and the URL'
+  if (method === undefined || url === undefined) return 'the guard was not given the method and a valid URL'
   const target = dpop.origin === undefined ? url : withOrigin(url, dpop.origin)
   const proof = await precheckProof({
     ...{ proof: field, method, url: target, accessToken, thumbprint, toleranceMs },
