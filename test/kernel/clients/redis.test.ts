@@ -148,3 +148,22 @@ t.test('ioredis: refuses clients that send commands again', t => {
     t.throws(() => fromIoredis(client), { name: 'TypeError', message: new RegExp(option) })
   t.end()
 })
+
+t.test('ioredis: refuses a Cluster whose nodes connect again and send commands again', t => {
+  const open = (redisOptions: { maxRetriesPerRequest?: number | null }): Cluster =>
+    new Cluster([], {
+      ...{ lazyConnect: true, retryDelayOnFailover: 0, redisOptions },
+      clusterNodeRetryStrategy: () => 50,
+    })
+  for (const [options, got] of [
+    [{}, 'undefined'],
+    [{ maxRetriesPerRequest: 20 }, '20'],
+    [{ maxRetriesPerRequest: null }, 'null'],
+  ] as const)
+    t.throws(() => fromIoredis(open(options)), {
+      name: 'TypeError',
+      message: new RegExp(`redisOptions.maxRetriesPerRequest must be 0, got ${got}`),
+    })
+  t.equal(fromIoredis(open({ maxRetriesPerRequest: 0 })).standalone, false)
+  t.end()
+})

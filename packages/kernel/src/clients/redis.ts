@@ -74,27 +74,41 @@ export function fromNodeRedisCluster(cluster: {
   return { run: (key, command) => cluster.sendCommand(key, false, [...command]) }
 }
 
-/**
- * Makes a `RedisClient` from ioredis, standalone or `Cluster`. Set `enableOfflineQueue: false`, so that an outage is an error and
- * not a wait. Throws a `TypeError` unless `maxRetriesPerRequest` is 0, or `retryDelayOnFailover` of a `Cluster`: ioredis would
- * send a command again whose reply was lost, and a script could run twice.
- */
-export function fromIoredis(client: {
+/** What `fromIoredis` needs of an ioredis client. */
+interface IoredisClient {
   readonly isCluster?: boolean
   readonly options: {
     readonly maxRetriesPerRequest?: number | null | undefined
     readonly retryDelayOnFailover?: number | undefined
+    readonly clusterNodeRetryStrategy?: unknown
+    readonly redisOptions?: { readonly maxRetriesPerRequest?: number | null | undefined } | undefined
   }
   call(command: string, ...args: string[]): Promise<unknown>
-}): RedisClient {
-  const option = client.isCluster ? 'retryDelayOnFailover' : 'maxRetriesPerRequest'
-  const value = client.options[option]
+}
+
+/**
+ * Makes a `RedisClient` from ioredis, standalone or `Cluster`. Set `enableOfflineQueue: false`, so that an outage is an error and
+ * not a wait. Throws a `TypeError` unless `maxRetriesPerRequest` is 0, or `retryDelayOnFailover` of a `Cluster`, and with
+ * `clusterNodeRetryStrategy` also `redisOptions.maxRetriesPerRequest`: ioredis would send a command again whose reply was lost,
+ * and a script could run twice.
+ */
+export function fromIoredis(client: IoredisClient): RedisClient {
+  const { isCluster, options } = client
+  if (isCluster) {
+    checkZero('retryDelayOnFailover', options.retryDelayOnFailover)
+    // Without the strategy, nodes do not connect again.
+    if (typeof options.clusterNodeRetryStrategy === 'function')
+      checkZero('redisOptions.maxRetriesPerRequest', options.redisOptions?.maxRetriesPerRequest)
+  } else checkZero('maxRetriesPerRequest', options.maxRetriesPerRequest)
+  return {
+    standalone: isCluster === false,
+    run: (_key, [name = '', ...args]) => client.call(name, ...args),
+  }
+}
+
+function checkZero(option: string, value: number | null | undefined): void {
   if (value !== 0)
     throw new TypeError(
       `fromIoredis: ${option} must be 0, got ${value}: set it, or a script whose reply is lost could run twice`,
     )
-  return {
-    standalone: client.isCluster === false,
-    run: (_key, [name = '', ...args]) => client.call(name, ...args),
-  }
 }
