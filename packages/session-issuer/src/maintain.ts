@@ -5,6 +5,7 @@ import type { KeyRing } from './signing/key-ring.ts'
 /** What one call of `maintain` did. */
 export interface MaintenanceResult {
   readonly collectedKeys: number
+  /** Deleted sessions or entries of the revocation feed: of each batch the larger number. */
   readonly collectedSessions: number
   readonly collectedAudit: number
   /** Whether a successor of the signing key was announced. */

@@ -188,6 +188,7 @@ t.test('catches a listing that is off by 1 ms at the end, and one without order'
 t.test('catches a collection without the grace period', async t => {
   t.same(await brokenSessions(sound => ({ collect: (limit, now) => sound.collect(limit, now + 600_000) })), [
     'keeps a feed entry for its retention, and no longer',
+    'tells its caller to go on while old feed entries are left, and deletes no younger one',
     'deletes nothing that a host 60 s behind still needs, and at most `limit` sessions',
   ])
 })

@@ -178,8 +178,8 @@ export interface SessionStorage {
 
   /**
    * Deletes up to `limit` sessions, with their policies, that ended at least `GRACE_MS` before `now`, and up to `limit`
-   * feed entries older than `FEED_RETENTION_MS`. Resolves to the number of deleted sessions. Any number of hosts may
-   * call it at once.
+   * feed entries older than `FEED_RETENTION_MS`. Resolves to the larger of the two numbers, so that its caller goes on while
+   * either is `limit`. Any number of hosts may call it at once.
    */
   collect(limit: number, now: EpochMs): Promise<number>
 }

@@ -102,13 +102,14 @@ end
 return reply
 `)
 
-/** Deletes up to `limit` feed entries that are older than `before`. KEYS[1]: the feed's stream. ARGV: before, limit. */
+/** Deletes up to `limit` feed entries that are older than `before`. Returns how many. KEYS[1]: the feed's stream. ARGV: before, limit. */
 export const TRIM: RedisScript = redisScript(`
+local count = 0
 for _, entry in ipairs(redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', ARGV[2])) do
   if cjson.decode(entry[2][2]).at >= tonumber(ARGV[1]) then break end
-  redis.call('XDEL', KEYS[1], entry[1])
+  count = count + redis.call('XDEL', KEYS[1], entry[1])
 end
-return 1
+return count
 `)
 
 /** Makes the ARGV of `INSERT`. `policies` are those that were made for this session. */

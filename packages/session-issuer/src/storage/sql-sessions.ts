@@ -95,13 +95,13 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
           await rows(tx, `delete from ${policies} where session_id in (${parameters(ids.length)})`, ids)
         }
         const { table } = sqlFeed(prefix)
-        await rows(
+        const trimmed = await rows(
           tx,
           `delete from ${table} where position in
-            (select position from ${table} where at < $1 order by at limit $2 ${skip})`,
+            (select position from ${table} where at < $1 order by at limit $2 ${skip}) returning position`,
           [now - FEED_RETENTION_MS, limit],
         )
-        return deleted.length
+        return Math.max(deleted.length, trimmed.length)
       })
     },
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
+import { collectBatches, FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
 import type { SessionRecord, SessionStorage } from '../storage/port.ts'
 import { childOf, sessionRecord } from './sample-records.ts'
@@ -142,6 +142,20 @@ export function sessionStorageContract(
       await at(store, 1).collect(1000, NOW + 1 + FEED_RETENTION_MS)
       assert.ok(!(await ids()).includes(old.sessionId))
       assert.ok((await ids()).includes(young.sessionId))
+    })
+
+    test('tells its caller to go on while old feed entries are left, and deletes no younger one', async store => {
+      // Sessions that are too young to be collected: only the entries keep the caller going.
+      const expiresAt = NOW + 2 * FEED_RETENTION_MS
+      const old = Array.from({ length: 5 }, () => sessionRecord({ expiresAt }))
+      const young = sessionRecord({ expiresAt })
+      for (const one of [...old, young]) await at(store, 0).insert(one, [])
+      for (const { sessionId } of old) await at(store, 0).revoke(sessionId, NOW)
+      await at(store, 0).revoke(young.sessionId, NOW + 1)
+      await collectBatches(limit => at(store, 1).collect(limit, NOW + 1 + FEED_RETENTION_MS), 2)
+      const ids = (await store.readFeed(0)).map(entry => entry.id)
+      assert.ok(!old.some(one => ids.includes(one.sessionId)))
+      assert.ok(ids.includes(young.sessionId))
     })
 
     test('deletes nothing that a host 60 s behind still needs, and at most `limit` sessions', async store => {
