@@ -141,6 +141,14 @@ t.test('reports all problems at once, each with its variable and without secrets
   t.notMatch(problems.join('\n'), /hunter2/)
 })
 
+t.test('says that the first of several secrets digests or encrypts, whatever their ages', async t => {
+  const config = readConfig({ KEY_PEPPERS: 'id:short', DATA_KEYS: 'id:short' })
+  t.same(!config.ok && config.problems, [
+    'KEY_PEPPERS must be id:secret pairs joined by commas, each id once, each secret at least 32 characters; the first one digests',
+    'DATA_KEYS must be id:key pairs joined by commas, each id once, each key 64 hex digits; the first one encrypts',
+  ])
+})
+
 t.test('refuses limits that are not an object of known limits', async t => {
   for (const RATE_LIMITS of ['[]', 'null', '5', '{', '{"perKey":5}', '{"guardedPerKeyPerMinute":"5"}']) {
     t.notOk(readConfig({ RATE_LIMITS }).ok, RATE_LIMITS)

@@ -24,7 +24,7 @@ export interface Config {
   readonly dataDir: string
   readonly keyPeppers: readonly NamedSecret[] | undefined
   readonly signingKeyEncryptionKey: Uint8Array | undefined
-  /** Newest first; undefined: generated in the data folder. */
+  /** The first encrypts; undefined: generated in the data folder. */
   readonly dataKeys: readonly NamedKey[] | undefined
   readonly webhookSecrets: readonly WebhookSecret[]
   /** The surfaces on which accounts must pass the gates. */

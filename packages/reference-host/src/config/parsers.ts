@@ -93,13 +93,13 @@ export const chainUrls: Parser<readonly { readonly chainId: number; readonly url
   return twice === undefined ? result : expected(`must name each chain once, got chain ${twice} twice`)
 }
 
-/** A named secret. The first of a list signs; all of them verify. */
+/** A named secret. The first of a list digests; all of them verify. */
 export interface NamedSecret {
   readonly id: string
   readonly secret: string
 }
 
-/** `id:secret` pairs, newest first. No problem repeats the secrets. */
+/** `id:secret` pairs. No problem repeats the secrets. */
 export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):(.{32,})$/.exec(entry.trim()))
   const named = matches.flatMap(match =>
@@ -109,7 +109,7 @@ export const namedSecrets: Parser<readonly NamedSecret[]> = text => {
   return named.length === matches.length && distinct
     ? { value: named }
     : expected(
-        'must be id:secret pairs joined by commas, newest first, each id once, each secret at least 32 characters',
+        'must be id:secret pairs joined by commas, each id once, each secret at least 32 characters; the first one digests',
       )
 }
 
@@ -119,13 +119,13 @@ export const operatorToken: Parser<string> = text =>
     ? { value: text }
     : expected('must be 32 to 256 visible ASCII characters, such as what openssl rand -hex 32 prints')
 
-/** A named key of 32 bytes. */
+/** A named key of 32 bytes. The first of a list encrypts; all of them decrypt. */
 export interface NamedKey {
   readonly id: string
   readonly secret: Uint8Array
 }
 
-/** `id:key` pairs, newest first, each key 64 hexadecimal digits. The text is never shown again, not even in a problem. */
+/** `id:key` pairs, each key 64 hexadecimal digits. The text is never shown again, not even in a problem. */
 export const namedKeys: Parser<readonly NamedKey[]> = text => {
   const matches = text.split(',').map(entry => /^([A-Za-z0-9_-]{1,32}):([0-9a-fA-F]{64})$/.exec(entry.trim()))
   const keys = matches.flatMap(match =>
@@ -134,7 +134,9 @@ export const namedKeys: Parser<readonly NamedKey[]> = text => {
   const distinct = new Set(keys.map(({ id }) => id)).size === matches.length
   return keys.length === matches.length && distinct
     ? { value: keys }
-    : expected('must be id:key pairs joined by commas, newest first, each id once, each key 64 hex digits')
+    : expected(
+        'must be id:key pairs joined by commas, each id once, each key 64 hex digits; the first one encrypts',
+      )
 }
 
 /** A provider's name and its Standard Webhooks secret: `name=whsec_...`. Two of one name are good while a secret is exchanged. */

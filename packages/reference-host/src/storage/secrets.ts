@@ -8,7 +8,7 @@ import type { NamedKey, NamedSecret } from '../config/parsers.ts'
 export interface Secrets {
   readonly keyPeppers: readonly NamedSecret[]
   readonly signingKeyEncryptionKey: Uint8Array
-  /** Keys of personal data, newest first. */
+  /** Keys of personal data. The first encrypts; all of them decrypt. */
   readonly dataKeys: readonly NamedKey[]
   /** The token of the operator page; undefined: there is no such page. */
   readonly operatorToken: string | undefined
