@@ -72,7 +72,7 @@ export function hostCredentials(services: CredentialServices): HostCredentials {
   }
 }
 
-/** A web token as the bearer token. Only operations that name it take one. */
+/** A web token as the bearer token. Only operations that name it take one. Their handlers use it up, so it needs no `recheck`. */
 function webTokenCredential(
   webTokens: WebTokens,
   onlyOverHttps: (check: Credential<WebCaller>['check']) => Credential<WebCaller>['check'],
@@ -109,6 +109,8 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
       })
       return used.ok ? allow(used.value.session.key) : used
     },
+    // Counts against no limit: the check has counted this use of the key.
+    recheck: (_key, { header }) => services.issuer.authenticateKey(header(field), surface),
     idsOf: ({ accountId, id }): CallerIds => ({ accountId, keyId: id, sessionId: undefined }),
   }
 }
