@@ -5,7 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manualClock } from '@gatewright/kernel/testing'
+import { rows, toText } from '@gatewright/kernel/sql'
 import t, { type Test } from 'tap'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
 import { gatewright } from '../../harness/gatewright.ts'
 import { hostStoresEnv } from '../../harness/host-stores.ts'
 import { bootstrapUser, startTestHost, type TestHost } from '../../harness/host.ts'
@@ -111,3 +113,27 @@ t.test('a user key that is revoked before the last byte of a body mints no sessi
   late = 100
   t.equal(await end(), 401)
 })
+
+t.test(
+  'a user key in place of a session is read again when the feed is too old to tell of its end',
+  async t => {
+    const { host, env, clock } = await open(t, { env: { DIRECT_USER_KEY: 'on' } })
+    const { key } = await bootstrapUser(host.send)
+    const keyId = /^gw_sandbox_user_(.{16})/.exec(key)?.[1] as string
+    const held = {
+      ...{ method: 'PATCH', path: '/user/v1/users', headers: { 'x-user-key': key } },
+      body: { displayName: 'Late' },
+    }
+    // Between any two readings of the clock more time passes than a feed is relied on.
+    bendTime(t, () => 2000)
+    const [live, revoked] = [await holdBack(host, held), await holdBack(host, held)]
+    t.equal(await live(), 200)
+    const { db, close } = openDatabaseOf(env)
+    const [row] = await rows(db, 'select record from gw_keys where id = $1', [keyId])
+    const record = { ...(JSON.parse(toText(row?.['record'])) as object), revokedAt: clock.now() }
+    await rows(db, 'update gw_keys set record = $1 where id = $2', [JSON.stringify(record), keyId])
+    await close()
+    t.equal(await revoked(), 401)
+    t.match(host.decisions.at(-1), { keyId, reason: 'revoked' })
+  },
+)

@@ -18,7 +18,7 @@ import {
 import type { ChainReader } from '../chain/reader.ts'
 import type { Config } from '../config/config.ts'
 import { originOf } from '../config/origin.ts'
-import { isKeySession } from '../http/key-session.ts'
+import { isKeyCurrent, isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
 import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
@@ -107,8 +107,11 @@ export const GUARD: ServiceKey<Guard> = defineService('guard', get => {
     revocation: {
       mode: 'feed',
       feed: get(FEED).feed,
-      // A key that was presented directly has just been read, and has no session row.
-      isLive: async session => isKeySession(session) || issuer.isCurrent(session),
+      // A key that was presented directly has no session row.
+      isLive: session =>
+        isKeySession(session)
+          ? isKeyCurrent(backend.issuer.keys, session, get(CLOCK).now())
+          : issuer.isCurrent(session),
     },
     spend: backend.spend(backend.sql),
     ...guardLimits(config, backend),

@@ -1,5 +1,5 @@
-import type { Session } from '@gatewright/kernel'
-import type { ApiKey } from '@gatewright/session-issuer'
+import type { EpochMs, Session } from '@gatewright/kernel'
+import type { ApiKey, KeyStorage } from '@gatewright/session-issuer'
 
 /** A session made from a presented API key for one request. It is never stored. */
 export interface KeySession extends Session {
@@ -21,4 +21,14 @@ export function keySession(key: ApiKey): KeySession {
 /** Whether a session was made from a presented key. */
 export function isKeySession(session: Session): session is KeySession {
   return session.sessionId.startsWith(PREFIX)
+}
+
+/** Whether the stored key of such a session is live, in the version that was presented. */
+export async function isKeyCurrent(
+  keys: Pick<KeyStorage, 'find'>,
+  { keyId, keyVersion }: KeySession,
+  now: EpochMs,
+): Promise<boolean> {
+  const key = await keys.find(keyId)
+  return key?.version === keyVersion && key.revokedAt === null && now < (key.expiresAt ?? Infinity)
 }
