@@ -220,3 +220,26 @@ for (const [name, of] of [
     t.equal(statements.length, 2)
   })
 }
+
+for (const lazyBegin of [false, true])
+  t.test(
+    `sends no rollback after a statement that took longer than query_timeout, with lazyBegin ${lazyBegin}`,
+    async t => {
+      const { pool } = await open(t, 1)
+      Object.assign(pool.options, { query_timeout: 200 })
+      const sent: unknown[] = []
+      pool.on('connect', client => {
+        const query = client.query.bind(client) as (...given: unknown[]) => unknown
+        client.query = ((...given: unknown[]) => {
+          sent.push(typeof given[0] === 'string' ? given[0] : (given[0] as { text: string }).text)
+          return query(...given)
+        }) as typeof client.query
+      })
+      ;(await pool.connect()).release(true)
+      const slow = 'select pg_sleep(1)'
+      const attempt = fromPgPool(pool).transaction(tx => tx.query(slow), { lazyBegin })
+      await t.rejects(attempt, { ...unavailable, cause: { message: 'Query read timeout' } })
+      t.same(sent, lazyBegin ? [slow] : ['begin', slow])
+      t.equal(pool.totalCount, 0, 'the connection was closed')
+    },
+  )

@@ -2,12 +2,7 @@ import { orFault } from '../../fault.ts'
 import { knownOptions, type OptionNames } from '../../options.ts'
 import type { SqlClient, SqlTransactionOptions } from '../sql-client.ts'
 import { assertOutsideTransactionScope } from '../transaction-scope.ts'
-import {
-  createStatementRunner,
-  hasStaleStatements,
-  type PgConnection,
-  type PgQueryable,
-} from './statement-runner.ts'
+import { createStatementRunner, type PgConnection, type PgQueryable } from './statement-runner.ts'
 import { openTransaction } from './transaction.ts'
 
 /** Options of `fromPgPool`. */
@@ -50,13 +45,13 @@ export function fromPgPool(
       const { tx, commit, rollback } = openTransaction(connection, runner, lazyBegin)
       let reusable = false
       try {
-        if (!lazyBegin) await orFault('postgres', () => connection.query('begin'))
+        if (!lazyBegin) await runner.run(connection, 'begin', [])
         const result = await work(tx)
         await commit()
         reusable = true
         return result
       } catch (error) {
-        reusable = (await rollback()) && !hasStaleStatements(connection)
+        reusable = await rollback()
         throw error
       } finally {
         connection.off('error', ignore)

@@ -37,15 +37,20 @@ export interface StatementRunner {
   ): Promise<PgResult>
 }
 
-/** Connections whose prepared statements the server refuses. */
-const stale = new WeakSet<object>()
+const unusable = new WeakSet<object>()
 
 /**
- * Whether the server has refused a prepared statement of a connection, which then fails each time: its tables have
- * changed (0A000), or the server does not know it (26000). Such a connection must not be used again.
+ * Whether a connection must not be used again. Either the server has refused a prepared statement, which then fails each time: its
+ * tables have changed (0A000), or the server does not know it (26000). Or a statement took longer than the pool's `query_timeout`:
+ * `pg` still waits for its reply, and sends nothing more before.
  */
-export function hasStaleStatements(connection: PgConnection): boolean {
-  return stale.has(connection)
+export function isUnusable(connection: PgConnection): boolean {
+  return unusable.has(connection)
+}
+
+function markIfUnusable(connection: object, error: unknown): void {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown }
+  if (code === '0A000' || code === '26000' || message === 'Query read timeout') unusable.add(connection)
 }
 
 /** Makes the runner of a pool. With `prepare`, statements with values are prepared under a digest of their text. */
@@ -59,8 +64,7 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
       if (!prepare || values.length === 0) return await on.query(text, [...values])
       return await on.query({ name: nameOf(text), text, values: [...values] })
     } catch (cause) {
-      const { code } = cause as { readonly code?: unknown }
-      if (code === '0A000' || code === '26000') stale.add(on)
+      markIfUnusable(on, cause)
       throw toFault('postgres', cause)
     }
   }
@@ -72,10 +76,15 @@ export function createStatementRunner(prepare: boolean): StatementRunner {
   }
   return {
     run,
-    runPipelined(on, text, values, ends) {
+    async runPipelined(on, text, values, ends) {
       if (!canPipeline(on)) return runOneByOne(on, text, values, ends)
       const name = prepare && values.length > 0 ? pipelinedNameOf(text) : ''
-      return sendPipelined(on, { name, text, values }, ends)
+      try {
+        return await sendPipelined(on, { name, text, values }, ends)
+      } catch (fault) {
+        markIfUnusable(on, (fault as Fault).cause)
+        throw fault
+      }
     },
   }
 }

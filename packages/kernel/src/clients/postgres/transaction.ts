@@ -1,7 +1,7 @@
-import { orFault } from '../../fault.ts'
 import type { SqlTransaction, SqlValue } from '../sql-client.ts'
 import {
   assertCommitted,
+  isUnusable,
   type PgConnection,
   type PgResult,
   type StatementRunner,
@@ -21,7 +21,7 @@ export function openTransaction(
   readonly tx: SqlTransaction
   /** Commits, or waits for the commit that `tx.commit` has sent. */
   commit(): Promise<void>
-  /** Rolls back. Resolves to whether the connection can be used again. */
+  /** Rolls back, if the connection is usable. Resolves to whether it can be used again; if not, its end rolls back. */
   rollback(): Promise<boolean>
 } {
   let ended = false
@@ -62,13 +62,14 @@ export function openTransaction(
     async commit() {
       ended = true
       if (committing ?? beginning) await (committing ?? beginning)
-      if (!committing && begun) assertCommitted(await orFault('postgres', () => connection.query('commit')))
+      if (!committing && begun) assertCommitted(await run(connection, 'commit', []))
     },
     async rollback() {
       ended = true
       if (!begun) return true
       // Statements that wait for the first one run behind it, so before the rollback and not after it.
       await beginning?.catch(ignore)
+      if (isUnusable(connection)) return false
       return connection.query('rollback').then(
         () => true,
         () => false,
