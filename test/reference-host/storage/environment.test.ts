@@ -59,19 +59,24 @@ t.test('of hosts that open a new database at once, those of one environment star
   t.not(first, second)
 })
 
-t.test(
-  'a database of an earlier version that has keys of a live host is live, whoever opens it first',
-  async t => {
-    const env = await freshStores(t, 'postgres')
-    const live = { ...env, ...LIVE }
-    t.match(await gatewright(['partner-keys', 'create', 'Acme'], live), { code: 0 })
-    const { db, close } = openDatabaseOf(env)
-    await rows(db, 'delete from gw_environment')
-    await close()
-    t.match(await gatewright(['migrate'], env), { code: 1, output: /holds the data of a live host/ })
-    t.match(await gatewright(['migrate'], live), { code: 0 })
-  },
-)
+for (const [owner, stranger] of [
+  ['live', 'sandbox'],
+  ['sandbox', 'live'],
+] as const)
+  t.test(
+    `a database of an earlier version that has keys of a ${owner} host is ${owner}, whoever opens it first`,
+    async t => {
+      const env = await freshStores(t, 'postgres')
+      const envs = { sandbox: env, live: { ...env, ...LIVE } }
+      t.match(await gatewright(['partner-keys', 'create', 'Acme'], envs[owner]), { code: 0 })
+      const { db, close } = openDatabaseOf(env)
+      await rows(db, 'delete from gw_environment')
+      await close()
+      const output = new RegExp(`holds the data of a ${owner} host`)
+      t.match(await gatewright(['migrate'], envs[stranger]), { code: 1, output })
+      t.match(await gatewright(['migrate'], envs[owner]), { code: 0 })
+    },
+  )
 
 for (const stores of ['embedded', 'postgres'] as const) {
   t.test(`${stores}: the first start after the upgrade names the environment of the database`, async t => {

@@ -2,9 +2,12 @@ import { Fault } from '@gatewright/kernel'
 import { rows, type SqlQueries } from '@gatewright/kernel/sql'
 import type { Config } from '../config/config.ts'
 
-/** Names a database that no host has named. One of an earlier version is live if it has a key of a live host, whoever opens it first. */
+const hasKeyOf = (environment: string): string =>
+  `exists (select 1 from gw_keys where record like '%"prefix":"gw_${environment}_%')`
+
+/** Names a database that no host has named. One of an earlier version is named after its keys, whoever opens it first. */
 const NAME = `insert into gw_environment (id, name)
-  select 1, case when exists (select 1 from gw_keys where record like '%"prefix":"gw_live_%') then 'live' else $1 end
+  select 1, case when ${hasKeyOf('live')} then 'live' when ${hasKeyOf('sandbox')} then 'sandbox' else $1 end
   on conflict do nothing`
 
 /**
