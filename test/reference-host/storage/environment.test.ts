@@ -91,4 +91,37 @@ for (const stores of ['embedded', 'postgres'] as const) {
     const place = stores === 'embedded' ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'
     t.match(await gatewright(['migrate'], env), { code: 1, output: new RegExp(`or ${place}`) })
   })
+
+  for (const [named, arrange] of [
+    [
+      'names its environment',
+      [
+        'create table gw_environment (id integer primary key, name text not null)',
+        "insert into gw_environment (id, name) values (1, 'live')",
+      ],
+    ],
+    [
+      'is of an earlier version and has keys',
+      [
+        'create table gw_keys (record text not null)',
+        `insert into gw_keys (record) values ('{"prefix":"gw_live_user_x"}')`,
+      ],
+    ],
+  ] as const)
+    t.test(`${stores}: migrates no database of another environment that ${named}`, async t => {
+      const env = await freshStores(t, stores)
+      const { db, close } = openDatabaseOf(env)
+      for (const statement of arrange) await rows(db, statement)
+      const tables = (): Promise<unknown> =>
+        rows(
+          db,
+          stores === 'embedded'
+            ? "select name from sqlite_master where type = 'table'"
+            : 'select table_name from information_schema.tables where table_schema = current_schema()',
+        )
+      const before = await tables()
+      t.match(await gatewright(['users', 'show', 'usr_x'], env), { code: 1, output: /of a live host/ })
+      t.same(await tables(), before)
+      await close()
+    })
 }

@@ -23,10 +23,10 @@ import { migrateHost } from './migrate.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
- * Opens the embedded SQLite in `dataDir`, which must be locked, and migrates its tables. A commit is on disk
+ * Opens the embedded SQLite in `dataDir`, which must be locked. A commit is on disk
  * when it returns (WAL, full sync).
  */
-export async function embeddedBackend(dataDir: string, secrets: Secrets): Promise<Backend> {
+export function embeddedBackend(dataDir: string, secrets: Secrets): Backend {
   const connect = (pragmas: string): Database.Database => {
     const connection = new Database(join(dataDir, 'host.sqlite'))
     connection.exec(pragmas)
@@ -35,10 +35,6 @@ export async function embeddedBackend(dataDir: string, secrets: Secrets): Promis
   const writer = connect('pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on')
   const reader = connect('pragma query_only = on; pragma busy_timeout = 1000')
   const sql = fromSqlite(writer, reader)
-  for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
-    await migrate(sql)
-  await migrateHost(sql, 'sqlite')
-  await migrateLedger(sql, 'sqlite')
   return {
     sql,
     dialect: 'sqlite',
@@ -53,6 +49,12 @@ export async function embeddedBackend(dataDir: string, secrets: Secrets): Promis
       database: async () => {
         await rows(sql, 'select 1')
       },
+    },
+    migrate: async () => {
+      for (const migrate of [migrateNonces, migrateKeys, migrateIdempotency, migrateSpend, migrateAliasUsage])
+        await migrate(sql)
+      await migrateHost(sql, 'sqlite')
+      await migrateLedger(sql, 'sqlite')
     },
     close: async () => {
       reader.close()

@@ -1,27 +1,51 @@
 import { Fault } from '@gatewright/kernel'
-import { rows, type SqlQueries } from '@gatewright/kernel/sql'
+import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
 import type { Config } from '../config/config.ts'
+
+const EXISTS: Readonly<Record<SqlDialect, string>> = {
+  postgres: 'select 1 where to_regclass($1) is not null',
+  sqlite: "select 1 from sqlite_master where type = 'table' and name = $1",
+}
 
 const hasKeyOf = (environment: string): string =>
   `exists (select 1 from gw_keys where record like '%"prefix":"gw_${environment}_%')`
 
-/** Names a database that no host has named. One of an earlier version is named after its keys, whoever opens it first. */
-const NAME = `insert into gw_environment (id, name)
-  select 1, case when ${hasKeyOf('live')} then 'live' when ${hasKeyOf('sandbox')} then 'sandbox' else $1 end
-  on conflict do nothing`
+const BY_KEYS = `select case when ${hasKeyOf('live')} then 'live' when ${hasKeyOf('sandbox')} then 'sandbox' end as name`
+
+type EnvironmentConfig = Pick<Config, 'environment' | 'databaseUrl'>
 
 /**
- * Refuses a database of another environment: a sandbox on live data would approve identity checks and create play money. A
- * database belongs to the environment of the first host or command that opened it. Fault: `ERR_STORE_UNAVAILABLE`.
+ * Refuses a database of another environment before it is migrated: a sandbox on live data would approve identity checks and create
+ * play money. A database of an earlier version belongs to the environment of its keys. Fault: `ERR_STORE_UNAVAILABLE`.
  */
 export async function checkEnvironment(
-  sql: SqlQueries,
-  { environment, databaseUrl }: Pick<Config, 'environment' | 'databaseUrl'>,
+  { sql, dialect }: { readonly sql: SqlQueries; readonly dialect: SqlDialect },
+  config: EnvironmentConfig,
 ): Promise<void> {
-  const nameOf = async (): Promise<unknown> =>
-    (await rows(sql, 'select name from gw_environment'))[0]?.['name']
-  if ((await nameOf()) === undefined) await rows(sql, NAME, [environment])
-  const found = await nameOf()
+  const exists = async (table: string): Promise<boolean> =>
+    (await rows(sql, EXISTS[dialect], [table])).length > 0
+  const named = (await exists('gw_environment')) ? await nameOf(sql) : undefined
+  const found = named ?? ((await exists('gw_keys')) ? (await rows(sql, BY_KEYS))[0]?.['name'] : undefined)
+  refuseOther(found ?? config.environment, config)
+}
+
+/**
+ * Names a new database after the first host or command that opens it. Refuses it if one of another environment was faster.
+ * Fault: `ERR_STORE_UNAVAILABLE`.
+ */
+export async function claimEnvironment(sql: SqlQueries, config: EnvironmentConfig): Promise<void> {
+  if ((await nameOf(sql)) === undefined)
+    await rows(sql, 'insert into gw_environment (id, name) values (1, $1) on conflict do nothing', [
+      config.environment,
+    ])
+  refuseOther(await nameOf(sql), config)
+}
+
+async function nameOf(sql: SqlQueries): Promise<unknown> {
+  return (await rows(sql, 'select name from gw_environment'))[0]?.['name']
+}
+
+function refuseOther(found: unknown, { environment, databaseUrl }: EnvironmentConfig): void {
   if (found === environment) return
   const elsewhere =
     databaseUrl === undefined ? 'DATA_DIR to another folder' : 'DATABASE_URL to another database'

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { Backend } from './backend.ts'
-import { checkEnvironment } from './environment.ts'
+import { checkEnvironment, claimEnvironment } from './environment.ts'
 import { loadSecrets, type Secrets } from './secrets.ts'
 
 /** The open stores of a host. */
@@ -11,8 +11,8 @@ export interface OpenStores {
 }
 
 /**
- * Opens the ledger's database (embedded in a locked data folder, or Postgres) and Redis if configured. Refuses a
- * database of another environment. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
+ * Opens the ledger's database (embedded in a locked data folder, or Postgres), migrates it, and opens Redis if configured. Refuses
+ * a database of another environment before it is migrated. Closes what is open when a later step fails. `queryMs` limits each statement on Postgres at
  * the client's side; default none, since a statement of an operator's command may take long.
  */
 export async function openStores(config: Config, queryMs?: number): Promise<OpenStores> {
@@ -21,7 +21,9 @@ export async function openStores(config: Config, queryMs?: number): Promise<Open
   try {
     const secrets = loadSecrets(config)
     backend = await openDatabase(config, secrets, queryMs)
-    await checkEnvironment(backend.sql, config)
+    await checkEnvironment(backend, config)
+    await backend.migrate()
+    await claimEnvironment(backend.sql, config)
     const stores = config.redis ? await overRedis(backend, config.redis) : backend
     return {
       backend: stores,

@@ -28,10 +28,10 @@ const POOL_SIZE = 10
 const MAX_SKEW_MS = 2000
 
 /**
- * Connects to Postgres and migrates the tables, safely when many hosts start at once. `queryMs` limits each statement at the
+ * Connects to Postgres. `queryMs` limits each statement at the
  * client's side, but no migration; default none.
  */
-export async function postgresBackend(url: string, secrets: Secrets, queryMs?: number): Promise<Backend> {
+export function postgresBackend(url: string, secrets: Secrets, queryMs?: number): Backend {
   const options: pg.PoolConfig = {
     ...{ connectionString: url, max: POOL_SIZE, connectionTimeoutMillis: 5000 },
     // A database whose machine is gone sends no end of its connections.
@@ -40,7 +40,6 @@ export async function postgresBackend(url: string, secrets: Secrets, queryMs?: n
     // connection.
     ...{ lock_timeout: 5000, statement_timeout: 20_000, idle_in_transaction_session_timeout: 15_000 },
   }
-  await migrateTables({ ...options, max: 1 })
   const pool = openPool({ ...options, query_timeout: queryMs })
   const sql = fromPgPool(pool, { prepare: true })
   return {
@@ -54,6 +53,7 @@ export async function postgresBackend(url: string, secrets: Secrets, queryMs?: n
     lostRuns: lostRuns(sql),
     aliasUsage: aliasUsage(sql),
     checks: { database: () => checkClock(sql) },
+    migrate: () => migrateTables({ ...options, max: 1 }),
     close: () => pool.end(),
   }
 }
