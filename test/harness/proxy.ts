@@ -8,6 +8,10 @@ export interface FaultProxy {
   /** The given URL with the proxy's host and port. */
   readonly url: string
   harm: Harm
+  /** How many connections were accepted. */
+  readonly accepted: number
+  /** Keeps all bytes of the present connections, as when the machine behind them is gone. Later connections work. */
+  silence(): void
   close(): Promise<void>
 }
 
@@ -18,7 +22,10 @@ export interface FaultProxy {
 export async function faultProxy(target: string, rewrite: (answer: Buffer) => Buffer): Promise<FaultProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
+  const silenced = new WeakSet<Socket>()
+  let accepted = 0
   const server = createServer(client => {
+    accepted += 1
     const upstream = connect(Number(port), hostname)
     const destroy = (): void => {
       client.destroy()
@@ -30,11 +37,11 @@ export async function faultProxy(target: string, rewrite: (answer: Buffer) => Bu
     }
     client.on('data', (bytes: Buffer) => {
       if (proxy.harm === 'cutBefore') destroy()
-      else if (proxy.harm !== 'silent') upstream.write(bytes)
+      else if (proxy.harm !== 'silent' && !silenced.has(client)) upstream.write(bytes)
     })
     upstream.on('data', (bytes: Buffer) => {
       if (proxy.harm === 'cutAfter') destroy()
-      else client.write(proxy.harm === 'malformed' ? rewrite(bytes) : bytes)
+      else if (!silenced.has(client)) client.write(proxy.harm === 'malformed' ? rewrite(bytes) : bytes)
     })
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
@@ -44,6 +51,12 @@ export async function faultProxy(target: string, rewrite: (answer: Buffer) => Bu
   const proxy: FaultProxy = {
     url: url.href,
     harm: 'none',
+    get accepted() {
+      return accepted
+    },
+    silence: () => {
+      for (const socket of sockets) silenced.add(socket)
+    },
     close: async () => {
       for (const socket of sockets) socket.destroy()
       await new Promise(resolve => server.close(resolve))

@@ -1,4 +1,5 @@
 import { createClient } from 'redis'
+import { faultProxy, type FaultProxy } from './proxy.ts'
 import { freePort, startRedis } from './services.ts'
 
 /** A cluster of three nodes on loopback, each with a third of the slots. */
@@ -24,7 +25,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     const { port } = new URL(nodes[index]?.url ?? '')
     if (index > 0) await clients[0]?.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', port, String(buses[index])])
   }
-  for (const client of clients) await formed(client)
+  for (const client of clients) await formed(client, 3)
   for (const client of clients) client.destroy()
   return {
     urls: nodes.map(({ url }) => url),
@@ -34,10 +35,33 @@ export async function startRedisCluster(): Promise<RedisCluster> {
   }
 }
 
-async function formed(client: { sendCommand(args: string[]): Promise<unknown> }): Promise<void> {
+/** A cluster of one node that tells clients the port of a proxy in front of it. */
+export async function startProxiedRedisCluster(): Promise<{ proxy: FaultProxy; stop(): Promise<void> }> {
+  const node = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(await freePort())])
+  const proxy = await faultProxy(node.url, bytes => bytes)
+  const client = createClient({ url: node.url })
+  await client.connect()
+  await client.sendCommand(['CONFIG', 'SET', 'cluster-announce-ip', '127.0.0.1'])
+  await client.sendCommand(['CONFIG', 'SET', 'cluster-announce-port', new URL(proxy.url).port])
+  await client.sendCommand(['CLUSTER', 'ADDSLOTSRANGE', '0', '16383'])
+  await formed(client, 1)
+  client.destroy()
+  return {
+    proxy,
+    stop: async () => {
+      await proxy.close()
+      await node.stop()
+    },
+  }
+}
+
+async function formed(
+  client: { sendCommand(args: string[]): Promise<unknown> },
+  nodes: number,
+): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
     const info = String(await client.sendCommand(['CLUSTER', 'INFO']))
-    if (info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')) return
+    if (info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes}`)) return
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   throw new Error('the cluster did not form in 20 s')

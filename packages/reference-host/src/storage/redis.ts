@@ -1,17 +1,19 @@
+import { randomInt } from 'node:crypto'
 import { Fault } from '@gatewright/kernel'
 import { fromNodeRedis, fromNodeRedisCluster, type RedisClient } from '@gatewright/kernel/redis'
 import { redisStorage as nonces } from '@gatewright/signature-verifier/redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { createClient, createCluster } from 'redis'
+import { createClient, createCluster, type RedisClientOptions } from 'redis'
 import type { RedisTarget } from '../config/config.ts'
 import type { Backend } from './backend.ts'
 import { inTime } from './in-time.ts'
+import { replaceSilentConnections } from './silent-connections.ts'
 
-interface RedisConnection {
+interface OpenRedis {
   readonly client: RedisClient
   /** The client as rate-limiter-flexible takes it. */
   readonly storeClient: unknown
-  close(): Promise<void>
+  close(): void
 }
 
 /** How long a start waits for Redis. */
@@ -33,7 +35,7 @@ export async function withRedis(
     client: unlimited,
     storeClient,
     close,
-  } = await ('url' in target ? single(target.url) : cluster(target.clusterUrls))
+  } = await ('url' in target ? single(target.url, commandMs) : cluster(target.clusterUrls, commandMs))
   // A Redis whose machine is gone never answers, and sends no end of its connections.
   const late = (): Error =>
     new Fault('ERR_STORE_UNAVAILABLE', `redis did not answer within ${commandMs / 1000} s`)
@@ -51,7 +53,7 @@ export async function withRedis(
   try {
     await check()
   } catch (error) {
-    await close()
+    close()
     throw error
   }
   return {
@@ -61,49 +63,86 @@ export async function withRedis(
       new RateLimiterRedis({ ...settings, storeClient, useRedisPackage: true, rejectIfRedisNotReady: true }),
     checks: { ...backend.checks, redis: check },
     close: async () => {
-      await close()
+      close()
       await backend.close()
     },
   }
 }
 
 /**
- * With `disableOfflineQueue` a command fails at once during an outage instead of waiting. The client
- * reconnects by itself.
+ * The client reconnects by itself, and again after `silentMs` if the server does not answer its handshake. With
+ * `disableOfflineQueue` a command fails at once during an outage instead of waiting.
  */
-async function single(url: string): Promise<RedisConnection> {
-  const redis = createClient({ url, disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } })
-  await connect(redis)
-  return { client: fromNodeRedis(redis), storeClient: redis, close: async () => redis.destroy() }
+function clientOptions(silentMs: number): Pick<RedisClientOptions, 'disableOfflineQueue' | 'socket'> {
+  return {
+    disableOfflineQueue: true,
+    socket: {
+      connectTimeout: CONNECT_MS,
+      // Counts from the last byte in either direction, so on a connection in use the pings decide.
+      socketTimeout: silentMs,
+      // As by default, except that the default ends after a `socketTimeout`.
+      reconnectStrategy: retries => Math.min(2 ** retries * 50, 2000) + randomInt(200),
+    },
+  }
 }
 
-async function cluster(urls: readonly string[]): Promise<RedisConnection> {
-  const redis = createCluster({
-    rootNodes: urls.map(url => ({ url })),
-    defaults: { disableOfflineQueue: true, socket: { connectTimeout: CONNECT_MS } },
-  })
-  await connect(redis)
-  return { client: fromNodeRedisCluster(redis), storeClient: redis, close: async () => redis.destroy() }
+async function single(url: string, silentMs: number): Promise<OpenRedis> {
+  const redis = createClient({ url, ...clientOptions(silentMs) })
+  await connect(redis, CONNECT_MS)
+  const stopReplacing = replaceSilentConnections(() => [redis], silentMs)
+  return {
+    client: fromNodeRedis(redis),
+    storeClient: redis,
+    close: () => {
+      stopReplacing()
+      redis.destroy()
+    },
+  }
+}
+
+async function cluster(urls: readonly string[], silentMs: number): Promise<OpenRedis> {
+  const redis = createCluster({ rootNodes: urls.map(url => ({ url })), defaults: clientOptions(silentMs) })
+  await connect(redis, CONNECT_MS)
+  const stopReplacing = replaceSilentConnections(
+    () => redis.masters.flatMap(({ client }) => client ?? []),
+    silentMs,
+  )
+  return {
+    client: fromNodeRedisCluster(redis),
+    storeClient: redis,
+    close: () => {
+      stopReplacing()
+      redis.destroy()
+    },
+  }
 }
 
 /**
  * Connects for the first time. A client would try without end, and the start would hang without a word. Later it reconnects for as
  * long as it takes. Fault: `ERR_STORE_UNAVAILABLE`.
  */
-async function connect(redis: {
-  readonly isOpen: boolean
-  on(event: 'error', listener: (error: Error) => void): unknown
-  connect(): Promise<unknown>
-  destroy(): void
-}): Promise<void> {
-  let last = new Error(`no answer within ${CONNECT_MS / 1000} s`)
+async function connect(
+  redis: {
+    on(event: 'error', listener: (error: Error) => void): unknown
+    connect(): Promise<unknown>
+    destroy(): void
+  },
+  limitMs: number,
+): Promise<void> {
+  let last = new Error(`no answer within ${limitMs / 1000} s`)
   redis.on('error', error => {
     last = error
   })
+  const connecting = redis.connect()
   try {
-    await inTime(redis.connect(), CONNECT_MS, () => last)
+    await inTime(connecting, limitMs, () => last)
   } catch (cause) {
-    if (redis.isOpen) redis.destroy()
+    redis.destroy()
+    // An attempt that is under way goes on, and could still open connections.
+    connecting.then(
+      () => redis.destroy(),
+      () => {},
+    )
     throw new Fault('ERR_STORE_UNAVAILABLE', 'redis cannot be reached', { cause })
   }
 }
