@@ -16,7 +16,7 @@ interface OpenRedis {
   close(): void
 }
 
-/** How long a start waits for Redis. */
+/** How long a start waits for Redis. On a cluster: for each of its root nodes in turn, and for the nodes that one of them names. */
 const CONNECT_MS = 5000
 /** How long a command may take. */
 const COMMAND_MS = 5000
@@ -102,7 +102,7 @@ async function single(url: string, silentMs: number): Promise<OpenRedis> {
 
 async function cluster(urls: readonly string[], silentMs: number): Promise<OpenRedis> {
   const redis = createCluster({ rootNodes: urls.map(url => ({ url })), defaults: clientOptions(silentMs) })
-  await connect(redis, CONNECT_MS)
+  await connect(redis, CONNECT_MS * (urls.length + 1))
   const stopReplacing = replaceSilentConnections(
     () => redis.masters.flatMap(({ client }) => client ?? []),
     silentMs,
