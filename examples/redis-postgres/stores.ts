@@ -25,6 +25,7 @@ export async function openStores(redisUrl: string, databaseUrl: string, name = '
   // Without the offline queue an outage is an error at once (503), not a wait.
   const redis = createClient({ url: redisUrl, disableOfflineQueue: true })
   redis.on('error', error => console.error('redis', error.message))
+  // Waits until Redis is up: node-redis tries without end, and the listener logs why it fails.
   await redis.connect()
 
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 })
