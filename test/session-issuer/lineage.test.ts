@@ -1,3 +1,4 @@
+import { createIssuer } from '@gatewright/session-issuer'
 import t from 'tap'
 import { DAY, must, newKey, setUp, type SetUp } from './fixtures.ts'
 
@@ -83,6 +84,22 @@ t.test('a revoked key binds by its last policies, not by those of a key that it 
   must(await issuer.changeKey('operator', next.key.id, { policy: { a: 2 } }))
   must(await issuer.revokeKey('operator', next.key.id))
   t.same(await documentsOf(bench, next.key.id), [{ a: 2 }])
+})
+
+t.test('of two successors the live one decides, although its host has a slower clock', async t => {
+  const bench = setUp()
+  const { issuer, clock } = bench
+  const ahead = createIssuer({ ...bench.options, clock: { now: () => clock.now() + 2000 } })
+  const { key, text } = await newKey(issuer, ['a.read'], { policy: { a: 1 } })
+  must(await ahead.rotateKey(key, key.id, { overlapSeconds: 60 }))
+  const next = must(
+    await issuer.rotateKey(must(await issuer.authenticateKey(text, 'user')), key.id, { overlapSeconds: 60 }),
+  )
+  must(await issuer.changeKey('operator', next.key.id, { policy: { a: 2 } }))
+  t.same(await documentsOf(bench, key.id), [{ a: 2 }])
+  clock.advance(61_000)
+  must(await issuer.revokeKey('operator', next.key.id))
+  t.same(await documentsOf(bench, key.id), [{ a: 2 }])
 })
 
 t.test('tells the last policies of a lineage once all its keys have ended', async t => {

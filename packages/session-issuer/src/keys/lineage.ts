@@ -1,6 +1,7 @@
+import type { EpochMs } from '@gatewright/kernel'
 import type { CheckedOptions } from '../options.ts'
 import type { ApiKey, PolicyRecord } from '../storage/port.ts'
-import { isLive } from './key.ts'
+import { endOf, isLive } from './key.ts'
 
 /** A key and its successors by rotation. */
 export interface KeyLineage {
@@ -20,7 +21,7 @@ export function lineageVerbs(
 } {
   const keysOf = async ({ accountId, lineageId }: KeyLineage): Promise<readonly ApiKey[]> => {
     const { keys: all } = await keys.load(accountId)
-    return all.filter(key => key.lineageId === lineageId).sort(newestFirst)
+    return all.filter(key => key.lineageId === lineageId).sort(newestFirst(clock.now()))
   }
   const policiesOf = async (key: ApiKey | undefined): Promise<readonly PolicyRecord[] | undefined> => {
     if (!key) return undefined
@@ -44,8 +45,11 @@ export function lineageVerbs(
   }
 }
 
-/** Sorts the newest key first. Of keys of one millisecond one that was replaced, and one that was revoked, comes after the others. */
-function newestFirst(a: ApiKey, b: ApiKey): number {
-  const replaced = Number(a.successorId !== null) - Number(b.successorId !== null)
-  return b.createdAt - a.createdAt || replaced || Number(a.revokedAt !== null) - Number(b.revokedAt !== null)
+/**
+ * Sorts the newest key first: a live one, then one that was not replaced, then one that ended later. Not by creation, since each
+ * key has the time of the host that made it.
+ */
+function newestFirst(now: EpochMs): (a: ApiKey, b: ApiKey) => number {
+  const rank = (key: ApiKey): number => 2 * Number(!isLive(key, now)) + Number(key.successorId !== null)
+  return (a, b) => rank(a) - rank(b) || endOf(b) - endOf(a) || b.createdAt - a.createdAt
 }
