@@ -40,6 +40,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/key-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/limits.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/network-request.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
@@ -98,6 +99,7 @@ const FILES = [
   'modules/cards/key-policies',
   'modules/cards/authorizations/limits',
   'modules/cards/authorizations/service',
+  'modules/cards/authorizations/network-request',
   'modules/cards/authorizations/decide',
   'modules/cards/authorizations/store',
   'modules/subscriptions/payins/payin-store',

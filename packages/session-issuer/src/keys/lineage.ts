@@ -1,4 +1,3 @@
-import type { EpochMs } from '@gatewright/kernel'
 import type { CheckedOptions } from '../options.ts'
 import type { ApiKey, PolicyRecord } from '../storage/port.ts'
 import { endOf, isLive } from './key.ts'
@@ -21,7 +20,7 @@ export function lineageVerbs(
 } {
   const keysOf = async ({ accountId, lineageId }: KeyLineage): Promise<readonly ApiKey[]> => {
     const { keys: all } = await keys.load(accountId)
-    return all.filter(key => key.lineageId === lineageId).sort(newestFirst(clock.now()))
+    return all.filter(key => key.lineageId === lineageId).sort(lastToEnd)
   }
   const policiesOf = async (key: ApiKey | undefined): Promise<readonly PolicyRecord[] | undefined> => {
     if (!key) return undefined
@@ -46,10 +45,9 @@ export function lineageVerbs(
 }
 
 /**
- * Sorts the newest key first: a live one, then one that was not replaced, then one that ended later. Not by creation, since each
- * key has the time of the host that made it.
+ * Sorts the key first that ends last: a change is written to every live key of a lineage, so that key has the last policies. Not by
+ * creation, since hosts whose clocks differ can make a key and its successor.
  */
-function newestFirst(now: EpochMs): (a: ApiKey, b: ApiKey) => number {
-  const rank = (key: ApiKey): number => 2 * Number(!isLive(key, now)) + Number(key.successorId !== null)
-  return (a, b) => rank(a) - rank(b) || endOf(b) - endOf(a) || b.createdAt - a.createdAt
+function lastToEnd(a: ApiKey, b: ApiKey): number {
+  return endOf(b) - endOf(a) || b.createdAt - a.createdAt
 }

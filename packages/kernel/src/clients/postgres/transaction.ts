@@ -21,7 +21,7 @@ export function openTransaction(
   readonly tx: SqlTransaction
   /** Commits, or waits for the commit that `tx.commit` has sent. */
   commit(): Promise<void>
-  /** Rolls back, if the connection is usable. Resolves to whether it can be used again; if not, its end rolls back. */
+  /** Rolls back, if the connection is usable. Resolves to whether it can be used again; if not, its end rolls back, unless a commit was sent. */
   rollback(): Promise<boolean>
 } {
   let ended = false

@@ -130,8 +130,8 @@ async function decideRequest(
  * answer was lost. Not if another attempt may have told that it is approved. While the database is away it is tried again.
  */
 async function undo(
-  { db, store, authorizations, report }: NetworkServices,
-  { id, now }: NetworkRequest,
+  { db, cards, store, authorizations, report }: NetworkServices,
+  { id, cardId, now }: NetworkRequest,
   attempt: Attempt,
   deciding: Promise<unknown>,
 ): Promise<void> {
@@ -140,6 +140,8 @@ async function undo(
   if (!attempt.mayBeStored) return
   const reverse = (): Promise<void> =>
     db.transaction(async tx => {
+      // Waits for the attempt itself, whose commit can still be under way although its time is up.
+      await cards.lockById(tx, cardId)
       const row = await store.lockById(tx, id)
       if (!row?.attempts.includes(attempt.id)) return
       const others = row.attempts.filter(each => each !== attempt.id)
