@@ -98,21 +98,25 @@ t.test('a key that is still live at the last byte of a late body runs its handle
   t.equal(await (await holdBack(host, request))(), 200)
 })
 
-t.test('a user key that is revoked before the last byte of a body mints no session', async t => {
-  const { host } = await open(t)
-  const { key, token } = await bootstrapUser(host.send)
-  let late = 0
-  bendTime(t, () => late)
-  const headers = { 'x-user-key': key }
-  const end = await holdBack(host, { path: '/user/v1/sessions', headers, body: { ttlSeconds: 300 } })
-  const [, keyId] = /^gw_sandbox_user_(.{16})/.exec(key) as unknown as [string, string]
-  const revoked = await host.send(`/user/v1/keys/${keyId}`, {
-    ...{ method: 'DELETE', headers: { authorization: `Bearer ${token}` } },
+for (const [title, method, change] of [
+  ['is revoked', 'DELETE', undefined],
+  ['loses scopes', 'PATCH', { scopes: ['cards.read'] }],
+] as const)
+  t.test(`a user key that ${title} before the last byte of a body mints no session`, async t => {
+    const { host } = await open(t)
+    const { key, token } = await bootstrapUser(host.send)
+    let late = 0
+    bendTime(t, () => late)
+    const headers = { 'x-user-key': key }
+    const end = await holdBack(host, { path: '/user/v1/sessions', headers, body: { ttlSeconds: 300 } })
+    const [, keyId] = /^gw_sandbox_user_(.{16})/.exec(key) as unknown as [string, string]
+    const changed = await host.send(`/user/v1/keys/${keyId}`, {
+      ...{ method, headers: { authorization: `Bearer ${token}` }, body: change },
+    })
+    t.equal(changed.status, 200)
+    late = 100
+    t.equal(await end(), 401)
   })
-  t.equal(revoked.status, 200)
-  late = 100
-  t.equal(await end(), 401)
-})
 
 t.test(
   'a user key in place of a session is read again when the feed is too old to tell of its end',

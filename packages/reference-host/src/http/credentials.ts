@@ -37,6 +37,7 @@ export type HostCredentials = {
 }
 
 export const httpsRequired = deny('https_required', 'this API is served over HTTPS only')
+const changedKey = deny('unauthorized', 'the API key was changed during the request: repeat it')
 
 /**
  * Creates the credentials. Only the one that an operation names is read, and none that was sent without
@@ -110,7 +111,10 @@ function keyCredential(services: CredentialServices, surface: Surface): Credenti
       return used.ok ? allow(used.value.session.key) : used
     },
     // Counts against no limit: the check has counted this use of the key.
-    recheck: (_key, { header }) => services.issuer.authenticateKey(header(field), surface),
+    async recheck({ version }, { header }) {
+      const key = await services.issuer.authenticateKey(header(field), surface)
+      return !key.ok || key.value.version === version ? key : changedKey
+    },
     idsOf: ({ accountId, id }): CallerIds => ({ accountId, keyId: id, sessionId: undefined }),
   }
 }
