@@ -45,7 +45,8 @@ t.test('an operator lists what an issuer reported in excess, and marks it as han
   ] as const)
     t.match(await gatewright('authorizations', 'handled', ...args), { code: 1, output: problem })
   const handled = await gatewright('authorizations', 'handled', id, 'ticket-1')
-  t.match(handled, { code: 0, output: `${id} is handled.` })
+  const ended = `${id} is handled: 20 US cents (refunded_beyond_cleared), 50 US cents (cleared_beyond_hold).`
+  t.match(handled, { code: 0, output: ended })
   t.match(await gatewright('authorizations', 'handled', id, 'ticket-1'), { code: 1 }, 'once')
   t.match(await gatewright('authorizations', 'list'), { code: 0, output: /No such reports/ })
   await onHost(send('refunded', 7))
@@ -73,7 +74,7 @@ t.test('an operator lists payments that a deposit could not take, and marks them
   t.match(output, new RegExp(`payment-1 +150 +acc_\\w+ +${id}`))
   t.equal(output.split(id).length, 2, 'once')
   t.match(await gatewright('deposits', 'handled', id, 'ticket-2'), {
-    ...{ code: 0, output: `${id} is handled.` },
+    ...{ code: 0, output: `${id} is handled: 150 US cents (payment-1).` },
   })
   t.match(await gatewright('deposits', 'list'), { code: 0, output: /No such reports/ })
 })

@@ -31,18 +31,30 @@ export interface OpenReport {
 }
 
 const CAUSES = { authorization: 'excess', deposit: 'payment_conflict' } as const
+/** Most reports about one row that are returned when they are marked. */
+const MOST_RESOLVED = 1000
 /** The cause of the event that ends the attention of a row. */
 const RESOLVED = 'resolved'
 
 /** Lists the reports that nobody has marked as handled, newest first. */
 export async function openReports(db: SqlQueries, kind: ReportedKind, limit: number): Promise<OpenReport[]> {
-  const text = `select e.at, coalesce(e.detail, r.attention) as detail, e.amount_cents, e.account_id, r.id
+  return readReports(db, kind, 'r.attention is not null', [limit])
+}
+
+/** Reads the reports since the last that were marked, about rows for which a condition holds. `values` begin with a limit. */
+async function readReports(
+  db: SqlQueries,
+  kind: ReportedKind,
+  condition: string,
+  values: readonly [limit: number, ...others: string[]],
+): Promise<OpenReport[]> {
+  const text = `select e.at, coalesce(e.detail, r.attention, '') as detail, e.amount_cents, e.account_id, r.id
     from gw_${kind}s r join gw_events e on e.subject_kind = $1 and e.subject_id = r.id
-    where r.attention is not null and e.cause = $2 and e.number > (
+    where ${condition} and e.cause = $2 and e.number > (
       select coalesce(max(number), 0) from gw_events
       where subject_kind = $1 and subject_id = r.id and cause = $3)
     order by e.position desc limit $4`
-  return (await rows(db, text, [kind, CAUSES[kind], RESOLVED, limit])).map(row => ({
+  return (await rows(db, text, [kind, CAUSES[kind], RESOLVED, ...values])).map(row => ({
     ...{
       at: toInteger(row['at']),
       detail: toText(row['detail']),
@@ -53,21 +65,23 @@ export async function openReports(db: SqlQueries, kind: ReportedKind, limit: num
 }
 
 /**
- * Marks all reports about a row as handled. `reference` tells how, and the account can see it. False: the row needs no attention. Of
- * simultaneous calls one takes effect.
+ * Marks all reports about a row as handled, and returns them. `reference` tells how, and the account can see it. Undefined: the row
+ * needs no attention. Of simultaneous calls one takes effect.
  */
 export async function resolveAttention(
   tx: SqlQueries,
   events: EventStore,
   { kind, id, reference }: { readonly kind: ReportedKind; readonly id: string; readonly reference: string },
   now: EpochMs,
-): Promise<boolean> {
+): Promise<readonly OpenReport[] | undefined> {
   const text = `update gw_${kind}s set attention = null where id = $1 and attention is not null
     returning account_id, status`
   const [row] = await rows(tx, text, [id])
-  if (!row) return false
+  if (!row) return undefined
+  // The update has locked the row, so a report that comes now is not among these and asks for attention again.
+  const reports = await readReports(tx, kind, 'r.id = $5', [MOST_RESOLVED, id])
   const status = toText(row['status'])
   const event = { accountId: toText(row['account_id']), subject: { kind, id }, cause: RESOLVED }
   await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)
-  return true
+  return reports
 }

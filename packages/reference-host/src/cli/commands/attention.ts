@@ -41,11 +41,12 @@ export function attentionCommands(kind: ReportedKind): readonly Command[] {
       example: `${example} ticket-42`,
       async run({ backend, container, clock }, { positional: [id = '', text = ''] }) {
         const about = { kind, id, reference: referenceArgument(text) }
-        const resolved = await backend.sql.transaction(tx =>
+        const reports = await backend.sql.transaction(tx =>
           resolveAttention(tx, container.get(token.EVENTS), about, clock.now()),
         )
-        if (!resolved) throw new UsageError(`nothing is open about ${id}: see gatewright ${group} list`)
-        return { data: { id, handled: true }, lines: [`${id} is handled.`] }
+        if (!reports) throw new UsageError(`nothing is open about ${id}: see gatewright ${group} list`)
+        const ended = reports.map(({ detail, amountCents }) => `${amountCents} US cents (${detail})`)
+        return { data: { id, reports }, lines: [`${id} is handled: ${ended.join(', ')}.`] }
       },
     },
   ]
