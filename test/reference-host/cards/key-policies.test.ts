@@ -1,10 +1,14 @@
+import { Fault } from '@gatewright/kernel'
 import { rows } from '@gatewright/kernel/sql'
+import type { KeyLineage } from '@gatewright/session-issuer'
 import { cardBench, prepareCardBench } from '../../harness/card-bench.ts'
 import { onBothDatabases } from '../../harness/host-tables.ts'
 import { internals } from '../../harness/internals.ts'
 import { DAY, must, newKey, setUp } from '../../session-issuer/fixtures.ts'
 
 const MORE_THAN_A_PAGE = 501
+const unavailable = new Fault('ERR_STORE_UNAVAILABLE', 'the store is down')
+const incomplete = new Fault('ERR_STORE_REPLY', 'a policy is missing')
 const signal = new AbortController().signal
 
 onBothDatabases(
@@ -39,6 +43,35 @@ onBothDatabases(
     must(await issuer.changeKey('operator', live.key.id, { policy: { maxAuthAmountCents: 7 } }))
     t.match(await policies.read(live.keyLineage), [{ document: { maxAuthAmountCents: 7 } }])
     t.equal(await policies.read({ accountId: 'owner-0', lineageId: 'none' }), undefined)
+
+    const deleted = ended[1]?.keyLineage as KeyLineage
+    t.same(await internals.deletedLineages(db, deleted.lineageId), [deleted])
+    await rows(db, "update gw_cards set status = 'canceled' where id = 'card-2'")
+    await policies.keep(signal, fault => faults.push(fault))
+    t.same(await internals.deletedLineages(db, deleted.lineageId), [], 'no card needs it any more')
+  },
+  prepareCardBench,
+)
+
+onBothDatabases(
+  'a copy fails while the keys cannot be read, and leaves out a key that is not stored right',
+  async (t, { dialect, dbs: [db] }) => {
+    const { issuer, clock } = setUp()
+    const bench = cardBench(db, dialect, clock)
+    await bench.addAccount('ann', 0)
+    const { key } = await newKey(issuer, [])
+    await bench.addCard('ann', { id: 'card', keyLineage: key })
+    const failing = (fault: Fault): typeof issuer => ({
+      ...issuer,
+      endedLineagePolicies: () => Promise.reject(fault),
+    })
+    const keep = async (fault: Fault): Promise<readonly unknown[]> => {
+      const reported: unknown[] = []
+      await internals.cardKeyPolicies(db, failing(fault)).keep(signal, each => reported.push(each))
+      return reported
+    }
+    await t.rejects(keep(unavailable), unavailable)
+    t.same(await keep(incomplete), [incomplete])
   },
   prepareCardBench,
 )

@@ -107,7 +107,7 @@ function garbageCollection(container: Container, report: (error: unknown) => voi
         await container.get(token.CARD_KEY_POLICIES).keep(signal, report)
         policiesKeptAt = now
       }
-      // An aborted copy is not complete, and a key that it left out may be due.
+      // A copy that was aborted or failed is not complete, and a key that it left out may be due.
       if (!signal.aborted) await container.get(token.ISSUER).maintain(signal)
     },
   }

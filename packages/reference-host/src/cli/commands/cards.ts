@@ -1,5 +1,7 @@
+import type { KeyLineage } from '@gatewright/session-issuer'
 import * as token from '../../composition/registrations.ts'
 import { cancelCardsOf, lineagesBelow } from '../../modules/cards/cancel.ts'
+import { deletedLineages } from '../../modules/cards/key-policies.ts'
 import { UsageError, type Command, type CommandContext } from '../command.ts'
 
 /** Commands on cards. */
@@ -34,12 +36,21 @@ async function cancelOfKey(
   { backend, container, issuer, clock }: CommandContext,
   keyId: string,
 ): Promise<number> {
-  const lineage = await issuer.lineageOf(keyId)
-  if (!lineage) throw new UsageError(`no key ${keyId}`)
-  const { keys } = await backend.issuer.keys.load(lineage.accountId)
-  const lineages = lineagesBelow(keys, keyId)
+  const lineages = await lineagesOf({ backend, issuer }, keyId)
+  if (lineages.length === 0) throw new UsageError(`no key ${keyId}`)
   return cancelCardsOf(backend.sql, container.get(token.CARDS), lineages, {
     reason: 'operator',
     now: clock.now(),
   })
+}
+
+/** The lineages of a key and of the keys below it; of a deleted key only its own, by the id of its first key. */
+async function lineagesOf(
+  { backend, issuer }: Pick<CommandContext, 'backend' | 'issuer'>,
+  keyId: string,
+): Promise<readonly KeyLineage[]> {
+  const lineage = await issuer.lineageOf(keyId)
+  if (!lineage) return deletedLineages(backend.sql, keyId)
+  const { keys } = await backend.issuer.keys.load(lineage.accountId)
+  return lineagesBelow(keys, keyId)
 }

@@ -1,4 +1,5 @@
-import { rows, toText, type SqlClient } from '@gatewright/kernel/sql'
+import { Fault } from '@gatewright/kernel'
+import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
 
@@ -7,8 +8,9 @@ export interface CardKeyPolicies {
   /** Reads what the cards of a key are bound by now. Undefined: it is not known, and they must decline. Faults: those of the issuer. */
   read(lineage: KeyLineage): Promise<readonly PolicyDocument[] | undefined>
   /**
-   * Copies the last policies of all keys that have ended and have cards which are not canceled. Call it before the issuer deletes
-   * ended keys. A key that cannot be read is reported, and copied by a later call.
+   * Copies the last policies of all keys that have ended and have cards which are not canceled, and deletes copies that no such card
+   * needs. Call it before the issuer deletes ended keys. A key that is not stored right is reported and left out. Fault:
+   * `ERR_STORE_UNAVAILABLE`, after which the copy is not complete.
    */
   keep(signal: AbortSignal, report: (error: unknown) => void): Promise<void>
 }
@@ -19,11 +21,20 @@ const PAGE = 500
 const KEPT = 'select policies from gw_card_key_policies where account_id = $1 and lineage_id = $2'
 const KEEP = `insert into gw_card_key_policies (account_id, lineage_id, policies) values ($1, $2, $3)
   on conflict (account_id, lineage_id) do nothing`
+const DROP = `delete from gw_card_key_policies where not exists (
+  select 1 from gw_cards
+  where key_account_id = gw_card_key_policies.account_id and key_lineage_id = lineage_id and status <> 'canceled')`
 /** The keys of cards that are not copied, in the order of the index. */
 const NOT_KEPT = `select distinct key_account_id, key_lineage_id from gw_cards
   where key_lineage_id is not null and status <> 'canceled' and (key_account_id, key_lineage_id) > ($1, $2)
     and not exists (select 1 from gw_card_key_policies where account_id = key_account_id and lineage_id = key_lineage_id)
   order by key_account_id, key_lineage_id limit $3`
+
+/** Finds lineages by the id of their first key among keys that are deleted and have cards. */
+export async function deletedLineages(db: SqlQueries, keyId: string): Promise<KeyLineage[]> {
+  const found = await rows(db, 'select account_id from gw_card_key_policies where lineage_id = $1', [keyId])
+  return found.map(row => ({ accountId: toText(row['account_id']), lineageId: keyId }))
+}
 
 /** Makes the policies of card keys over the keys of an issuer and copies in the host's database. */
 export function cardKeyPolicies(db: SqlClient, issuer: Issuer): CardKeyPolicies {
@@ -45,9 +56,14 @@ export function cardKeyPolicies(db: SqlClient, issuer: Issuer): CardKeyPolicies 
         found = page.length
         for (const row of page) {
           last = { accountId: toText(row['key_account_id']), lineageId: toText(row['key_lineage_id']) }
-          await keepEnded(last).catch(report)
+          if (signal.aborted) return
+          await keepEnded(last).catch((error: unknown) => {
+            if (error instanceof Fault && error.code === 'ERR_STORE_UNAVAILABLE') throw error
+            report(error)
+          })
         }
       }
+      await rows(db, DROP, [])
     },
   }
 }
