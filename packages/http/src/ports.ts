@@ -20,7 +20,7 @@ export interface AliasPort {
   ): Verdict<{ readonly body: Record<string, unknown>; readonly used: readonly OldName[] }>
   /**
    * Whether `readFields` translates bodies of an operation. True: an existing handler that would get them as they were sent,
-   * because the operation is not idempotent, is refused at start-up. Default: it may, and such handlers are not refused.
+   * because its route is neither idempotent nor has a body schema, is refused at start-up. Default: it may, and such handlers are not refused.
    */
   renamesFields?(operation: string): boolean
   /** Returns the header fields for every answer to a request that used these names. Default: those of `resolve`. */

@@ -258,33 +258,3 @@ for (const [name, mount] of Object.entries(unread)) {
     t.same([answer.status, await answer.json()], [200, [{ cap: 1 }]])
   })
 }
-
-t.test(
-  'Fastify: a body that was checked under current names reaches an existing handler under them',
-  async t => {
-    const { api, authorization } = await setUp(ownPort)
-    const checked: unknown[] = []
-    const body = {
-      '~standard': {
-        version: 1,
-        vendor: 'test',
-        validate: (value: unknown) => {
-          checked.push(value)
-          return { value }
-        },
-      },
-    } as const
-    const gw = fastifyGate(api, { body: 'kept' })
-    const app = fastify()
-    await app.register(gw.plugin)
-    app.post('/cards', gw.hooks(api.guarded(written, { body })), async request => request.body)
-    await app.ready()
-    t.teardown(() => app.close())
-    const send = await served(app.server, t)
-    const headers = { authorization, 'content-type': 'application/json' }
-    const answer = await send(
-      new Request('http://api.test/cards', { method: 'POST', headers, body: '{"cap":1}' }),
-    )
-    t.same([await answer.json(), checked], [{ capCents: 1 }, [{ capCents: 1 }]])
-  },
-)

@@ -8,7 +8,7 @@ import { BODY_OPTION, checkGate } from './mount-checks.ts'
 import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, connectionOf, sendWire, type NodeResponse } from './node-response.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { Route } from '../route/steps.ts'
 
 export type { ConnectGate, ConnectListener, ConnectMiddleware, ConnectRequest } from './connect-types.ts'
@@ -104,8 +104,7 @@ export function expressGate(gate: OpenGate, options: { readonly body: BodyChoice
     guard(route) {
       checkGuarding(route)
       return (request, response, next) => {
-        const readBody = route.idempotent ? () => read.forHandler(request) : noBody
-        const received = incoming(request, response, readBody)
+        const received = incoming(request, response, () => read.forHandler(request))
         pass(gate, route, received, { request, response }, call => {
           calls.set(request, { route, call })
           next()

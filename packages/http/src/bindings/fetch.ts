@@ -7,7 +7,7 @@ import { capture, toResponse, withResponseFields } from './fetch-response.ts'
 import type { OpenGate } from '../gate-types.ts'
 import { checkGate, checkedBody } from './mount-checks.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { AdmittedRequest, CompleteRoute, Route } from '../route/steps.ts'
 
 /** Options of `fetchGate`. */
@@ -109,7 +109,7 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
     hasThrown: () => boolean = () => false,
   ): Promise<Response> => {
     let { request } = received
-    const readJson = async (): ReturnType<IncomingRequest['readBody']> => {
+    const readBody = async (): ReturnType<IncomingRequest['readBody']> => {
       const bytes = await received.readBody()
       const parsed = bytes.ok
         ? parseJsonObject(bytes.value, request.headers.get('content-type') ?? undefined)
@@ -120,7 +120,6 @@ export function fetchGate<Env = unknown>(gate: OpenGate, options: FetchGateOptio
       request = withJson(request, fields)
       gate.adopt(request, received.request)
     }
-    const readBody = route.idempotent ? readJson : noBody
     const admitted = await admit(gate, route, { ...received, readBody, replaceBody }, true)
     if (!admitted.ok) return toResponse(admitted.answer)
     const { call, fields } = admitted.value

@@ -10,7 +10,7 @@ import { bodyReader, type BodyAccess, type BodyChoice } from './node-body.ts'
 import { addFields, fieldsByName, connectionOf } from './node-response.ts'
 import type { WireAnswer } from '../ports.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
-import { admit, checkGuarding, noBody, perform, runOf, type IncomingRequest } from '../route/perform.ts'
+import { admit, checkGuarding, perform, runOf, type IncomingRequest } from '../route/perform.ts'
 import type { AdmittedRequest, Route } from '../route/steps.ts'
 
 export type { RequestFacts } from '../request/facts.ts'
@@ -120,8 +120,7 @@ export function koaGate(gate: OpenGate, options: { readonly body: BodyChoice }):
     guard(route) {
       checkGuarding(route)
       return async (ctx, next) => {
-        const readBody = route.idempotent ? () => read.forHandler(ctx) : noBody
-        const received = incoming(ctx, readBody)
+        const received = incoming(ctx, () => read.forHandler(ctx))
         const admitted = await admit(gate, route, received, true)
         if (!admitted.ok) return sendText(ctx, admitted.answer)
         const { call, fields, sent } = admitted.value

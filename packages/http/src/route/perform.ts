@@ -30,7 +30,7 @@ export interface IncomingRequest {
 }
 
 /** Returns an empty body, for requests whose body is absent or not needed. */
-export const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
+const noBody = async (): Promise<Verdict<Uint8Array>> => allow(new Uint8Array())
 
 /** Translates old names, then authorizes a request. */
 export async function authorize<C extends OpenCall>(
@@ -58,7 +58,9 @@ export async function admit<C extends OpenCall>(
   if (!authorized.ok) return authorized
   const { params, connection, replaceBody } = incoming
   const { method } = authorized.value.context.facts
-  const readBody = method === 'GET' || method === 'HEAD' ? noBody : () => incoming.readBody()
+  // Where a parser runs for each method, an existing handler has the body of a GET too.
+  const isRead = captured ? route.readsBody : method !== 'GET' && method !== 'HEAD'
+  const readBody = isRead ? () => incoming.readBody() : noBody
   const source = { params, readBody, connection, captured }
   return route.admit(authorized.value, replaceBody ? { ...source, replaceBody } : source)
 }
@@ -179,9 +181,9 @@ export function checkGuarding<C extends OpenCall>(route: Route<C>, ...existing: 
   checkRoute(route, ...existing)
   if ('run' in route)
     throw new TypeError(`${route.operation} has its own handler: mount it with handle(route)`)
-  if (route.renamesFields && !route.idempotent)
+  if (route.renamesFields && !route.readsBody)
     throw new TypeError(
-      `${route.operation}: the alias table renames fields of its body, which only handle(route) and idempotent routes translate`,
+      `${route.operation}: the alias table renames fields of its body, which only handle(route), idempotent routes and routes with a body schema translate`,
     )
   return route
 }

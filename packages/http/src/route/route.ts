@@ -30,6 +30,7 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
   return {
     operation,
     idempotent: dependencies.recording !== undefined,
+    readsBody: readsBody(dependencies),
     renamesFields: gate.aliases?.renamesFields?.(operation) === true,
 
     async authorize(context, params) {
@@ -74,6 +75,10 @@ export function makeRoute<C extends OpenCall>(operation: string, dependencies: R
   }
 }
 
+/** Whether the body is recorded or checked. */
+const readsBody = ({ recording, schemas }: RouteDependencies): boolean =>
+  recording !== undefined || schemas?.body !== undefined
+
 /** Ends a request before its handler: renders a denial, a failure or a replay. */
 function refused(
   gate: GateContext,
@@ -98,17 +103,18 @@ const RECHECK_AFTER_MS = 100
 /** Reads and checks the request, and the caller again if that took long. For an idempotent write, also starts the run or finds the stored response. */
 async function start(
   operation: string,
-  { gate, schemas = {}, recording }: RouteDependencies,
+  dependencies: RouteDependencies,
   { context, authentication, checkedAtMs }: AuthorizedRequest,
   source: RequestSource,
 ): Promise<StartedRun | EarlyOutcome> {
+  const { gate, schemas = {}, recording } = dependencies
   const { facts } = context
   const readJson = jsonReader(gate.aliases, operation, facts)
   const namesBefore = facts.oldNames.length
   const read = await readInput(schemas, source, facts, readJson)
   if (!read.ok) return denied(read)
   // An existing handler must get the fields that were checked, or that its record is about.
-  const mayReplace = source.captured && (recording !== undefined || schemas.body !== undefined)
+  const mayReplace = source.captured && readsBody(dependencies)
   if (mayReplace && hasOldFields(gate.aliases, operation) && isJson(facts.header('content-type'))) {
     const current = readJson(read.value.bytes)
     if (!current.ok) return denied(current)

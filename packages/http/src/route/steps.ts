@@ -58,6 +58,8 @@ export interface AdmittedRequest<C> {
 export interface Route<C extends OpenCall> {
   readonly operation: string
   readonly idempotent: boolean
+  /** Whether its body is checked or recorded, so that it is read before an existing handler runs. */
+  readonly readsBody: boolean
   /** Whether the alias table says that it renames fields of its body. */
   readonly renamesFields: boolean
   /** Verifies the credential and applies limits. */
