@@ -2,6 +2,7 @@
 // old names are sent beside those of the handler, and only to who used an old name.
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import * as http2 from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { scopeCatalogue } from '@gatewright/kernel'
 import { gate } from '@gatewright/http'
@@ -19,6 +20,7 @@ import t, { type Test } from 'tap'
 import { bench } from '../../scope-guard/issuer.ts'
 
 const LINKS = ['<https://docs.test/a>; rel="help"', '<https://docs.test/b>; rel="help"'] as const
+const SUCCESSOR = '</cards>; rel="successor-version"'
 const COOKIES = ['a=1', 'b=2'] as const
 const answer = {
   status: 201,
@@ -32,7 +34,7 @@ const answer = {
 async function setUp() {
   const { guard, bearer } = await bench()
   const idempotency = createIdempotency({ storage: memoryStorage() })
-  const mode = { deprecatedSince: Date.UTC(2026, 0, 1) }
+  const mode = { deprecatedSince: Date.UTC(2026, 0, 1), sunset: Date.UTC(2027, 0, 1) }
   const aliases = createAliases({ paths: [{ from: '/old-cards', to: '/cards', mode }] })
   const api = gate({ guard, idempotency, aliases, scopes: scopeCatalogue(['cards.write']) })
   const route = api.idempotent({ operation: 'cards.create', allOf: ['cards.write'] })
@@ -188,7 +190,6 @@ for (const [name, mount] of Object.entries(servers)) {
     }
     t.same(await post(), [201, LINKS.join(', '), COOKIES, null])
     t.same(await post(), [201, LINKS.join(', '), [], 'true'], 'a cookie is never stored')
-    const successor = '</cards>; rel="successor-version"'
     const links = async (path: string, key: string) => {
       const { headers } = await send(
         new Request(`http://api.test${path}`, {
@@ -201,7 +202,7 @@ for (const [name, mount] of Object.entries(servers)) {
       )
       return [headers.get('idempotency-replayed'), headers.get('link')?.split(', ').sort()]
     }
-    const all = [successor, ...LINKS].sort()
+    const all = [SUCCESSOR, ...LINKS].sort()
     t.same(await links('/old-cards', 'key-by-an-old-name'), [null, all])
     t.same(await links('/old-cards', 'key-by-an-old-name'), ['true', all])
     t.same(await links('/cards', 'key-by-an-old-name'), ['true', LINKS])
@@ -215,7 +216,7 @@ for (const [name, mount] of Object.entries(servers)) {
     const { headers: sent } = await send(
       new Request('http://api.test/old-cards', { method: 'POST', headers, body: '{}' }),
     )
-    t.same(sent.get('link')?.split(', ').sort(), ['</cards>; rel="successor-version"', ...LINKS].sort())
+    t.same(sent.get('link')?.split(', ').sort(), [SUCCESSOR, ...LINKS].sort())
     t.same(sent.getSetCookie(), COOKIES)
   })
 }
@@ -237,5 +238,27 @@ t.test('links that a middleware has set before the gate are sent beside those of
   const { headers: sent } = await send(
     new Request('http://api.test/old-cards', { method: 'POST', headers, body: '{}' }),
   )
-  t.same(sent.get('link')?.split(', ').sort(), ['</cards>; rel="successor-version"', ...LINKS].sort())
+  t.same(sent.get('link')?.split(', ').sort(), [SUCCESSOR, ...LINKS].sort())
+})
+
+t.test('HTTP/2: a head that is written as pairs of name and value is sent', async t => {
+  const { api } = await setUp()
+  const gw = expressGate(api, { body: 'stream' })
+  const server = http2.createServer((request, response) =>
+    gw.aliases(request, response, () => {
+      response.writeHead(201, LINKS.map(link => ['link', link]) as never)
+      response.end()
+    }),
+  )
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = http2.connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  t.teardown(() => {
+    client.close()
+    server.close()
+  })
+  const stream = client.request({ ':method': 'POST', ':path': '/old-cards' }, { endStream: true })
+  const [head] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+  stream.resume()
+  t.match(head, { ':status': 201, link: [...LINKS, SUCCESSOR].join(', ') })
 })

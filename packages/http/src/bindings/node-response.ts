@@ -64,12 +64,12 @@ export function addFields(response: NodeResponse, fields: WireAnswer['headers'])
   }
 }
 
-/** Reads the header fields of a `writeHead` call: an object, or a flat list of names and values. */
+/** Reads the header fields of a `writeHead` call: an object, pairs of name and value, or a flat list of names and values. */
 export function writeHeadFields(rest: readonly unknown[]): HeaderField[] {
   const given = rest.find(each => typeof each === 'object' && each !== null) ?? {}
-  if (!Array.isArray(given)) return Object.entries(given).flatMap(([name, value]) => pairsOf(name, value))
-  const list = given as string[]
-  return list.flatMap((name, index) => (index % 2 === 0 ? pairsOf(name, list[index + 1] ?? '') : []))
+  const entries: unknown[] = Array.isArray(given) ? given : Object.entries(given)
+  const list = Array.isArray(entries[0]) ? entries.flat() : entries
+  return list.flatMap((name, index) => (index % 2 === 0 ? pairsOf(name as string, list[index + 1]) : []))
 }
 
 /** Sends an answer, unless one has been sent. */
