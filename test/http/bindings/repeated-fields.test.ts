@@ -262,3 +262,15 @@ t.test('HTTP/2: a head that is written as pairs of name and value is sent', asyn
   stream.resume()
   t.match(head, { ':status': 201, link: [...LINKS, SUCCESSOR].join(', ') })
 })
+
+t.test('Fastify: links of old names are sent beside those of a handler that no gate guards', async t => {
+  const { api } = await setUp()
+  const gw = fastifyGate(api, { body: 'kept' })
+  const app = fastify({ rewriteUrl: gw.rewriteUrl })
+  await app.register(gw.plugin)
+  app.post('/cards', async (_request, reply) => reply.header('Link', [...LINKS]).send({ made: true }))
+  await app.ready()
+  t.teardown(() => app.close())
+  const { headers } = await app.inject({ method: 'POST', url: '/old-cards' })
+  t.same(headers.link, [...LINKS, SUCCESSOR])
+})

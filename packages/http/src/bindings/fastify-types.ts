@@ -29,6 +29,10 @@ export interface FastifyApp {
     name: 'onRequest',
     hook: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
   ): unknown
+  addHook(
+    name: 'onSend',
+    hook: (request: FastifyRequest, reply: FastifyReply, payload: unknown) => Promise<unknown>,
+  ): unknown
   removeContentTypeParser(type: string): unknown
   addContentTypeParser(
     type: RegExp,

@@ -9,6 +9,7 @@ import { BODY_OPTION, checkGate, checkedBody } from './mount-checks.ts'
 import { parsedBytes } from './node-body.ts'
 import { fieldsByName, connectionOf } from './node-response.ts'
 import type { Outcome } from '../response/outcome.ts'
+import type { RequestContext } from '../route/request-context.ts'
 import type { Handler, OpenCall } from '../route/handler-types.ts'
 import { authorize, checkGuarding, finish, runOf } from '../route/perform.ts'
 import type { AdmittedRequest, AuthorizedRequest, Connection, Route } from '../route/steps.ts'
@@ -123,7 +124,6 @@ export function fastifyGate(gate: OpenGate, options: { readonly body: 'kept' | '
           if (authorized) gate.sent(authorized.context, reply.statusCode)
           return payload
         }
-        addLinks(reply, admitted.fields)
         if (!route.idempotent) {
           admitted.sent(reply.statusCode)
           return payload
@@ -145,13 +145,19 @@ function pluginOf(
   body: 'kept' | 'parsed',
   facts: (raw: NodeRequest) => () => RequestFacts,
 ): FastifyGate['plugin'] {
+  const contexts = new WeakMap<object, RequestContext>()
   const plugin: FastifyGate['plugin'] = (app, _options, done) => {
     if (body === 'kept') keepRawBodies(app)
     app.addHook('onRequest', async ({ raw }, reply) => {
       const entered = gate.enter(raw, facts(raw))
       if (!entered.ok) return sendReply(reply, entered.answer)
+      contexts.set(raw, entered.value)
       addReplyFields(reply, entered.value.fields())
       return undefined
+    })
+    app.addHook('onSend', async ({ raw }, reply, payload) => {
+      addLinks(reply, contexts.get(raw)?.fields() ?? [])
+      return payload
     })
     done()
   }
