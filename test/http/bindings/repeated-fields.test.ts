@@ -274,3 +274,38 @@ t.test('Fastify: links of old names are sent beside those of a handler that no g
   const { headers } = await app.inject({ method: 'POST', url: '/old-cards' })
   t.same(headers.link, [...LINKS, SUCCESSOR])
 })
+
+for (const name of ['an existing Express handler', 'an existing fetch handler']) {
+  t.test(`${name}: a link that begins like that of an old name is another link`, async t => {
+    const { api, route, authorization } = await setUp()
+    const titled = `${SUCCESSOR}; title="cards, <new>"`
+    let send: Send
+    if (name.includes('Express')) {
+      const gw = expressGate(api, { body: 'stream' })
+      const app = express()
+      app.use(gw.aliases)
+      app.post('/cards', gw.guard(route), (_request, response) => {
+        response.status(201).set('Link', titled).json({ made: true })
+      })
+      send = await served(createServer(app), t)
+    } else {
+      const gw = fetchGate(api, { body: 'clone', peer: 'none' })
+      const wrapped = gw.wrap(route, () => Response.json({}, { status: 201, headers: { Link: titled } }))
+      send = gw.aliases(request => wrapped(request))
+    }
+    const links = async (path: string) => {
+      const headers = {
+        authorization,
+        'content-type': 'application/json',
+        'idempotency-key': 'key-of-a-card',
+      }
+      const answer = await send(
+        new Request(`http://api.test${path}`, { method: 'POST', headers, body: '{}' }),
+      )
+      return [answer.headers.get('idempotency-replayed'), answer.headers.get('link')]
+    }
+    t.same(await links('/old-cards'), [null, `${titled}, ${SUCCESSOR}`])
+    t.same(await links('/cards'), ['true', titled])
+    t.match(await links('/old-cards'), ['true', new RegExp(`(^|, )${SUCCESSOR}($|, )`)])
+  })
+}

@@ -1,6 +1,6 @@
 import type { HeaderField } from '@gatewright/kernel'
 import type { WireAnswer } from '../ports.ts'
-import { isRepeatable, missingLinks } from '../response/answer.ts'
+import { isRepeatable, missingFields } from '../response/answer.ts'
 import type { FastifyReply } from './fastify-types.ts'
 import { fieldsByName } from './node-response.ts'
 
@@ -20,12 +20,13 @@ export function addReplyFields(reply: FastifyReply, fields: readonly HeaderField
 
 /** Adds the links of a gate that a reply lacks, since its handler may have set its own in their place. */
 export function addLinks(reply: FastifyReply, fields: readonly HeaderField[]): void {
-  if (!fields.some(([name]) => isRepeatable(name))) return
+  const links = fields.filter(([name]) => isRepeatable(name))
+  if (links.length === 0) return
   const { link = [] } = reply.getHeaders() as { link?: string | string[] }
   const present = [link].flat()
-  const missing = missingLinks(
+  const missing = missingFields(
     present.map(each => ['Link', each]),
-    fields,
+    links,
   )
   if (missing.length > 0) reply.header('Link', [...present, ...missing.map(([, each]) => each)])
 }

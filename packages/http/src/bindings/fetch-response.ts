@@ -1,7 +1,7 @@
 import { addedFields, capturedAnswer, fieldPairs, streamError } from './captured-answer.ts'
 import { readUpTo, resumeStream } from './fetch-body.ts'
 import type { WireAnswer } from '../ports.ts'
-import { isRepeatable } from '../response/answer.ts'
+import { missingFields } from '../response/answer.ts'
 import type { AdmittedRequest } from '../route/steps.ts'
 
 /** Converts an answer to a `Response`. */
@@ -13,10 +13,7 @@ export function toResponse({ status, headers, body }: WireAnswer): Response {
 
 /** Adds header fields to a response, whose headers may be immutable. Fields that it has already are unchanged; links are added. */
 export function withResponseFields(response: Response, fields: WireAnswer['headers']): Response {
-  const missing = fields.filter(([name, value]) => {
-    const present = response.headers.get(name)
-    return present === null || (isRepeatable(name) && !present.includes(value))
-  })
+  const missing = missingFields([...response.headers], fields)
   if (missing.length === 0) return response
   const copy = new Response(response.body, response)
   for (const [name, value] of missing) copy.headers.append(name, value)

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { HeaderField } from '@gatewright/kernel'
 import type { WireAnswer } from '../ports.ts'
-import { isRepeatable, missingLinks } from '../response/answer.ts'
+import { isRepeatable, missingFields } from '../response/answer.ts'
 import type { Connection } from '../route/steps.ts'
 
 /** The members of a Node response that are used, of HTTP/1 and of the compatibility API of HTTP/2. */
@@ -46,10 +46,11 @@ const pairsOf = (name: string, value: unknown): HeaderField[] =>
  */
 export function addFields(response: NodeResponse, fields: WireAnswer['headers']): void {
   if (response.headersSent) return
-  if (!fields.some(([name]) => isRepeatable(name))) return setFields(response, fields)
+  const links = fields.filter(([name]) => isRepeatable(name))
+  if (links.length === 0) return setFields(response, fields)
   const addLinks = (): void => {
     const present = pairsOf('Link', response.getHeaders()['link'] ?? [])
-    const missing = missingLinks(present, fields)
+    const missing = missingFields(present, links)
     if (missing.length > 0) setFields(response, [...present, ...missing])
   }
   const others = fields.filter(([name]) => !isRepeatable(name))

@@ -75,15 +75,19 @@ export function hasField(headers: readonly HeaderField[], name: string): boolean
 /** Whether a field can be added to an answer that has one of this name: `Link` is a list (RFC 8288 section 3). */
 export const isRepeatable = (name: string): boolean => name.toLowerCase() === 'link'
 
-/** Returns the links of `fields` that an answer lacks. A framework may have joined several links in one value. */
-export function missingLinks(
+/** Returns the fields that an answer lacks, and those links of them that it lacks. */
+export function missingFields(
   headers: readonly HeaderField[],
   fields: readonly HeaderField[],
 ): readonly HeaderField[] {
-  const present = headers.filter(([name]) => isRepeatable(name))
-  return fields.filter(
-    ([name, link]) => isRepeatable(name) && !present.some(([, value]) => value.includes(link)),
-  )
+  return fields.flatMap(([name, value]): readonly HeaderField[] => {
+    if (!isRepeatable(name)) return hasField(headers, name.toLowerCase()) ? [] : [[name, value]]
+    const links = withoutLinks(
+      value,
+      headers.filter(([other]) => isRepeatable(other)),
+    )
+    return links === '' ? [] : [[name, links]]
+  })
 }
 
 /** Removes fields from those of an answer, and links also where a framework has joined them with others. */
@@ -95,16 +99,17 @@ export function withoutFields(
     const own = removed.filter(([other]) => other.toLowerCase() === name.toLowerCase())
     if (own.some(([, text]) => text === value)) return []
     if (own.length === 0 || !isRepeatable(name)) return [[name, value]]
-    const rest = own.reduce((links, [, link]) => withoutLink(links, link), value)
-    return rest === '' ? [] : [[name, rest]]
+    const links = withoutLinks(value, own)
+    return links === '' ? [] : [[name, links]]
   })
 }
 
-function withoutLink(links: string, link: string): string {
-  const parts = links.split(link)
-  if (parts.length === 1) return links
-  const trimmed = parts.map(part => part.replaceAll(/^[\s,]+|[\s,]+$/g, ''))
-  return trimmed.filter(part => part !== '').join(', ')
+/** Removes links from a `Link` field, which may have several. Each begins with `<`. */
+function withoutLinks(value: string, removed: readonly HeaderField[]): string {
+  const split = (links: string): string[] => links.split(/,(?=\s*<)/)
+  const others = removed.flatMap(([, links]) => split(links)).map(link => link.trim())
+  const rest = split(value).filter(link => !others.includes(link.trim()))
+  return rest.join(',').trim()
 }
 
 /** Adds fields to an answer, except fields that it has already. */
