@@ -309,3 +309,16 @@ for (const name of ['an existing Express handler', 'an existing fetch handler'])
     t.match(await links('/old-cards'), ['true', new RegExp(`(^|, )${SUCCESSOR}($|, )`)])
   })
 }
+
+t.test('Koa: an error answer has all fields of old names', async t => {
+  const { api } = await setUp()
+  const app = new Koa()
+  app.silent = true
+  app.use(koaGate(api, { body: 'stream' }).aliases).use(ctx => ctx.throw(409, 'taken'))
+  const send = await served(createServer(app.callback()), t)
+  const { status, headers } = await send(new Request('http://api.test/old-cards', { method: 'POST' }))
+  t.same(
+    [status, headers.get('link'), headers.get('deprecation'), headers.get('sunset')],
+    [409, SUCCESSOR, '@1767225600', 'Fri, 01 Jan 2027 00:00:00 GMT'],
+  )
+})

@@ -41,26 +41,26 @@ const pairsOf = (name: string, value: unknown): HeaderField[] =>
   [value].flat().map(each => [name, each as string])
 
 /**
- * Sets the fields of a gate on a response that an existing handler will write. Links are added to those that the response has,
- * and again before it is sent, since the handler may set its own in their place.
+ * Sets the fields of a gate on a response that an existing handler will write. Links are added to those that the response has.
+ * With links, those fields that it lacks are added again before it is sent: the handler may set its own links in their place,
+ * and Koa removes all fields for an error.
  */
 export function addFields(response: NodeResponse, fields: WireAnswer['headers']): void {
   if (response.headersSent) return
-  const links = fields.filter(([name]) => isRepeatable(name))
-  if (links.length === 0) return setFields(response, fields)
-  const addLinks = (): void => {
-    const present = pairsOf('Link', response.getHeaders()['link'] ?? [])
-    const missing = missingFields(present, links)
-    if (missing.length > 0) setFields(response, [...present, ...missing])
-  }
   const others = fields.filter(([name]) => !isRepeatable(name))
   setFields(response, others)
-  addLinks()
+  if (others.length === fields.length) return
+  const addMissing = (): void => {
+    const present = Object.entries(response.getHeaders()).flatMap(([name, value]) => pairsOf(name, value))
+    const missing = missingFields(present, fields)
+    setFields(response, [...present.filter(([name]) => isRepeatable(name)), ...missing])
+  }
+  addMissing()
   const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => unknown
   response.writeHead = (status: number, ...rest: unknown[]) => {
     if (response.headersSent) return writeHead(status, ...rest)
     setFields(response, writeHeadFields(rest))
-    addLinks()
+    addMissing()
     return writeHead(status, ...rest.filter(each => typeof each === 'string'))
   }
 }
