@@ -3,7 +3,7 @@ import type { CredentialGate, GateOptions, SpendGate, TransactionGate } from './
 import { runTransaction, type TransactionalDependencies } from './idempotency/transactional.ts'
 import type { OpenGateOptions } from './options.ts'
 import type { AccessLike, Credential, Credentials, GuardPort, SpendGuardPort } from './ports.ts'
-import { checkedSchemas } from './request/input.ts'
+import { checkedSchemas, hasOldFields } from './request/input.ts'
 import { authenticator, sessionCredential } from './route/credentials.ts'
 import type { GuardedCall, OpenCall, RouteOptions, WriteOptions } from './route/handler-types.ts'
 import type { GateContext } from './route/request-context.ts'
@@ -51,6 +51,7 @@ export function declarations(
   }
   const writeDependencies = ({ operation, spends }: Rule) => ({
     operation,
+    hasOldFields: hasOldFields(gate.aliases, operation),
     accountOf,
     spending,
     reserves: spends !== undefined,

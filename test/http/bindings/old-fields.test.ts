@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { scopeCatalogue } from '@gatewright/kernel'
+import { scopeCatalogue, type Verdict } from '@gatewright/kernel'
 import { gate, type AliasPort, type Decision, type OpenCall } from '@gatewright/http'
 import { expressGate } from '@gatewright/http/express'
 import { fastifyGate } from '@gatewright/http/fastify'
@@ -13,6 +13,7 @@ import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { migrate, sqliteStorage } from '@gatewright/idempotency-store/sqlite'
 import { createTransactionalIdempotency } from '@gatewright/idempotency-store/transactional'
 import { fromSqlite } from '@gatewright/kernel/sql'
+import { migrate as migrateSpend, sqliteStorage as spendStorage } from '@gatewright/scope-guard/sqlite'
 import { createAliases } from '@gatewright/legacy-alias-router'
 import express from 'express'
 import fastify from 'fastify'
@@ -152,41 +153,48 @@ for (const { name, mount, port } of cases) {
 
 for (const kind of ['recorded', 'transactional'] as const) {
   t.test(`${kind}: a replay announces the old names of its body, as the first answer did`, async t => {
-    const { guard, bearer } = await bench()
     const database = new Database(':memory:')
     t.teardown(() => database.close())
     const db = fromSqlite(database)
     await migrate(db)
+    await migrateSpend(db)
+    const { guard, bearer } = await bench({
+      policies: async ids => ids.map(id => ({ maxAuthAmountCents: Number(id) })),
+      spend: spendStorage(db),
+    })
     const api = gate({
       ...{ guard, scopes: scopeCatalogue(['cards.write']), aliases: ownPort },
       idempotency: createIdempotency({ storage: memoryStorage() }),
       transactions: createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) }),
+      spendStorage: tx => spendStorage(tx),
     })
     const { handle } = fetchGate(api, { body: 'stream', peer: 'none' })
-    const create = ({ json }: OpenCall) => ({ status: 201, body: json() })
+    const create = async (
+      { json }: OpenCall,
+      reserve: (spend: { amountCents: number; currency: string }) => Promise<Verdict<unknown>>,
+    ) => {
+      const held = await reserve({ amountCents: 1, currency: 'USD' })
+      return held.ok ? { status: 201, body: json() } : held
+    }
+    const spending = { ...written, spends: 'spend' } as const
     const send =
       kind === 'recorded'
-        ? handle(api.idempotent(written), create)
-        : handle(api.transactional(written, async call => create(call)))
-    const authorization = await bearer({ scopes: ['cards.write'] })
-    const post = async () => {
+        ? handle(api.idempotent(spending), async call => create(call, call.reserve))
+        : handle(api.transactional(spending, async (call, { reserve }) => create(call, reserve)))
+    const post = async (maxCents: string) => {
       const headers = {
-        authorization,
+        authorization: await bearer({ scopes: ['cards.write'], policyIds: [maxCents] }),
         'content-type': 'application/json',
         'idempotency-key': 'key-of-a-card',
       }
       const answer = await send(
         new Request('http://api.test/cards', { method: 'POST', headers, body: '{"cap":1}' }),
       )
-      return [answer.headers.get('idempotency-replayed'), answer.headers.get('deprecation')]
+      return [answer.status, answer.headers.get('idempotency-replayed'), answer.headers.get('deprecation')]
     }
-    t.same(
-      [await post(), await post()],
-      [
-        [null, '@1767225600'],
-        ['true', '@1767225600'],
-      ],
-    )
+    t.same(await post('1'), [201, null, '@1767225600'])
+    t.same(await post('1'), [201, 'true', '@1767225600'])
+    t.same(await post('0'), [403, null, '@1767225600'], 'also if it is refused')
   })
 }
 

@@ -27,6 +27,8 @@ export interface StartedRun {
 export interface RunDependencies {
   readonly settings: Settings
   readonly operation: string
+  /** Whether bodies of the operation may have old field names. */
+  readonly hasOldFields: boolean
   readonly idempotency: IdempotencyPort
   readonly accountOf: (access: AccessLike) => string
   /** The guard, if it counts spends. */
@@ -52,7 +54,7 @@ export async function startRun(
   if (!begin.ok) return begin
   if (begin.value.state === 'replay') {
     const { response, expiresAt } = begin.value
-    const denial = await replayDenial(operation, spending, access, response)
+    const denial = await checkReplay(dependencies, guarded, response)
     return denial ?? { stored: response, fields: recordFields(true, expiresAt) }
   }
   const { claim } = begin.value
@@ -70,12 +72,13 @@ export async function startRun(
 }
 
 /** Denies a replay if an amount that its run reserved exceeds the caller's limits on a single operation. */
-export async function replayDenial(
-  operation: string,
-  spending: SpendGuardPort<AccessLike, unknown> | undefined,
-  access: AccessLike,
+export async function checkReplay(
+  { operation, hasOldFields, spending }: Pick<RunDependencies, 'operation' | 'hasOldFields' | 'spending'>,
+  { access, json }: GuardedCall<AccessLike>,
   { spends = [] }: RecordedAnswer,
 ): Promise<Denial | undefined> {
+  // No handler reads the body of a replay, which must announce its old names all the same.
+  if (hasOldFields) json()
   for (const amount of spends) {
     if (!spending) {
       throw new TypeError(

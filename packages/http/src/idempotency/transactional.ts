@@ -3,7 +3,7 @@ import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '..
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, HandlerAnswer, TransactionContext, WriteOptions } from '../route/handler-types.ts'
 import { outcomeOf } from '../route/perform.ts'
-import { recordFields, replayDenial } from './run.ts'
+import { checkReplay, recordFields } from './run.ts'
 import { writeFacts } from './write-facts.ts'
 
 type Call = GuardedCall<AccessLike>
@@ -12,6 +12,8 @@ type Prepare = NonNullable<WriteOptions<AccessLike>['prepare']>
 /** What a transactional write needs. */
 export interface TransactionalDependencies {
   readonly operation: string
+  /** Whether bodies of the operation may have old field names. */
+  readonly hasOldFields: boolean
   /** Whether the gate's renderer is the team's own. */
   readonly hasOwnRenderer: boolean
   readonly transactions: TransactionPort<unknown>
@@ -40,8 +42,7 @@ class Abandoned extends Error {
 
 /** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored response. */
 export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
-  const { operation, transactions, accountOf, spending, prepare, handler } = dependencies
-  const { access } = call
+  const { operation, transactions, accountOf, prepare, handler } = dependencies
   let outcome: Outcome | undefined
   let prepared: unknown
   const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
@@ -52,7 +53,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
   }
   try {
     const run = await transactions.run(
-      writeFacts(operation, accountOf(access), call),
+      writeFacts(operation, accountOf(call.access), call),
       async (tx, { effectId, fence }) => {
         const spends: AmountLike[] = []
         const spendFunctions = spendFunctionsOf(dependencies, call, { tx, spends })
@@ -66,9 +67,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
     )
     if (!run.ok) return { kind: 'denial', denial: run }
     const { response, replayed, expiresAt } = run.value
-    // No handler reads the body of a replay, which must announce its old names all the same.
-    if (replayed) call.json()
-    const denial = replayed && (await replayDenial(operation, spending, access, response))
+    const denial = replayed && (await checkReplay(dependencies, call, response))
     if (denial) return { kind: 'denial', denial }
     const final = replayed || !outcome ? replayOutcome(response, dependencies.hasOwnRenderer) : outcome
     return withFields(final, recordFields(replayed, expiresAt))

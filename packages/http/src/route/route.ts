@@ -134,8 +134,6 @@ async function start(
   if ('call' in run) return run
   if ('ok' in run) return denied(run)
   const { stored, fields } = run
-  // No handler reads the body of a replay, which must announce its old names all the same.
-  json()
   const outcome = replayOutcome(stored, gate.settings.hasOwnRenderer)
   return source.captured ? { outcome, fields, captured: withoutMark(stored) } : { outcome, fields }
 }
