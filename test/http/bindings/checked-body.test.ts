@@ -173,3 +173,16 @@ t.test('checks the body that a parser has read of a GET request', async t => {
   answer.resume()
   t.equal(answer.statusCode, 400)
 })
+
+t.test("'parsed' checks the JSON body null as null, which the handler would get", async t => {
+  const { api, route, authorization } = await setUp(table)
+  const app = express()
+  app.use(express.json({ strict: false }))
+  app.post('/', expressGate(api, { body: 'parsed' }).guard(route), (request, response) => {
+    response.json([request.body])
+  })
+  const send = await served(createServer(app), t)
+  const headers = { authorization, 'content-type': 'application/json' }
+  const { status } = await send(new Request('http://api.test/', { method: 'POST', headers, body: 'null' }))
+  t.equal(status, 400)
+})

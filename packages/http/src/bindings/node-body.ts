@@ -72,20 +72,14 @@ export function parsedBytes(parsed: unknown, node: NodeRequest, parser: string):
   // `JSON.stringify` recurses and would throw a RangeError for a deeply nested body.
   const problem = jsonProblem(parsed)
   if (problem) return deny('invalid_request', problem.message, { field: problem.field })
-  return allow(
-    parsed === undefined || parsed === null ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)),
-  )
+  const isMissing = parsed === undefined || (parsed === null && !hasBody(node))
+  return allow(isMissing ? new Uint8Array() : Buffer.from(JSON.stringify(parsed)))
 }
 
-/** Whether a parser read nothing: it left undefined or, as some parsers do, an empty object. */
+/** Whether a parser may have read nothing: it left undefined, null or, as some parsers do, an empty object. */
 function isEmpty(parsed: unknown): boolean {
-  if (parsed === undefined) return true
-  return (
-    typeof parsed === 'object' &&
-    parsed !== null &&
-    !Array.isArray(parsed) &&
-    Object.keys(parsed).length === 0
-  )
+  if (parsed === undefined || parsed === null) return true
+  return typeof parsed === 'object' && !Array.isArray(parsed) && Object.keys(parsed).length === 0
 }
 
 /** The denial of a body that is not JSON. */
