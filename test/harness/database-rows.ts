@@ -14,5 +14,7 @@ export function openDatabaseOf(env: Readonly<Record<string, string>>): {
     return { db: fromPgPool(pool), close: () => pool.end() }
   }
   const database = new Database(join(dataDir, 'host.sqlite'))
+  // The host writes at the same time.
+  database.exec('pragma busy_timeout = 10000')
   return { db: fromSqlite(database), close: async () => void database.close() }
 }

@@ -13,7 +13,7 @@ export interface Fleet {
   readonly counts: { kills: number; lost: number; unavailable: number; inProgress: number }
   /** Kills hosts at random moments, at least `pauseMs` apart, and starts them again, until the returned function is called. */
   killing(random: Random, pauseMs?: number): () => Promise<void>
-  /** Stops the hosts, and says what they printed. */
+  /** Stops killing and the hosts, and says what they printed. Also at the end of a failed test, which would wait for the hosts. */
   stop(): Promise<string>
 }
 
@@ -30,6 +30,8 @@ export async function startFleet(
   const hosts = await Promise.all(Array.from({ length: size }, start))
   const counts = { kills: 0, lost: 0, unavailable: 0, inProgress: 0 }
   let output = ''
+  const ended = new AbortController()
+  let killers: Promise<unknown> = Promise.resolve()
   const answerOf = async (
     host: HostProcess,
     ...asked: Parameters<TestHost['send']>
@@ -64,18 +66,22 @@ export async function startFleet(
       const stop = new AbortController()
       // Two at work, each on its half of the hosts: so two may be gone at once, and some are always there.
       const kill = async (half: number): Promise<void> => {
-        while (!stop.signal.aborted) {
+        const signal = AbortSignal.any([stop.signal, ended.signal])
+        while (!signal.aborted) {
           await delay(pauseMs + chance.under(500))
-          if (!stop.signal.aborted) await killOne(size === 1 ? 0 : 2 * chance.under(size / 2) + half)
+          if (!signal.aborted) await killOne(size === 1 ? 0 : 2 * chance.under(size / 2) + half)
         }
       }
-      const killers = Promise.all(size === 1 ? [kill(0)] : [kill(0), kill(1)])
+      const round = Promise.all(size === 1 ? [kill(0)] : [kill(0), kill(1)])
+      killers = round
       return async () => {
         stop.abort()
-        await killers
+        await round
       }
     },
     async stop() {
+      ended.abort()
+      await killers.catch(() => {})
       await Promise.all(hosts.map(host => host.stop('SIGTERM')))
       return output + hosts.map(host => host.output()).join('')
     },

@@ -57,6 +57,7 @@ for (const store of ['postgres', 'sqlite'] as const) {
     const fleet = await startFleet(size, { ...env, ...quick }, randomOf(SEED), HOST)
     const { db, close } = openDatabaseOf(place)
     t.teardown(async () => {
+      await fleet.stop()
       await close()
       await stores.drop()
     })
