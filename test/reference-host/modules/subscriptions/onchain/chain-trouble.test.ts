@@ -14,6 +14,8 @@ const paid = await startPaidHost()
 t.teardown(() => paid.close())
 const { chain, clock, front, host, receiver, pay, watch, expire, newUser } = paid
 const { url } = chain
+/** How much later a reorganised block is: the clock of the chain has gone on, also where the block is taken back. */
+const LATER_MS = 10_000
 t.afterEach(() => {
   front.answer = (_, real) => real()
 })
@@ -115,7 +117,7 @@ t.test(
     t.match(await user.payin(first.id), { status: 'settled', txHash })
     await revert()
     // The same transaction again, after another one in its block: another log index and another block.
-    await stampNextBlock(url, at)
+    await stampNextBlock(url, at + LATER_MS)
     await withoutMining(url, async () => {
       await paid.usdc.transfer(neighbour.account, receiver, 1n)
       await paid.usdc.transfer(user.account, receiver, unitsOf(first))
@@ -142,7 +144,7 @@ t.test('a transfer that a reorganisation moves stays with the pay-in that named 
   await confirm(user, named.id, txHash)
   t.match(await user.payin(named.id), { status: 'confirming', txHash })
   await revert()
-  await stampNextBlock(url, at)
+  await stampNextBlock(url, at + LATER_MS)
   await withoutMining(url, async () => {
     await paid.usdc.transfer(neighbour.account, receiver, 1n)
     await paid.usdc.transfer(user.account, receiver, unitsOf(named))
@@ -170,7 +172,7 @@ t.test(
     t.same(causesOf(await user.payin(named.id)), ['created', 'submitted', 'seen'])
     t.same(causesOf(await user.payin(second.id)), ['created', 'submitted'])
     await revert()
-    await stampNextBlock(url, at)
+    await stampNextBlock(url, at + LATER_MS)
     await withoutMining(url, async () => {
       await paid.usdc.transfer(neighbour.account, receiver, 1n)
       await paid.usdc.transfer(user.account, receiver, unitsOf(named))
