@@ -7,7 +7,15 @@ import {
   stampNextBlock,
   withoutMining,
 } from '../../../../harness/evm.ts'
-import { ask, causesOf, confirm, startPaidHost, unitsOf } from '../../../../harness/paid-host.ts'
+import type { WirePayin } from '../../../../harness/money.ts'
+import {
+  ask,
+  causesOf,
+  confirm,
+  startPaidHost,
+  unitsOf,
+  type ChainUser,
+} from '../../../../harness/paid-host.ts'
 import type { RpcCall, RpcEntry } from '../../../../harness/rpc-front.ts'
 
 const paid = await startPaidHost()
@@ -21,6 +29,23 @@ t.afterEach(() => {
 })
 const isLatest = ({ method, params }: RpcCall): boolean =>
   method === 'eth_getBlockByNumber' && params[0] === 'latest'
+
+/** Mines the payment of a pay-in again, in a later block after a transaction of the neighbour. Returns its log index there. */
+async function mineElsewhere(
+  txHash: string,
+  [neighbour, user]: readonly [neighbour: ChainUser, user: ChainUser],
+  payin: WirePayin,
+  at: number,
+): Promise<number> {
+  await stampNextBlock(url, at + LATER_MS)
+  await withoutMining(url, async () => {
+    await paid.usdc.transfer(neighbour.account, receiver, 1n)
+    await paid.usdc.transfer(user.account, receiver, unitsOf(payin))
+    await mine(url)
+  })
+  const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
+  return Number(logs[0]?.logIndex)
+}
 
 t.test(
   'an invented transaction that no node can look up delays no other pay-in and fails at its deadline',
@@ -116,15 +141,7 @@ t.test(
     await watch()
     t.match(await user.payin(first.id), { status: 'settled', txHash })
     await revert()
-    // The same transaction again, after another one in its block: another log index and another block.
-    await stampNextBlock(url, at + LATER_MS)
-    await withoutMining(url, async () => {
-      await paid.usdc.transfer(neighbour.account, receiver, 1n)
-      await paid.usdc.transfer(user.account, receiver, unitsOf(first))
-      await mine(url)
-    })
-    const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
-    t.equal(Number(logs[0]?.logIndex), 1, 'the same transaction at another log index')
+    t.equal(await mineElsewhere(txHash, [neighbour, user], first, at), 1, 'at another log index')
     await mine(url, 5)
     await watch()
     await watch()
@@ -144,14 +161,7 @@ t.test('a transfer that a reorganisation moves stays with the pay-in that named 
   await confirm(user, named.id, txHash)
   t.match(await user.payin(named.id), { status: 'confirming', txHash })
   await revert()
-  await stampNextBlock(url, at + LATER_MS)
-  await withoutMining(url, async () => {
-    await paid.usdc.transfer(neighbour.account, receiver, 1n)
-    await paid.usdc.transfer(user.account, receiver, unitsOf(named))
-    await mine(url)
-  })
-  const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
-  t.equal(Number(logs[0]?.logIndex), 1, 'the same transaction at another log index')
+  t.equal(await mineElsewhere(txHash, [neighbour, user], named, at), 1, 'at another log index')
   await watch()
   await mine(url)
   await watch()
@@ -172,14 +182,7 @@ t.test(
     t.same(causesOf(await user.payin(named.id)), ['created', 'submitted', 'seen'])
     t.same(causesOf(await user.payin(second.id)), ['created', 'submitted'])
     await revert()
-    await stampNextBlock(url, at + LATER_MS)
-    await withoutMining(url, async () => {
-      await paid.usdc.transfer(neighbour.account, receiver, 1n)
-      await paid.usdc.transfer(user.account, receiver, unitsOf(named))
-      await mine(url)
-    })
-    const { logs } = await rpc<{ logs: { logIndex: string }[] }>(url, 'eth_getTransactionReceipt', txHash)
-    t.equal(Number(logs[0]?.logIndex), 1, 'the same transaction at another log index')
+    t.equal(await mineElsewhere(txHash, [neighbour, user], named, at), 1, 'at another log index')
     // A look-up is reused for 2 s.
     clock.advance(2000)
     await confirm(user, second.id, txHash)
