@@ -34,7 +34,6 @@ const LAYERS = [
   ...['schemas', 'product', 'records', 'ledger', 'observability', 'chain', 'providers', 'config', 'storage'],
   ...['pages', 'http', 'openapi', 'modules', 'operator', 'composition', 'cli'],
 ]
-const MOST_LINES = 220
 
 /** The packages a package may import. The host may import all, so it is not listed. */
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
@@ -110,16 +109,10 @@ function brokenDeclarations(given: Package): Violation[] {
   ]
 }
 
-function tooLong({ path, text }: Source): Violation[] {
-  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
-  return lines > MOST_LINES ? [`${path}: ${lines} lines, at most ${MOST_LINES}`] : []
-}
-
-/** Checks the workspace's rules (`docs/architecture.md`): arrows, storage rooms, declarations, file size. */
+/** Checks the workspace's rules (`docs/architecture.md`): arrows, storage folders, declarations. */
 export function violations(packages: readonly Package[]): Violation[] {
   return packages.flatMap(given => [
     ...sites(given).flatMap(site => [...brokenArrow(site), ...brokenStorageRule(site), ...brokenLayer(site)]),
     ...brokenDeclarations(given),
-    ...given.sources.flatMap(tooLong),
   ])
 }
