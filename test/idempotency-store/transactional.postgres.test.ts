@@ -166,13 +166,13 @@ t.test('rolls back and replays when another run decided about the key meanwhile'
   const decide = async () => {
     const begun = await twoPhase.begin(write())
     if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
-    await twoPhase.complete(begun.value.claim, response(402))
+    await twoPhase.complete(begun.value.claim, response(409))
   }
   const run = await host.run(write(), async (tx, facts) => {
     await decide()
     return effect(tx, facts)
   })
-  t.match(run, { ok: true, value: { response: response(402), replayed: true } })
+  t.match(run, { ok: true, value: { response: response(409), replayed: true } })
   t.equal(await effects(), 0)
 })
 

@@ -43,7 +43,7 @@ t.test('runs one of 30 simultaneous duplicates and replays its response to 29', 
 
 t.test('rolls back when the response is not final, and runs again on the next request', async t => {
   const { idempotency, effects, effect } = await setUp(t)
-  for (const status of [400, 401, 403, 429, 500, 503]) {
+  for (const status of [400, 401, 402, 403, 429, 500, 503]) {
     const result = await idempotency.run(write(), async (tx, { effectId }) => {
       await effect(tx, effectId)
       return response(status)
@@ -56,13 +56,13 @@ t.test('rolls back when the response is not final, and runs again on the next re
 
 t.test('commits a definitive refusal, with the rows of the handler', async t => {
   const { idempotency, effects, effect } = await setUp(t)
-  const decline = () =>
+  const refuse = () =>
     idempotency.run(write(), async (tx, { effectId }) => {
       await effect(tx, effectId)
-      return response(402)
+      return response(409)
     })
-  t.match(await decline(), { value: { response: response(402), replayed: false } })
-  t.match(await decline(), { value: { response: response(402), replayed: true } })
+  t.match(await refuse(), { value: { response: response(409), replayed: false } })
+  t.match(await refuse(), { value: { response: response(409), replayed: true } })
   t.equal(await effects(), 1)
 })
 

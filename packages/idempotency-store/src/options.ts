@@ -16,8 +16,8 @@ export interface LostRun {
 /** What the `recover` callback found out about a lost run. */
 export type RecoveryResult =
   /**
-   * It took effect. `response` is what the first caller should have got: a final status, and the `spends` that the run
-   * reserved. Without the `spends` the response is replayed without checking the limits of the session that asks.
+   * It took effect. `response` is what the first caller should have got: a final status (`classify`), and the `spends` that
+   * the run reserved. A payment that was declined with 402 took no effect: return `never_happened`. Without the `spends` the response is replayed without checking the limits of the session that asks.
    */
   | { readonly state: 'completed'; readonly response: StoredResponse }
   /**

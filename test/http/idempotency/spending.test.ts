@@ -39,8 +39,23 @@ t.test('a refusal gives back every hold of its run, also if another reservation 
   t.equal(await left(), 10)
 })
 
+t.test('a write answered 402 releases its hold, and the retry that carries the payment runs', async t => {
+  const { send, left } = await setUp()
+  let payments = 0
+  const charge: Handler<Pay> = async ({ reserve }) => {
+    const hold = await reserve(TEN_CENTS)
+    if (!hold.ok) return hold
+    return payments++ === 0 ? { status: 402, body: { error: 'payment_required' } } : created
+  }
+  t.match(await send(charge), { status: 402, replayed: false })
+  t.equal(await left(), 10)
+  t.match(await send(charge), { status: 201, replayed: false })
+  t.match(await send(charge), { status: 201, replayed: true })
+  t.equal(payments, 2)
+})
+
 t.test('keeps what a run reserved if its answer is stored', async t => {
-  for (const status of [201, 303, 402, 404, 409]) {
+  for (const status of [201, 303, 404, 409]) {
     const { send, left } = await setUp()
     const kept: Handler<Pay> = async ({ reserve }) => ((await reserve(TEN_CENTS)).ok ? { status } : refused)
     t.equal((await send(kept)).status, status)

@@ -22,7 +22,7 @@ async function twice(given: StoredResponse, options: Options = {}) {
 }
 
 t.test('stores 2xx, 3xx and definitive 4xx responses', async t => {
-  for (const status of [200, 201, 202, 204, 303, 402, 404, 409, 410, 412]) {
+  for (const status of [200, 201, 202, 204, 303, 404, 409, 410, 412]) {
     const { completion, again } = await twice(response(status))
     t.match(completion, { state: 'stored' }, `${status}`)
     t.match(again, { ok: true, value: { state: 'replay', response: response(status) } })
@@ -35,6 +35,12 @@ t.test('frees the key on refusals by validation, authorisation and rate limits',
     t.same(completion, { state: 'released' }, `${status}`)
     t.match(again, { ok: true, value: { state: 'started' } })
   }
+})
+
+t.test('a retry with the payment starts the write that was answered 402', async t => {
+  const { completion, again } = await twice(response(402))
+  t.same(completion, { state: 'released' })
+  t.match(again, { ok: true, value: { state: 'started' } })
 })
 
 t.test(

@@ -30,7 +30,7 @@ export interface GuardedCall<A extends AccessLike> extends OpenCall {
 
 /**
  * A write that runs at most once per idempotency key. Pass `effectId` or `fence` to the system that makes the effect. The
- * key is free again if the handler returns a refusal (400, 403, 422 ...). If it throws, the outcome is unknown.
+ * key is free again if the handler returns a refusal (400, 402, 403, 422 ...). If it throws, the outcome is unknown.
  */
 export interface IdempotentCall<A extends AccessLike, P = unknown> extends GuardedCall<A> {
   readonly effect: { readonly effectId: string; readonly fence: number }

@@ -31,11 +31,14 @@ export interface Replay {
 
 /**
  * Client errors that are decided before any effect: syntax and validation (400, 405, 406, 411, 413, 414, 415,
- * 416, 417, 422, 428, 431), authentication and authorisation (401, 403, 407, 511) and "try again" (408, 421,
- * 425, 426, 429). Every other 4xx is definitive (402 declined, 404, 409, 410, 412 ...) and is stored.
+ * 416, 417, 422, 428, 431), authentication and authorisation (401, 403, 407, 511), payment required (402) and "try
+ * again" (408, 421, 425, 426, 429). Every other 4xx is definitive (404, 409, 410, 412 ...) and is stored. 402 is not:
+ * the client sends the same request again with the payment in a header (RFC 9110 section 15.5.3), or after it has
+ * corrected a declined card, and a replay would refuse that payment.
  */
 const REFUSED = new Set([
-  400, 401, 403, 405, 406, 407, 408, 411, 413, 414, 415, 416, 417, 421, 422, 425, 426, 428, 429, 431, 511,
+  400, 401, 402, 403, 405, 406, 407, 408, 411, 413, 414, 415, 416, 417, 421, 422, 425, 426, 428, 429, 431,
+  511,
 ])
 
 /**
