@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { Currency, component, instant, instantOrNull, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
@@ -68,7 +69,7 @@ export function billOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createBill({ clock, events }: ModuleServices, bills: BillStore): Operation {
+function createBill({ clock, dialect, events }: ModuleServices, bills: BillStore): Operation {
   return ledgerWrite({
     ...{ ...common, id: 'bills.create', title: 'Note a bill', paths: ['/user/v1/bills'] },
     ...{ spends: false, body: Body, answer: Answer },
@@ -85,6 +86,7 @@ function createBill({ clock, events }: ModuleServices, bills: BillStore): Operat
       const dueAt = readDueAt(body.dueAt)
       if (dueAt === undefined)
         return deny('invalid_request', 'dueAt must be a real date or UTC timestamp', { field: 'dueAt' })
+      await lockAccount(tx, dialect, accountId)
       if ((await bills.countOpen(tx, accountId)) >= MOST) {
         const details = { rule: 'max_bills' } as const
         return deny('policy_blocked', `an account has at most ${MOST} open bills`, { details })

@@ -2,6 +2,7 @@ import { allow, type Surface } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { folderStore } from '../folders/store.ts'
 import type { ModuleServices } from '../services.ts'
 import { NO_NOTES, NOTE_NAMES, type CardNotes } from './card.ts'
@@ -64,11 +65,14 @@ export function createCard(surface: Surface, services: ModuleServices): Operatio
     async write({ caller: { session }, body }, { tx, effectId, prepared }) {
       const { accountId } = session
       const terms = termsOf(body, effectId)
+      // Before the folder: the account is locked first, then its rows.
+      await lockAccount(tx, services.dialect, accountId)
       const folder = await checkFolder(services, tx, accountId, terms.folderId)
       if (!folder.ok) return folder
       const made = prepared && (await insertIssued(services, tx, accountId, terms, prepared))
+      if (made && !made.ok) return made
       // The same request again, after its record has ended: the card as it stands now.
-      const card = made ?? (await services.cards.find(tx, accountId, terms.id))
+      const card = made?.value ?? (await services.cards.find(tx, accountId, terms.id))
       return card ? allow({ data: cardAnswer(surface, card), summary: 'The card is made.' }) : noSuchCard
     },
   })

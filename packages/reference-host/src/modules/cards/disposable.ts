@@ -156,7 +156,9 @@ function execute(services: ModuleServices): Operation {
       return issued.value ? allow({ ...issued.value, proposal: opened.value, terms }) : executedBefore
     },
     async write({ caller: { session }, body }, { tx, prepared: { proposal, terms, ...issued } }) {
-      const card = await insertIssued(services, tx, session.accountId, terms, issued)
+      const made = await insertIssued(services, tx, session.accountId, terms, issued)
+      if (!made.ok) return made
+      const card = made.value
       if (!card) return executedBefore
       return allow({
         data: {

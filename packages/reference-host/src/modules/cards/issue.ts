@@ -3,6 +3,7 @@ import type { SqlQueries } from '@gatewright/kernel/sql'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import type { CardIssuer, IssuedCard } from '../../providers/card-issuer.ts'
 import { isRefused } from '../../providers/refused.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { originOf, type CardOrigin } from './caller-policies.ts'
@@ -39,9 +40,13 @@ export function issuerOf({ providers }: Pick<ModuleServices, 'providers'>, name?
   return issuer
 }
 
+const tooManyCards = deny('policy_blocked', `the account has ${MOST_CARDS} cards: cancel one first`, {
+  details: { rule: 'max_cards' },
+})
+
 /**
  * Issues a card before the transaction that makes it. Undefined: the account has the card already. Denials: `policy_blocked` with the
- * rule `max_cards`; wrong state with the reason `issuer_refused`.
+ * rule `max_cards`; wrong state with the reason `issuer_refused`. `insertIssued` counts again: other requests may be under way.
  */
 export async function issueCard(
   services: ModuleServices,
@@ -50,10 +55,7 @@ export async function issueCard(
 ): Promise<Verdict<IssuedTerms | undefined, HostDenial>> {
   const { cards, db, issuer } = services
   if (await cards.find(db, session.accountId, id)) return allow(undefined)
-  if ((await cards.openCount(db, session.accountId)) >= MOST_CARDS)
-    return deny('policy_blocked', `the account has ${MOST_CARDS} cards: cancel one first`, {
-      details: { rule: 'max_cards' },
-    })
+  if ((await cards.openCount(db, session.accountId)) >= MOST_CARDS) return tooManyCards
   const origin = await originOf(issuer, session)
   const { signal } = new AbortController()
   const issued = await issuerOf(services).issue(id, { limit, disposable }, signal)
@@ -64,19 +66,26 @@ export async function issueCard(
   return allow({ issued, origin })
 }
 
-/** Makes an issued card. Undefined: the card exists already. */
+/**
+ * Makes an issued card. Undefined: the card exists already. Denied with `policy_blocked`, rule `max_cards`, if the account has 50 open
+ * cards: they are counted while its row is locked, so requests at once do not pass 50. What the issuer has made then is no card here,
+ * and authorizes nothing.
+ */
 export async function insertIssued(
-  { cards, clock, providers }: ModuleServices,
+  { cards, clock, dialect, providers }: ModuleServices,
   tx: SqlQueries,
   accountId: string,
   terms: CardTerms,
   { issued, origin }: IssuedTerms,
-): Promise<Card | undefined> {
+): Promise<Verdict<Card | undefined, HostDenial>> {
+  await lockAccount(tx, dialect, accountId)
+  if (await cards.find(tx, accountId, terms.id)) return allow(undefined)
+  if ((await cards.openCount(tx, accountId)) >= MOST_CARDS) return tooManyCards
   const { last4, expirationMonth, expirationYear } = issued
   const issuer = issuerOf({ providers }).name
   const card: NewCard = {
     ...{ ...terms, status: 'active', last4, expirationMonth, expirationYear, issuer, ...origin },
   }
   const [made] = await cards.insert(tx, accountId, [card], clock.now())
-  return made
+  return allow(made)
 }

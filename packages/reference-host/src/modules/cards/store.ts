@@ -1,6 +1,7 @@
 import type { EpochMs } from '@gatewright/kernel'
 import { rows, toInteger, type SqlDialect, type SqlQueries, type SqlValue } from '@gatewright/kernel/sql'
 import type { EventStore } from '../../records/events.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { ownedRows, type OwnedRows } from '../../records/owned-rows.ts'
 import {
   cardColumns,
@@ -43,7 +44,6 @@ const OPEN = "select count(*) as n from gw_cards where account_id = $1 and statu
 export function cardStore(dialect: SqlDialect, events: EventStore): CardStore {
   const { find, lock, insert } = ownedRows(dialect, 'gw_cards', toCard)
   const forUpdate = dialect === 'postgres' ? ' for update' : ''
-  const forKeyUpdate = dialect === 'postgres' ? ' for no key update' : ''
   const update = async (tx: SqlQueries, card: Card, columns: Record<string, SqlValue>): Promise<Card> => {
     const names = Object.keys(columns)
     if (names.length === 0) return card
@@ -72,7 +72,7 @@ export function cardStore(dialect: SqlDialect, events: EventStore): CardStore {
     },
     async insert(tx, accountId, cards, now) {
       // Positions of one account are given one after the other.
-      await rows(tx, `select id from gw_users where account_id = $1${forKeyUpdate}`, [accountId])
+      await lockAccount(tx, dialect, accountId)
       const [newest] = await rows(tx, NEWEST, [accountId])
       let position = toInteger(newest?.['newest'])
       const inserted: Card[] = []

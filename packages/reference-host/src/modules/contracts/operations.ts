@@ -3,6 +3,7 @@ import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
@@ -48,7 +49,7 @@ export function contractOperations(services: ModuleServices): Operation[] {
   ]
 }
 
-function createContract({ clock, ledger }: ModuleServices, contracts: ContractStore): Operation {
+function createContract({ clock, dialect, ledger }: ModuleServices, contracts: ContractStore): Operation {
   return ledgerWrite({
     ...{ id: 'contracts.create', title: 'Create a contract, to put money aside', surface: 'user' },
     ...{ method: 'POST', paths: ['/user/v1/contracts'], credential: 'session' },
@@ -56,6 +57,7 @@ function createContract({ clock, ledger }: ModuleServices, contracts: ContractSt
     example: { body: { label: 'Rent' }, answer: { contract: example } },
     async write({ caller, body: { label = null } }, { tx, effectId }) {
       const { accountId } = caller.session
+      await lockAccount(tx, dialect, accountId)
       const id = `ctr_${effectId}`
       const existing = await contracts.find(tx, accountId, id)
       if (!existing && (await contracts.count(tx, accountId)) >= MOST) {

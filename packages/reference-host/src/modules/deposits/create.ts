@@ -6,6 +6,7 @@ import { ledgerWrite, type Call, type Operation } from '../../http/operation.ts'
 import { isRefused } from '../../providers/refused.ts'
 import { parseDecimal } from '../../providers/decimal.ts'
 import type { DepositProvider, NewDeposit, OpenDeposit } from '../../providers/deposits.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { component } from '../../schemas/fields.ts'
 import { Amount, amountText, assetMembers, noSignal, quoted } from '../assets.ts'
 import type { ModuleServices } from '../services.ts'
@@ -50,7 +51,7 @@ export function createDeposit(
   provider: DepositProvider,
 ): Operation {
   const playable = surface === 'user' && services.environment === 'sandbox'
-  const { deposits, gates, clock, jobs, db } = services
+  const { deposits, gates, clock, jobs, db, dialect } = services
   const isPlay = ({ network, currency = 'USD' }: Given): boolean =>
     playable && network === undefined && currency === 'USD'
   /** The gate of the user surface, which is not asked for play money; the denial there is never stored. */
@@ -95,6 +96,7 @@ export function createDeposit(
       if (!passed.ok) return passed
       const id = `dep_${effectId}`
       const now = clock.now()
+      await lockAccount(tx, dialect, accountId)
       let deposit = await deposits.find(tx, accountId, id)
       if (!deposit && prepared) {
         const below = await checkWaiting(tx, accountId, now)

@@ -2,6 +2,7 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { ledgerWrite, operation, type Operation } from '../../http/operation.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { component, instant, nextCursor, text } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 import * as examples from '../examples.ts'
@@ -57,6 +58,7 @@ export function folderOperations({ db, dialect, clock }: ModuleServices): Operat
       example: { body, answer: { folder: example } },
       async write({ caller: { session }, body: { name } }, { tx, effectId }) {
         const { accountId } = session
+        await lockAccount(tx, dialect, accountId)
         const [id, now] = [`fld_${effectId}`, clock.now()]
         const known = await folders.find(tx, accountId, id)
         if (!known && (await folders.count(tx, accountId)) >= MOST_FOLDERS)

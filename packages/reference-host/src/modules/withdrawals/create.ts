@@ -1,9 +1,10 @@
 import { allow, type Surface, type Verdict } from '@gatewright/kernel'
-import { rows, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+import type { SqlQueries } from '@gatewright/kernel/sql'
 import { deny, type HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Operation, type Success, type WriteContext } from '../../http/operation.ts'
 import { ledgerAccounts } from '../../ledger/accounts.ts'
 import type { NewWithdrawal, WithdrawalProvider } from '../../providers/withdrawals.ts'
+import { lockAccount } from '../../records/lock-account.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
 import { tooLittleMoney } from '../too-little-money.ts'
@@ -54,8 +55,9 @@ export function createWithdrawal(
       const { tx, effectId, prepared, permits } = context
       const { accountId } = caller.session
       const now = clock.now()
-      // Two equal requests of a partner at once are one withdrawal: the second waits here, and then finds the first.
-      if (surface === 'partner') await lockAccount(tx, dialect, accountId)
+      // Two equal requests of a partner at once are one withdrawal: the second waits here, and then finds the first. What is under way
+      // is counted later.
+      await lockAccount(tx, dialect, accountId)
       const polled =
         'terms' in prepared && surface === 'partner'
           ? (await withdrawals.openToPolling(tx, accountId, now)).find(isEqual(prepared.terms))?.id
@@ -72,11 +74,6 @@ export function createWithdrawal(
       return made.ok ? answer(surface, services, tx, made.value, false) : made
     },
   })
-}
-
-async function lockAccount(tx: SqlQueries, dialect: SqlDialect, accountId: string): Promise<void> {
-  const forUpdate = dialect === 'postgres' ? ' for no key update' : ''
-  await rows(tx, `select 1 from gw_users where account_id = $1${forUpdate}`, [accountId])
 }
 
 /** Reserves the caps, holds the money and adds the job that sends it. A denial rolls all of it back. */
