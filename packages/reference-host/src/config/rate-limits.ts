@@ -1,6 +1,6 @@
 import type { Parser } from './parsers.ts'
 
-/** Default limits per minute (contract section 11, decision 0033). */
+/** Limits per minute where `RATE_LIMITS` names no other number. */
 export const DEFAULT_LIMITS = {
   guardedPerKeyPerMinute: 600,
   writesPerSessionPerMinute: 120,
