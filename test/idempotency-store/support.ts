@@ -36,4 +36,7 @@ export function instantTimer(clock: ManualClock = manualClock()): Timer & { read
 }
 
 /** A timer on which no time passes: waiting ends only with the outcome of a run. */
-export const stillTimer: Timer = { now: () => 0, sleep: () => new Promise<void>(() => {}) }
+export const stillTimer: Timer = {
+  now: () => 0,
+  sleep: (_ms, stop) => new Promise<void>(resolve => stop.addEventListener('abort', () => resolve())),
+}

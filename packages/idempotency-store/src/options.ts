@@ -45,7 +45,11 @@ export interface IdempotencyBaseOptions {
   readonly retentionMs?: number
   /** How long a duplicate waits for the first response, in ms. Default 5 000, 0..60 000. */
   readonly waitMs?: number
-  /** How many duplicates wait at once in this process; further ones are refused immediately. Default 200, 0..100 000. */
+  /**
+   * How many duplicates wait at once in this process, shared fairly among accounts; further ones are refused immediately.
+   * Default 200, 0..100 000. While all places are taken, an account that has fewer of them than another takes one of it, so one
+   * account's duplicates never keep another account's first duplicate from waiting.
+   */
   readonly maxWaiters?: number
   /** Header fields that are stored with a response. Default `content-type`, `content-language`, `location`, `link`. */
   readonly storedHeaders?: readonly string[]

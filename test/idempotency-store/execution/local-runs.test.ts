@@ -21,8 +21,8 @@ function setUp(options: Partial<Parameters<typeof createIdempotency>[0]> = {}) {
   return { clock, timer, seen, here: make(), elsewhere: make() }
 }
 
-async function start(idempotency: Idempotency): Promise<Claim> {
-  const begun = await idempotency.begin(write())
+async function start(idempotency: Idempotency, account = 'account-1'): Promise<Claim> {
+  const begun = await idempotency.begin(write({ account }))
   if (!begun.ok || begun.value.state !== 'started') throw new Error('not started')
   return begun.value.claim
 }
@@ -114,6 +114,22 @@ t.test('lets at most maxWaiters requests wait, and refuses further ones immediat
   await here.complete(claim, response(201))
   for (const each of waiting) t.match(await each, { value: { state: 'replay' } })
   t.equal(seen.begins, 1)
+})
+
+t.test('lets the first duplicate of an account wait while another account fills all places', async t => {
+  const { here } = setUp({ timer: stillTimer, maxWaiters: 4 })
+  const busy = await start(here)
+  const own = await start(here, 'account-2')
+  const duplicates = Array.from({ length: 10 }, () => here.begin(write()))
+  const neighbour = here.begin(write({ account: 'account-2' }))
+  await new Promise(resolve => setImmediate(resolve))
+  await here.complete(busy, response(201))
+  await here.complete(own, response(202))
+  t.match(await neighbour, { ok: true, value: { state: 'replay', response: response(202) } })
+  const results = await Promise.all(duplicates)
+  t.equal(results.filter(result => result.ok).length, 3)
+  for (const refused of results.filter(result => !result.ok))
+    t.match(refused, { code: 'request_in_progress' })
 })
 
 t.test('never shares a response with another payload', async t => {

@@ -2,6 +2,7 @@ import type { Settings } from '../options.ts'
 import { createReplayCache, type ReplayCache } from '../response/replay-cache.ts'
 import type { IdempotencyStorage } from '../storage/port.ts'
 import { createLocalRuns, type LocalRuns } from './local-runs.ts'
+import { createWaitingPlaces, type WaitingPlaces } from './waiting-places.ts'
 
 /** The state that all requests of one `createIdempotency` or `createTransactionalIdempotency` share. */
 export interface Coordinator {
@@ -9,8 +10,8 @@ export interface Coordinator {
   readonly storage: IdempotencyStorage
   readonly runs: LocalRuns
   readonly cache: ReplayCache
-  /** How many requests of this process are waiting for a run to end. At most `maxWaiters`. */
-  waiters: number
+  /** The places of the requests of this process that wait for a run to end: `maxWaiters` in total. */
+  readonly places: WaitingPlaces
 }
 
 /** Makes the shared state, without runs and with an empty cache. */
@@ -20,6 +21,6 @@ export function createCoordinator(settings: Settings, storage: IdempotencyStorag
     storage,
     runs: createLocalRuns(),
     cache: createReplayCache(settings.maxCachedBytes),
-    waiters: 0,
+    places: createWaitingPlaces(settings.maxWaiters),
   }
 }

@@ -36,7 +36,8 @@ export interface ExecutionStrategy<Run extends StartedRun, Result> {
  * Decides whether a request starts a run, is answered by a replay, or is denied. A cached response is replayed immediately.
  * Otherwise the first of the equal requests in this process is the leader: it asks the store, polls while another process runs
  * the write, and calls `recover` once if that run is lost. The other equal requests wait for the leader's outcome. Each request
- * waits at most `waitMs` in total, and at most `maxWaiters` requests wait at the same time.
+ * waits at most `waitMs` in total, and at most `maxWaiters` requests wait at the same time, shared fairly among accounts
+ * (`WaitingPlaces`).
  * Denials: `idempotency_key_reused`, `request_in_progress`, `outcome_unknown`.
  */
 // Not `async`, to save a promise per request (npm run bench -- idempotency-store).
@@ -71,7 +72,9 @@ async function follow<Run extends StartedRun, Result>(
   giveUpAt: number,
   strategy: ExecutionStrategy<Run, Result>,
 ): Promise<Verdict<Result, IdempotencyDenial>> {
-  const waited = await wait(coordinator, giveUpAt, Infinity, () => coordinator.runs.waitForEnd(leader))
+  const waited = await wait(coordinator, request, giveUpAt, Infinity, () =>
+    coordinator.runs.waitForEnd(leader),
+  )
   if (!waited) return inProgress()
   const { outcome } = waited
   if (!outcome) return decide(coordinator, request, strategy, giveUpAt)
@@ -142,7 +145,7 @@ async function poll<Run extends StartedRun>(
       recovered = await recover(coordinator, request, latest.fence)
       if (!recovered) return latest
     } else if (latest.state === 'running') {
-      if (!(await wait(coordinator, giveUpAt, pollMs))) return latest
+      if (!(await wait(coordinator, request, giveUpAt, pollMs))) return latest
       pollMs = Math.min(2 * pollMs, LONGEST_POLL_MS)
     } else return latest
   }
@@ -150,23 +153,25 @@ async function poll<Run extends StartedRun>(
 
 /**
  * Waits at most `atMostMs` for a run to end. Returns undefined without waiting if the time of the request is over, or if
- * `maxWaiters` requests wait already.
+ * it gets no place. A request that loses its place has waited without an outcome, and asks for another place.
  */
 async function wait(
   coordinator: Coordinator,
+  { request: { account } }: IdentifiedRequest,
   giveUpAt: number,
   atMostMs: number,
   waitForEnd?: () => Promise<SharedOutcome>,
 ): Promise<{ readonly outcome: SharedOutcome } | undefined> {
-  const { timer, maxWaiters } = coordinator.settings
+  const { places, settings } = coordinator
+  const { timer } = settings
   const leftMs = giveUpAt - timer.now()
-  if (leftMs <= 0 || coordinator.waiters >= maxWaiters) return undefined
-  coordinator.waiters++
+  const place = leftMs > 0 ? places.take(account) : undefined
+  if (!place) return undefined
   try {
     // Only now: a promise that nobody waits for would end the process when the run fails.
-    return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), waitForEnd?.()) }
+    return { outcome: await waitFor(timer, Math.min(leftMs, atMostMs), place, waitForEnd?.()) }
   } finally {
-    coordinator.waiters--
+    places.giveBack(account, place)
   }
 }
 

@@ -21,13 +21,16 @@ export const nodeTimer: Timer = {
     }),
 }
 
-/** Waits for `ended`, at most `ms`. Resolves to its value, or to undefined when the time is over. */
+/**
+ * Waits for `ended`, at most `ms`. Resolves to its value, or to undefined when the time is over or `stop` was aborted. Aborts
+ * `stop` at the end.
+ */
 export async function waitFor<T>(
   timer: Timer,
   ms: number,
+  stop: AbortController,
   ended?: Promise<T | undefined>,
 ): Promise<T | undefined> {
-  const stop = new AbortController()
   const slept = timer.sleep(ms, stop.signal).then(() => undefined)
   try {
     return await (ended ? Promise.race([ended, slept]) : slept)
