@@ -9,6 +9,7 @@ import { rpcClients } from '../chain/rpc-clients.ts'
 import { viemReader } from '../chain/viem-reader.ts'
 import type { Config } from '../config/config.ts'
 import { createApp } from '../http/app.ts'
+import { requestTimeLimit } from '../http/request-time.ts'
 import { syncDepositAddresses } from '../modules/subscriptions/onchain/sync-deposit-addresses.ts'
 import { safely } from '../observability/safely.ts'
 import { createPages } from '../pages/serve.ts'
@@ -68,6 +69,7 @@ const OPTIONS: OptionNames<StartOptions> = {
   providers: true,
 }
 
+/** How long a request, head and body, may take to arrive. */
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
 const KEEP_ALIVE_MS = 65_000
@@ -106,7 +108,7 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
     let draining = false
     const app = createHostApp(container, recordAliasUsage(options.observe, aliasUsage), () => draining)
     const server = createServer(
-      { requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS },
+      { ...requestTimeLimit(REQUEST_TIMEOUT_MS), keepAliveTimeout: KEEP_ALIVE_MS },
       app.koa.callback(),
     )
     const url = await listen(server, config)

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { denialAnswer, failureAnswer, parseJsonObject, wire, type Answer } from '@gatewright/http'
 import { readRawBody } from '@gatewright/http/node'
+import { requestTimeLimit } from '../http/request-time.ts'
 import type { PageAnswer, Pages } from '../pages/serve.ts'
 import { operatorAccess, type OperatorAccess } from './access.ts'
 import { deny } from './codes.ts'
@@ -44,7 +45,7 @@ export async function startOperatorListener(
   let actualPort = port
   const access = operatorAccess(token, () => actualPort)
   const endpoints = operatorEndpoints(services)
-  const server = createServer({ requestTimeout: TIMEOUT_MS, headersTimeout: TIMEOUT_MS }, (req, res) => {
+  const server = createServer(requestTimeLimit(TIMEOUT_MS), (req, res) => {
     void answerOf(req, access, endpoints, services.pages)
       .catch((error: unknown) => {
         services.report(error)
