@@ -75,7 +75,7 @@ export const SENTENCES: Sentences = {
   'claims do not describe a session': 'The claims lack what a session needs.',
   'an id with a NUL or a lone surrogate': 'An id in the claims cannot be stored in every store.',
   'the token is bound in a way that is not supported':
-    'The `cnf` of the token has another member than `jkt`, such as that of mutual TLS.',
+    'The `cnf` of the token has no `jkt`: it is bound to something that the guard cannot check, such as the certificate of mutual TLS.',
   'the token is not bound, and its scheme is DPoP':
     'The request has the scheme `DPoP`, and the token has no `cnf.jkt`.',
   'the token is bound, and the guard has no dpop option':
@@ -84,7 +84,7 @@ export const SENTENCES: Sentences = {
     'The token is bound to a key, and the request has no `DPoP` header.',
   'the token is bound, and its scheme is not DPoP': 'The token is bound to a key and was sent as `Bearer`.',
   'the guard was not given the method and a valid URL':
-    'A client sent a `Host` that is not a plain authority, or your own caller of the guard passed no `method` or no `url`.',
+    'Your own caller of the guard passed no `method`, or no `url` with a path.',
   'more than one DPoP proof': 'The request has several `DPoP` headers.',
   'the DPoP proof is not a canonical compact JWS':
     'The proof is not a JWS in its one compact spelling, or longer than 8192 characters.',
@@ -97,7 +97,7 @@ export const SENTENCES: Sentences = {
     'A required claim of the proof is missing or of another type.',
   'the DPoP proof is for another method': 'The `htm` of the proof is not the method of the request.',
   'the DPoP proof is for another URL':
-    'The `htu` of the proof is not the URL of the request without query and fragment.',
+    'The `htu` of the proof is not an origin of the option `dpop.origin` with the path of the request.',
   'the DPoP proof was issued in the future':
     'The `iat` of the proof is later than the clock of the host says, beyond the tolerance.',
   'the DPoP proof is too old': 'The `iat` of the proof is older than `maxAgeSeconds`.',

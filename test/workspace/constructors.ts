@@ -88,7 +88,9 @@ const guards: readonly Constructor[] = [
   row('createGuard revocation (feed)', { mode: 'feed', feed, isLive }, options =>
     guardWith({ revocation: options }),
   ),
-  row('createGuard dpop', { nonces: { claim: async () => true } }, options => guardWith({ dpop: options })),
+  row('createGuard dpop', { nonces: { claim: async () => true }, origin: 'https://api.test' }, options =>
+    guardWith({ dpop: options }),
+  ),
   row('createRateLimit', limit, createRateLimit),
   row('createFailureLimit', {}, options => createFailureLimit('keys', options)),
   row('remoteKeys', {}, options => remoteKeys(new URL('https://issuer.test/jwks.json'), options)),

@@ -38,17 +38,18 @@ const WAYS_ON: Sentences = {
   'claims do not describe a session':
     'Without `readSession`, a token needs `sub`, `client_id`, `jti`, whole seconds in `iat` and `exp`, and `scope` as a text: name your provider by a preset. A preset refuses ID tokens. A token with a `gw_` claim needs all of them, and no `readSession`.',
   'an id with a NUL or a lone surrogate': 'Let the issuer write ids that are valid text.',
-  'the token is bound in a way that is not supported': 'Let the issuer bind tokens by DPoP, or not at all.',
+  'the token is bound in a way that is not supported':
+    'Let the issuer bind tokens by DPoP (`cnf.jkt`), or not at all. Members beside `jkt` are ignored.',
   'the token is not bound, and its scheme is DPoP':
     'Send it as `Bearer`, or send a proof when the token is requested, so that the issuer binds it.',
   'the token is bound, and the guard has no dpop option':
-    'Set `dpop: { nonces }` in `createGuard`, with a nonce storage that all processes share.',
+    'Set `dpop: { nonces, origin }` in `createGuard`, with a nonce storage that all processes share and the public URL of the API.',
   'the token is bound, and the request has no DPoP proof':
     'Send a proof in the header `DPoP`. Check that a proxy does not remove it.',
   'the token is bound, and its scheme is not DPoP':
     'Send `Authorization: DPoP TOKEN` (RFC 9449 section 7.1).',
   'the guard was not given the method and a valid URL':
-    'Behind the gate of `http`, send a `Host` of a name or an address, with a port at most. Your own caller of `guard.check` must pass `method` and `url`.',
+    'Pass `method` and `url` to `guard.check`, as the gate of `http` does.',
   'more than one DPoP proof': 'Send one proof.',
   'the DPoP proof is not a canonical compact JWS': 'Send the proof as a signed JWT.',
   'wrong typ of the DPoP proof': 'Set `typ: dpop+jwt` in the header of the proof.',
@@ -61,7 +62,7 @@ const WAYS_ON: Sentences = {
     'Write all of them. `ath` is the SHA-256 of the access token in base64url.',
   'the DPoP proof is for another method': 'Make a proof for each request.',
   'the DPoP proof is for another URL':
-    'Behind a proxy that changes `Host` or scheme, set `dpop.origin`, or `trustProxy` of the gate for the scheme.',
+    'Set `dpop.origin` to every scheme and authority by which clients reach this API. The path must be the one that the server receives.',
   'the DPoP proof was issued in the future': 'Set the clocks of both machines.',
   'the DPoP proof is too old': 'Make a proof for each request; set the clocks of both machines.',
   'the DPoP proof is for another token': 'Make the proof with the token that is sent.',

@@ -40,10 +40,10 @@ export interface GuardPort<A extends AccessLike> {
     facts: {
       readonly authorization: string | undefined
       readonly address?: string
-      /** The `DPoP` field. Present if the request has one, with `method`, and with `url` if `Host` is valid. */
+      /** The `DPoP` field. Present if the request has one, with `method` and `url`. */
       readonly dpop?: string | undefined
       readonly method?: string
-      /** The absolute URL as the client sent it, without its query. */
+      /** The path as received, before old names were translated. The guard knows the origins by which clients reach it. */
       readonly url?: string
     },
     rule: Rule,

@@ -14,7 +14,7 @@ export interface GuardFacts {
   readonly dpop?: string | undefined
   /** The method of the request. Needed with `dpop`. */
   readonly method?: string
-  /** The absolute URL of the request as the client sent it. Needed with `dpop`. */
+  /** The URL of the request as received, absolute or from its path on. Only its path counts. Needed with `dpop`. */
   readonly url?: string
 }
 

@@ -43,7 +43,7 @@ export interface GuardOptions {
   /** Stores the counters of spend caps. Without a store, every policy that needs a counter blocks and names its rule. */
   readonly spend?: SpendStorage
   /**
-   * Accepts tokens that are bound to a key of the client (DPoP, RFC 9449). Without it, such tokens are denied with 401
+   * Accepts tokens that are bound to a key of the client (DPoP, RFC 9449), at the public URL that `origin` names. Without it, such tokens are denied with 401
    * `invalid_dpop_proof`.
    */
   readonly dpop?: DpopOptions

@@ -6,7 +6,9 @@ import t from 'tap'
 import { bench, claims, session, sign, signingKey, type SigningKey } from '../issuer.ts'
 import { startProvider } from '../token/oidc-provider.ts'
 
-const url = 'https://api.test/cards'
+const origin = 'https://api.test'
+const path = '/cards'
+const url = origin + path
 const method = 'POST'
 const rule = { operation: 'cards.create', allOf: ['cards.write'] }
 
@@ -23,7 +25,7 @@ const hashOf = (token: string): string => createHash('sha256').update(token).dig
 let proofs = 0
 
 async function bound(options: Partial<GuardOptions> = {}, key: ClientKey = ec) {
-  const dpop = { nonces: memoryStorage() }
+  const dpop = { nonces: memoryStorage(), origin }
   const { guard, clock, key: issuerKey } = await bench({ dpop, ...options })
   const token = await sign(issuerKey, { ...claims(session(clock.now())), cnf: { jkt: key.thumbprint } })
   const proof = (changes: object = {}, header: object = {}, by: SigningKey = key): Promise<string> =>
@@ -91,7 +93,7 @@ t.test('a guard without nonce storage refuses bound tokens and says why, and acc
 t.test(
   'an unbound token is refused with the scheme DPoP, and a stray proof with a bearer token is ignored',
   async t => {
-    const { guard, bearer } = await bench({ dpop: { nonces: memoryStorage() } })
+    const { guard, bearer } = await bench({ dpop: { nonces: memoryStorage(), origin } })
     const authorization = await bearer()
     const dpop = authorization.replace('Bearer', 'DPoP')
     t.match(await guard.authenticate({ authorization, dpop: 'x', method, url }), { ok: true })
@@ -113,7 +115,8 @@ t.test('refuses tokens that are bound in a way that it cannot check', async t =>
     { jkt: '' },
     { jkt: 7 },
     { 'x5t#S256': 'a' },
-    { jkt: ec.thumbprint, 'x5t#S256': 'a' },
+    { kid: 'a' },
+    { 'x5t#S256': 'a', jkt: '' },
   ]
   for (const cnf of cnfs) {
     const token = await sign(issuerKey, { ...claims(session(clock.now())), cnf })
@@ -122,6 +125,24 @@ t.test('refuses tokens that are bound in a way that it cannot check', async t =>
       verdict,
       { code: 'unauthorized', reason: 'the token is bound in a way that is not supported' },
       JSON.stringify(cnf),
+    )
+  }
+})
+
+t.test('only jkt decides how a token is bound: other members of cnf are ignored', async t => {
+  const { clock, issuerKey, guard, proof } = await bound()
+  const others = [{ 'kc-jkt-type': 'dpop' }, { 'x5t#S256': 'a' }, { jwk: ec.jwk, kid: 7 }, { '': null }]
+  for (const other of others) {
+    const text = await sign(issuerKey, {
+      ...claims(session(clock.now())),
+      cnf: { ...other, jkt: ec.thumbprint },
+    })
+    const facts = { authorization: `DPoP ${text}`, method, url: path }
+    t.match(await guard.authenticate({ ...facts, dpop: await proof({ ath: hashOf(text) }) }), { ok: true })
+    t.match(
+      await guard.authenticate({ ...facts, authorization: `Bearer ${text}` }),
+      denied('the token is bound, and the request has no DPoP proof'),
+      JSON.stringify(other),
     )
   }
 })
@@ -208,17 +229,29 @@ t.test('makes every check of RFC 9449 section 4.3', async t => {
   t.match(await send(await proof(), { url: `${url}?page=2` }), { ok: true }, '9: query of the request')
   t.match(await send(await proof({ iat: seconds - 59 })), { ok: true }, '11: old enough')
   t.match(await send(await proof({ iat: seconds + 5 })), { ok: true }, '11: within the tolerance')
-  const unknown = { method: undefined, url: undefined }
-  t.match(await send(await proof(), unknown), denied('the guard was not given the method and a valid URL'))
+  for (const unknown of [
+    { method: undefined },
+    { url: undefined },
+    { url: '' },
+    { url: 'cards' },
+    { url: 'x:' },
+  ])
+    t.match(await send(await proof(), unknown), denied('the guard was not given the method and a valid URL'))
 })
 
 t.test(
   'of any number of simultaneous requests with one proof, one passes, on two guards with one storage',
   async t => {
     const nonces = memoryStorage()
-    const { proof, send, guard, token, clock, issuerKey } = await bound({ dpop: { nonces } })
+    const { proof, send, guard, token, clock, issuerKey } = await bound({ dpop: { nonces, origin } })
     const second = createGuard({
-      ...{ issuer: 'https://issuer.test', audience: 'https://api.test', clock, limits: [], dpop: { nonces } },
+      ...{
+        issuer: 'https://issuer.test',
+        audience: 'https://api.test',
+        clock,
+        limits: [],
+        dpop: { nonces, origin },
+      },
       keys: localKeys({ keys: [issuerKey.jwk] }),
     })
     for (let round = 0; round < 5; round++) {
@@ -256,7 +289,7 @@ t.test('a nonce storage that fails, hangs or is malformed is a fault, never a ye
     [async () => undefined as never, 'ERR_STORE_REPLY'],
   ] as const
   for (const [claim, code] of stores) {
-    const { proof, send } = await bound({ dpop: { nonces: { claim } }, storeTimeoutMs: 50 })
+    const { proof, send } = await bound({ dpop: { nonces: { claim }, origin }, storeTimeoutMs: 50 })
     await t.rejects(send(await proof()), { name: 'Fault', code })
   }
 })
@@ -273,30 +306,75 @@ t.test('failed proofs are charged to the address', async t => {
   t.ok(verdicts.every(verdict => verdict.ok || verdict.code === 'rate_limited'))
 })
 
-t.test('compares with the origin of the option, and refuses wrong options', async t => {
-  const { proof, send } = await bound({
-    dpop: { nonces: memoryStorage(), origin: 'https://api.test', maxAgeSeconds: 5 },
-  })
-  t.match(await send(await proof(), { url: 'http://10.0.0.7:8080/cards?x=1' }), { ok: true })
-  t.match(
-    await send(await proof(), { url: 'http://10.0.0.7:8080/other' }),
-    denied('the DPoP proof is for another URL'),
-  )
+t.test('compares with the origins of the option, each in full', async t => {
+  const origins = ['https://api.test', 'https://pay.test:8443', 'http://localhost:3000']
+  const { proof, send } = await bound({ dpop: { nonces: memoryStorage(), origin: origins } })
+  for (const each of origins) {
+    // A server sees a path, or a URL with whatever Host was sent: only the path counts.
+    for (const received of [path, `${path}?x=1`, url, 'http://10.0.0.7:8080/cards?x=1']) {
+      const verdict = await send(await proof({ htu: each + path }), { url: received })
+      t.match(verdict, { ok: true }, `${each} at ${received}`)
+    }
+  }
+  const elsewhere = [
+    'https://pay.test',
+    'http://api.test',
+    'https://api.test.evil.test',
+    'https://x@evil.test',
+  ]
+  for (const each of elsewhere) {
+    const verdict = await send(await proof({ htu: each + path }), { url: each + path })
+    t.match(verdict, denied('the DPoP proof is for another URL'), each)
+  }
+})
+
+t.test('no path changes the origin that a proof is compared with', async t => {
+  const { proof, send } = await bound()
+  for (const each of [
+    '//evil.test/cards',
+    '/\\\\evil.test/cards',
+    '/@evil.test/cards',
+    '/..//evil.test',
+    '/%',
+    '/#',
+  ]) {
+    t.match(await send(await proof({ htu: origin + each }), { url: each }), { ok: true }, each)
+    const stolen = await proof({ htu: new URL(each, 'https://evil.test').href })
+    t.match(await send(stolen, { url: each }), denied('the DPoP proof is for another URL'), each)
+  }
+})
+
+t.test('what a proof binds to comes from the options: without an origin no guard is made', async t => {
   const nonces = memoryStorage()
   const wrong = (dpop: object, message: RegExp): void =>
     void t.throws(() => createGuard({ issuer: 'https://i.test', audience: 'a', dpop: dpop as never }), {
       name: 'TypeError',
       message,
     })
-  wrong({}, /nonces must be a nonce storage/)
-  wrong({ nonces, origin: 'https://api.test/' }, /origin must be a scheme and an authority/)
-  wrong({ nonces, origin: 'api.test' }, /origin must be/)
-  wrong({ nonces, maxAgeSeconds: 0 }, /maxAgeSeconds must be an integer from 1 to 600/)
+  wrong({ origin }, /nonces must be a nonce storage/)
+  wrong(
+    { nonces },
+    /createGuard dpop: origin must be .*"https:\/\/api.example".*, got undefined: set it to the public URL/,
+  )
+  wrong({ nonces, origin: [] }, /origin must be .* got \[\]/)
+  for (const bad of [
+    'https://api.test/',
+    'api.test',
+    'https://api.test:443',
+    'HTTPS://api.test',
+    'ftp://a',
+    '',
+    7,
+  ]) {
+    wrong({ nonces, origin: bad }, /origin must be the scheme and authority/)
+    wrong({ nonces, origin: [origin, bad] }, /origin must be the scheme and authority/)
+  }
+  wrong({ nonces, origin, maxAgeSeconds: 0 }, /maxAgeSeconds must be an integer from 1 to 600/)
 })
 
 t.test('accepts bound tokens that a real provider issues', async t => {
   const { issuer, audience, token } = await startProvider(t)
-  const guard = createGuard({ issuer, audience, dpop: { nonces: memoryStorage() } })
+  const guard = createGuard({ issuer, audience, dpop: { nonces: memoryStorage(), origin } })
   const prove = (claims: object): Promise<string> =>
     new SignJWT({ jti: `real-${++proofs}`, iat: Math.floor(Date.now() / 1000), htm: 'POST', ...claims })
       .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk: ec.jwk })

@@ -21,18 +21,6 @@ const ANONYMOUS = allow<Authentication>({ credential: undefined, caller: undefin
 /** Accepts every request, for operations that anyone may call. */
 export const anonymous: Authenticate = async () => ANONYMOUS
 
-/** What the guard needs beside a DPoP proof: the request as the client sent it. */
-function proofFacts(
-  { method, path, receivedPath = path, secure, header }: RequestFacts,
-  dpop: string,
-): { readonly dpop: string; readonly method: string; readonly url?: string } {
-  const origin = `${secure ? 'https' : 'http'}://${header('host') ?? ''}`
-  return isOrigin(origin) ? { dpop, method, url: origin + receivedPath } : { dpop, method }
-}
-
-/** Whether a text is a scheme and an authority only. A client chooses `Host`, which must not replace the path of its URL. */
-const isOrigin = (text: string): boolean => /^https?:\/\/[^/?#\\@\s]+$/.test(text) && URL.canParse(text)
-
 /** Makes the credential `session`, which the guard verifies. */
 export function sessionCredential(guard: GuardPort<AccessLike>): Credential<AccessLike> {
   const recheck: Credential<AccessLike>['recheck'] = async (access, { address }) =>
@@ -40,14 +28,11 @@ export function sessionCredential(guard: GuardPort<AccessLike>): Credential<Acce
   return {
     ...(guard.recheck ? { recheck } : {}),
     async check(facts, rule) {
-      const { header, address } = facts
+      const { header, address, method, path, receivedPath: url = path } = facts
       const authorization = header('authorization')
       const dpop = header('dpop')
       const credential = address === '' ? { authorization } : { authorization, address }
-      return guard.check(
-        dpop === undefined ? credential : { ...credential, ...proofFacts(facts, dpop) },
-        rule,
-      )
+      return guard.check(dpop === undefined ? credential : { dpop, method, url, ...credential }, rule)
     },
     prepare: rule => guard.prepare(rule),
     headersOf: ({ headers }) => headers,

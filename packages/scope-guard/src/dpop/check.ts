@@ -11,14 +11,17 @@ import { isProofSigned, precheckProof, type UnverifiedProof } from './proof.ts'
 /** How a token may be used: `undefined` by anyone who has it, or only with the key of this thumbprint. */
 export type Binding = string | undefined
 
-/** Reads which key a token is bound to (`cnf`). Another confirmation than `jkt` cannot be checked, so its token is refused. */
+/**
+ * Reads which key a token is bound to: `jkt` of its `cnf` decides (RFC 9449 section 6.1). Other members are ignored, as RFC 7800
+ * section 3.1 demands of those that are not understood; Keycloak adds `kc-jkt-type`. A `cnf` without `jkt` binds the token to
+ * something that the guard cannot check, such as a client certificate (`x5t#S256`, RFC 8705). Whoever has stolen such a token
+ * could use it, so it is refused.
+ */
 export function bindingOf({ cnf }: Claims): { readonly thumbprint: Binding } | GuardReason {
   if (cnf === undefined) return { thumbprint: undefined }
-  const members = typeof cnf === 'object' && cnf !== null ? Object.entries(cnf) : []
-  const [[name, thumbprint] = []] = members
-  if (members.length !== 1 || name !== 'jkt' || typeof thumbprint !== 'string' || thumbprint === '')
-    return 'the token is bound in a way that is not supported'
-  return { thumbprint }
+  const { jkt } = (cnf ?? {}) as { readonly jkt?: unknown }
+  if (typeof jkt !== 'string' || jkt === '') return 'the token is bound in a way that is not supported'
+  return { thumbprint: jkt }
 }
 
 /** One request with a verified token. */
@@ -66,11 +69,17 @@ async function proofProblem(
   if (!dpop) return 'the token is bound, and the guard has no dpop option'
   if (field === undefined) return 'the token is bound, and the request has no DPoP proof'
   if (!isDpopScheme) return 'the token is bound, and its scheme is not DPoP'
-  if (method === undefined || url === undefined) return 'the guard was not given the method and a valid URL'
-  const target = dpop.origin === undefined ? url : withOrigin(url, dpop.origin)
+  const path = url === undefined ? undefined : pathOf(url)
+  if (method === undefined || path === undefined) return 'the guard was not given the method and a valid URL'
   const proof = await precheckProof({
-    ...{ proof: field, method, url: target, accessToken, thumbprint, toleranceMs },
-    ...{ now: clock.now(), maxAgeMs: dpop.maxAgeMs },
+    proof: field,
+    method,
+    urls: dpop.origins.map(origin => origin + path),
+    accessToken,
+    thumbprint,
+    toleranceMs,
+    now: clock.now(),
+    maxAgeMs: dpop.maxAgeMs,
   })
   if (typeof proof === 'string') return proof
   const signed = await failures.admit(address, () => isProofSigned(proof))
@@ -96,6 +105,9 @@ async function claimProof(
   return isFirst ? undefined : 'the DPoP proof was used before'
 }
 
-function withOrigin(url: string, origin: string): string {
-  return URL.canParse(url) ? origin + new URL(url).pathname : url
+/** Returns the path of a URL, which may begin with its path; undefined if it is neither. */
+function pathOf(url: string): string | undefined {
+  if (url.startsWith('/')) return url
+  const path = URL.canParse(url) ? new URL(url).pathname : ''
+  return path.startsWith('/') ? path : undefined
 }

@@ -16,10 +16,10 @@ export interface DpopOptions {
   /** How old a proof may be, 1 to 600 s, default 60. */
   readonly maxAgeSeconds?: number
   /**
-   * The scheme and authority that clients use, such as `https://api.example`, if the server receives another `Host` or scheme.
-   * Default: those of the request.
+   * The scheme and authority by which clients reach this API, such as `https://api.example`, or a list of them. A proof must name
+   * one of them in `htu`. The `Host` of a request is not asked: whoever relays a stolen proof chooses it.
    */
-  readonly origin?: string
+  readonly origin: string | readonly string[]
 }
 
 const DPOP_OPTIONS: OptionNames<DpopOptions> = { nonces: true, maxAgeSeconds: true, origin: true }
@@ -28,7 +28,7 @@ const DPOP_OPTIONS: OptionNames<DpopOptions> = { nonces: true, maxAgeSeconds: tr
 export interface CheckedDpop {
   readonly nonces: ProofNonces
   readonly maxAgeMs: number
-  readonly origin: string | undefined
+  readonly origins: readonly string[]
 }
 
 /** Checks the options. Throws a `TypeError` that names the option. */
@@ -36,10 +36,27 @@ export function checkedDpop(options: DpopOptions): CheckedDpop {
   const { nonces, maxAgeSeconds = 60, origin } = knownOptions('createGuard dpop', options, DPOP_OPTIONS)
   if (typeof nonces?.claim !== 'function')
     throw new TypeError('createGuard dpop: nonces must be a nonce storage with the function claim')
-  if (origin !== undefined && (!URL.canParse(origin) || new URL(origin).origin !== origin)) {
-    throw new TypeError(
-      `createGuard dpop: origin must be a scheme and an authority without a path, such as "https://api.example", got ${JSON.stringify(origin)}`,
-    )
+  return {
+    nonces,
+    maxAgeMs: integerOption('maxAgeSeconds', maxAgeSeconds, 1, 600) * 1000,
+    origins: checkedOrigins(origin),
   }
-  return { nonces, maxAgeMs: integerOption('maxAgeSeconds', maxAgeSeconds, 1, 600) * 1000, origin }
+}
+
+function checkedOrigins(origin: unknown): readonly string[] {
+  const origins: readonly unknown[] = Array.isArray(origin) ? [...origin] : [origin]
+  if (origins.length > 0 && origins.every(isHttpOrigin)) return origins
+  throw new TypeError(
+    `createGuard dpop: origin must be the scheme and authority that clients use, such as "https://api.example", or a list of them, got ${JSON.stringify(origin)}: set it to the public URL of this API, without a path`,
+  )
+}
+
+/** Whether a value is the origin of an `http:` or `https:` URL, spelled as RFC 6454 section 6.2 writes it. */
+function isHttpOrigin(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    /^https?:/.test(value) &&
+    URL.canParse(value) &&
+    new URL(value).origin === value
+  )
 }

@@ -11,8 +11,8 @@ export interface ProofFacts {
   /** The `DPoP` field as received. Several fields are joined by a comma. */
   readonly proof: string
   readonly method: string
-  /** The URL of the request as the client knows it; its query and fragment are ignored. */
-  readonly url: string
+  /** The URLs of the requested resource, one for each origin by which clients reach it. Queries and fragments are ignored. */
+  readonly urls: readonly string[]
   readonly accessToken: string
   /** The thumbprint of the key that the access token is bound to. */
   readonly thumbprint: string
@@ -88,12 +88,13 @@ const isCostly = ({ n = '', e = '' }: JWK): boolean => n.length > 683 || e.lengt
 
 function claimsProblem(claims: Claims, facts: ProofFacts): GuardReason | undefined {
   const { jti, htm, htu, iat, ath } = claims
-  const { method, url, accessToken, now, maxAgeMs, toleranceMs } = facts
+  const { method, urls, accessToken, now, maxAgeMs, toleranceMs } = facts
   if (!isText(jti) || !isText(htm) || !isText(htu) || typeof iat !== 'number' || !isText(ath))
     return 'the DPoP proof lacks jti, htm, htu, iat or ath'
   if (htm !== method) return 'the DPoP proof is for another method'
   const target = targetOf(htu)
-  if (target === undefined || target !== targetOf(url)) return 'the DPoP proof is for another URL'
+  if (target === undefined || !urls.some(url => targetOf(url) === target))
+    return 'the DPoP proof is for another URL'
   if (iat * 1000 > now + toleranceMs) return 'the DPoP proof was issued in the future'
   // Rounded as `expiresAt` is, so that a proof is never claimed until a time that has passed.
   if (Math.floor(iat * 1000) + maxAgeMs <= now) return 'the DPoP proof is too old'
