@@ -26,6 +26,12 @@ const QUOTAS: readonly Quota[] = [
     body: n => ({ payee: `payee ${n}`, amountCents: 100, dueAt: '2099-11-30' }),
   },
   { rule: 'max_deposits', most: 20, path: '/deposits', body: () => ({ currency: 'usdc', network: 'base' }) },
+  {
+    rule: 'max_payins',
+    most: 100,
+    path: '/subscriptions/payin',
+    body: n => ({ amountCents: 100 + n }),
+  },
   { rule: 'max_withdrawals', most: 20, path: '/withdrawals', body: n => withdrawalBody(100 + n) },
 ]
 /** Requests that are in flight when the quota is nearly full, and how many of them still fit. */

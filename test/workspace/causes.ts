@@ -49,6 +49,7 @@ export const SENTENCES: Sentences = {
   max_folders: 'The account has as many folders as allowed. Delete one.',
   max_deposits: 'The account has too many deposits of the last 7 days that wait for money.',
   max_withdrawals: 'The account has too many withdrawals under way.',
+  max_payins: 'The account has as many open pay-ins as allowed. Pay one, or wait: each ends after 24 hours.',
   // Reasons of tokens.
   'no credential': 'The request has no bearer token.',
   'token too long': 'The token is longer than `maxTokenBytes`.',

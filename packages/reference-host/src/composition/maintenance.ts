@@ -6,6 +6,7 @@ import { receivingXpubs } from '../modules/subscriptions/onchain/skip-addresses.
 import { unmatchedTransferStore } from '../modules/subscriptions/onchain/unmatched-transfer-store.ts'
 import { recordUnmatchedTransfers } from '../modules/subscriptions/onchain/unmatched-transfers.ts'
 import { chainWatcher } from '../modules/subscriptions/onchain/watcher.ts'
+import { collectUnpaidPayins } from '../modules/subscriptions/payins/collect.ts'
 import { payinExpiry } from '../modules/subscriptions/payins/expiry.ts'
 import { collectMessages } from '../modules/system/provider-events.ts'
 import { collectRequests } from '../modules/web-sign-in/cli-requests.ts'
@@ -84,7 +85,7 @@ export function maintenance(container: Container, report: (error: unknown) => vo
 
 /** Deletes what has expired or ended, and rotates the signing key. */
 function garbageCollection(container: Container, report: (error: unknown) => void): Chore {
-  const { nonces, sql, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
+  const { nonces, sql, dialect, idempotency, spend, aliasUsage, checks } = container.get(token.BACKEND)
   const clock = container.get(token.CLOCK)
   const collectors: readonly ((limit: number) => Promise<number>)[] = [
     limit => nonces.collect(limit, clock.now()),
@@ -93,6 +94,7 @@ function garbageCollection(container: Container, report: (error: unknown) => voi
     limit => aliasUsage.collect(clock.now() - ALIAS_USAGE_MS, limit),
     limit => collectMessages(sql, limit, clock.now()),
     limit => collectRequests(sql, limit, clock.now()),
+    limit => collectUnpaidPayins(sql, dialect, limit, clock.now()),
   ]
   let policiesKeptAt = -Infinity
   return {

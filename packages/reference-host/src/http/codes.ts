@@ -31,6 +31,7 @@ export const rules = [
   'max_folders',
   'max_deposits',
   'max_withdrawals',
+  'max_payins',
 ] as const
 export type HostRule = (typeof rules)[number]
 

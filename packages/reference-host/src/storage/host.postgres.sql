@@ -548,3 +548,18 @@ create table {prefix}card_key_policies (
   policies text not null,
   primary key (account_id, lineage_id)
 );
+
+-- version 12
+-- Open pay-ins are counted for each new one, unpaid ones are deleted some time after their end.
+create index {prefix}payins_open on {prefix}payins (account_id)
+  where status in ('awaiting_payment', 'confirming');
+
+create index {prefix}payins_unpaid on {prefix}payins (due_at)
+  where status in ('expired', 'failed', 'canceled') and own_receiver = 0 and transfer_tx is null;
+
+create index {prefix}payins_subscription on {prefix}payins (subscription_id)
+  where subscription_id is not null;
+
+-- Deleting a pay-in looks for its address.
+create index {prefix}deposit_addresses_payin on {prefix}deposit_addresses (payin_id)
+  where payin_id is not null;

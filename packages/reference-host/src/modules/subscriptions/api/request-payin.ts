@@ -6,6 +6,7 @@ import type { Static } from 'typebox/type'
 import { unitsOf, type PayinReceiver } from '../../../chain/receivers.ts'
 import { deny, type HostDenial } from '../../../http/codes.ts'
 import type { Call, WriteContext } from '../../../http/operation.ts'
+import { lockAccount } from '../../../records/lock-account.ts'
 import { Currency } from '../../../schemas/fields.ts'
 import { idText } from '../../../schemas/names.ts'
 import type { ModuleServices } from '../../services.ts'
@@ -29,10 +30,23 @@ export const payinTerms = {
       description: '`anywhere` requests a deposit address, to which anybody may send. Default: wallet',
     }),
   ),
-  metadata: Type.Optional(Type.Object({}, { description: 'Kept with the pay-in as it is' })),
+  metadata: Type.Optional(
+    Type.Object(
+      {},
+      {
+        description:
+          'Kept with the pay-in as it is, like members that the host does not know: all of them at most 4096 bytes as JSON',
+      },
+    ),
+  ),
 }
 const Terms = Type.Object(payinTerms)
 type Terms = Static<typeof Terms>
+
+/** Most bytes of the members that a pay-in keeps of its request, as JSON in UTF-8. */
+export const MOST_PROPERTIES_BYTES = 4096
+/** Most pay-ins of an account that can still be paid. */
+export const MOST_OPEN_PAYINS = 100
 
 /** What a pay-in pays for. */
 export interface Purchase {
@@ -49,11 +63,12 @@ const KNOWN_PROPERTIES = new Set([
 
 /**
  * Reserves the price under the caller's caps and creates the pay-in. A repeat of the same request gets the
- * existing pay-in in its current state. Denials: `invalid_request` (no such receiver, or nothing would tie
- * the payment to this account), `policy_blocked`.
+ * existing pay-in in its current state. Denials: `invalid_request` (members that the pay-in would keep are larger than 4096
+ * bytes, no such receiver, or nothing would tie the payment to this account), `policy_blocked` (a cap, or rule `max_payins`:
+ * the account has 100 open pay-ins, which are counted while its row is locked, so requests at once do not pass 100).
  */
 export async function requestPayin(
-  services: Pick<ModuleServices, 'clock' | 'payins' | 'users' | 'receivers' | 'addressAllocator'>,
+  services: Pick<ModuleServices, 'clock' | 'dialect' | 'payins' | 'users' | 'receivers' | 'addressAllocator'>,
   { facts, caller, body }: Call<'session', Terms>,
   { tx, effectId, reserve, permits }: WriteContext,
   purchase: Purchase,
@@ -68,8 +83,12 @@ export async function requestPayin(
     const permitted = await permits(existing)
     return permitted.ok ? allow(existing) : permitted
   }
+  const properties = keptProperties(body)
+  if (!properties.ok) return properties
   const receiver = chooseReceiver(services.receivers, body)
   if (!receiver.ok) return receiver
+  await lockAccount(tx, services.dialect, accountId)
+  if ((await services.payins.countOpen(tx, accountId)) >= MOST_OPEN_PAYINS) return tooManyPayins
   const hold = await reserve({ amountCents, currency })
   if (!hold.ok) return hold
   // The address comes after the hold. Other requests wait for whoever allocates an address, so an allocation
@@ -81,7 +100,6 @@ export async function requestPayin(
       ? await choosePayTo(services, tx, payment, receiver.value)
       : allow(null)
   if (!payTo.ok) return payTo
-  const properties = Object.fromEntries(Object.entries(body).filter(([name]) => !KNOWN_PROPERTIES.has(name)))
   const { operation } = caller.rule
   const payin = {
     accountId,
@@ -90,10 +108,35 @@ export async function requestPayin(
     ...purchase,
     currency,
     method,
-    properties,
+    properties: properties.value,
     payTo: payTo.value,
   }
   return allow(await services.payins.insert(tx, { effectId, hold: hold.value }, payin, now))
+}
+
+const tooManyPayins = deny(
+  'policy_blocked',
+  `the account has ${MOST_OPEN_PAYINS} open pay-ins: pay one, or wait until one ends, at most 24 hours`,
+  { details: { rule: 'max_payins' } },
+)
+
+/** Longest name of a member that a denial repeats, in characters. */
+const LONGEST_FIELD = 120
+
+/** The members of a request that the pay-in keeps as they came. Denied, naming the largest, if they are larger than 4096 bytes. */
+function keptProperties(body: Terms): Verdict<Readonly<Record<string, unknown>>, HostDenial> {
+  const kept = Object.entries(body).filter(([name]) => !KNOWN_PROPERTIES.has(name))
+  const properties = Object.fromEntries(kept)
+  const bytes = bytesOf(properties)
+  if (bytes <= MOST_PROPERTIES_BYTES) return allow(properties)
+  const sizes = kept.map(([name, value]) => ({ name, bytes: bytesOf({ [name]: value }) }))
+  const largest = sizes.reduce((one, other) => (other.bytes > one.bytes ? other : one))
+  const message = `members that are kept with the pay-in must have at most ${MOST_PROPERTIES_BYTES} bytes as JSON, got ${bytes}`
+  return deny('invalid_request', message, { field: largest.name.slice(0, LONGEST_FIELD) })
+}
+
+function bytesOf(value: object): number {
+  return Buffer.byteLength(JSON.stringify(value))
 }
 
 /**

@@ -101,7 +101,7 @@ function endNext(
     const found = { dueAt: toInteger(row['due_at']), id: toText(row['id']) }
     onFound(found)
     const payin = await payins.lock(tx, found.id)
-    if (!payin) throw new Error('a pay-in row is missing: rows must never be deleted')
+    if (!payin) throw new Error('a pay-in row is missing: open pay-ins must never be deleted')
     const named = payin.status === 'confirming' && payin.submittedTx !== null
     await settlement.close(tx, payin, named ? 'payment_invalid' : 'deadline_passed', clock.now())
     return true

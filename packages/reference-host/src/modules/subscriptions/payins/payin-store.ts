@@ -44,6 +44,8 @@ export interface PayinStore {
    * expired.
    */
   findByEffect(tx: SqlQueries, effectId: string): Promise<Payin | undefined>
+  /** How many pay-ins of an account can still be paid. Lock the account first, if nothing may be added meanwhile. */
+  countOpen(tx: SqlQueries, accountId: string): Promise<number>
   /** Locks a pay-in until the transaction ends, so that moves happen one after another. */
   lock(tx: SqlQueries, id: string, accountId?: string): Promise<Payin | undefined>
   /**
@@ -117,6 +119,11 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       return created
     },
     findByEffect: (tx, effectId) => one(tx, `${SELECT} where effect_id = $1`, [effectId]),
+    async countOpen(tx, accountId) {
+      const text = `select count(*) as n from gw_payins
+        where account_id = $1 and status in ('awaiting_payment', 'confirming')`
+      return toInteger((await rows(tx, text, [accountId]))[0]?.['n'])
+    },
     lock: (tx, id, accountId) =>
       accountId === undefined
         ? one(tx, `${SELECT} where id = $1${lock}`, [id])

@@ -1,0 +1,40 @@
+import type { EpochMs } from '@gatewright/kernel'
+import { rows, toText, type SqlClient, type SqlDialect, type SqlQueries } from '@gatewright/kernel/sql'
+
+/** How long a pay-in that was not paid is kept after its deadline, in ms (30 days). */
+export const UNPAID_KEPT_MS = 30 * 86_400_000
+
+/**
+ * Deletes up to `limit` pay-ins that ended unpaid 30 days ago or earlier, counted from their deadline, with their history, and
+ * the subscriptions that were never paid and have no pay-in left. Returns how many pay-ins it deleted. Kept for ever are settled
+ * pay-ins, which are the history of money, pay-ins with a transfer, and pay-ins with a deposit address of their own, to which
+ * somebody may still send. Of several hosts at once, each deletes other rows. Faults: `ERR_STORE_*`.
+ */
+export function collectUnpaidPayins(
+  db: SqlClient,
+  dialect: SqlDialect,
+  limit: number,
+  now: EpochMs,
+): Promise<number> {
+  const skipLocked = dialect === 'postgres' ? ' for update skip locked' : ''
+  const due = `select id, subscription_id from gw_payins
+    where status in ('expired', 'failed', 'canceled') and own_receiver = 0 and transfer_tx is null and due_at <= $1
+    order by due_at limit $2${skipLocked}`
+  return db.transaction(async tx => {
+    const found = await rows(tx, due, [now - UNPAID_KEPT_MS, limit])
+    const payins = found.map(row => toText(row['id']))
+    await deleteIn(tx, 'delete from gw_payin_moves where payin_id', payins)
+    await deleteIn(tx, 'delete from gw_payins where id', payins)
+    const subscriptions = found.flatMap(({ subscription_id: id }) => (id === null ? [] : [toText(id)]))
+    const unpaid = `delete from gw_subscriptions where anchor_at is null
+      and not exists (select 1 from gw_payins where subscription_id = gw_subscriptions.id) and id`
+    await deleteIn(tx, unpaid, [...new Set(subscriptions)])
+    return payins.length
+  })
+}
+
+/** Runs a statement that ends before `in (...)` with these ids, if there are any. */
+async function deleteIn(tx: SqlQueries, statement: string, ids: readonly string[]): Promise<void> {
+  const places = ids.map((_, index) => `$${index + 1}`).join(', ')
+  if (ids.length > 0) await rows(tx, `${statement} in (${places})`, ids)
+}
