@@ -121,7 +121,7 @@ The answer does not say why a token is refused, because that would help whoever 
    printed. \`--preset auth0\` and \`--typ JWT\` are the options of the guard.
 
 Reasons about DPoP are of a 401 \`invalid_dpop_proof\`, the others of a 401 \`unauthorized\`. A token that has expired is answered 401 \`session_expired\`, without a reason: get a new one, and check the clock of the machine if the token is
-new. A token without a needed scope is answered 403 \`insufficient_scope\`. A 503 instead of a 401 says that the keys are unavailable: the
+new. A token without a needed scope is answered 403 \`insufficient_scope\`; of tokens that name permissions of the user beside scopes of the client, [both must allow](../packages/scope-guard/README.md#what-client-and-user-may-do). A 503 instead of a 401 says that the keys are unavailable: the
 fault, in \`report\` and in the decision event, names the URL and the cause.
 
 The reasons in the order of the checks; the first that applies is given:

@@ -60,7 +60,7 @@ const samples: readonly Sample[] = [
     },
     session: {
       ...{ accountId: 'auth0|123456', keyId: 'my_client_id/auth0|123456', sessionId: /^[\w-]{43}$/ },
-      scopes: ['openid', 'profile', 'read:patients', 'read:admin'],
+      scopes: ['read:patients'],
     },
     refused: [{ sub: undefined }, { permissions: [{ read: true }] }, { aud: 'my_client_id' }],
   },
@@ -124,13 +124,13 @@ const samples: readonly Sample[] = [
       ...{ iss: 'https://login.microsoftonline.com/72f988bf-86f1-41af-91ab-2d7cd011db47/v2.0', ver: '2.0' },
       ...{ aud: '6e74172b-be56-4843-9ff4-e66a39bb12e3', azp: '6e74172b-be56', azpacr: '0', name: 'Abe' },
       ...{ oid: '690222be', sub: 'HKZpfaHyWadeOouYlitjrI', tid: '72f988bf', uti: 'fqiBqXLPj0eQa82S-IYFAA' },
-      ...{ scp: 'access_as_user Payments.Write', roles: ['Payer'] },
+      ...{ scp: 'access_as_user Payments.Write', roles: ['Payments.Write', 'Payments.Approve'] },
     },
     session: {
       ...{ accountId: 'HKZpfaHyWadeOouYlitjrI', sessionId: 'fqiBqXLPj0eQa82S-IYFAA' },
       ...{
         keyId: '6e74172b-be56/HKZpfaHyWadeOouYlitjrI',
-        scopes: ['access_as_user', 'Payments.Write', 'Payer'],
+        scopes: ['Payments.Write'],
       },
     },
     refused: [{ azp: undefined }, { scp: 1 }],
@@ -261,6 +261,83 @@ for (const sample of samples) {
     )
   })
 }
+
+/** A token with the given claims beside those of the sample, and the scopes that are read: by default, and with `mustAllow: 'either'`. */
+type Cell = readonly [claims: object, both: readonly string[], either: readonly string[]]
+
+const BOTH_SIDES: readonly (readonly [
+  name: string,
+  preset: ForeignClaims['preset'],
+  client: string,
+  user: string,
+])[] = [
+  ['auth0', 'auth0', 'scope', 'permissions'],
+  ['entra', 'entra', 'scp', 'roles'],
+  ['no preset', undefined, 'scope', 'permissions'],
+  ['no preset', undefined, 'scp', 'permissions'],
+]
+for (const [name, preset, client, user] of BOTH_SIDES) {
+  const cells: readonly (readonly [what: string, ...cell: Cell])[] = [
+    ['only what the client may do', { [client]: 'a b' }, ['a', 'b'], ['a', 'b']],
+    ['only what the user may do', { [user]: ['b', 'c'] }, ['b', 'c'], ['b', 'c']],
+    ['both, with one name in common', { [client]: 'a b', [user]: ['b', 'c'] }, ['b'], ['a', 'b', 'c']],
+    ['both, with no name in common', { [client]: 'a', [user]: ['c'] }, [], ['a', 'c']],
+    ['a user who may do nothing', { [client]: 'a b', [user]: [] }, [], ['a', 'b']],
+    ['a client that may do nothing', { [client]: '', [user]: ['b'] }, [], ['b']],
+    ['neither', {}, [], []],
+  ]
+  t.test(`counts what client and user may both do: ${name}, ${client} and ${user}`, async t => {
+    const wanted = preset ?? 'rfc9068'
+    const sample = samples.find(each => each.preset === wanted) as Sample
+    const rest = {
+      ...sample.claims,
+      scope: undefined,
+      scp: undefined,
+      permissions: undefined,
+      roles: undefined,
+    }
+    const read = async (claims: object, more: ForeignClaims) => {
+      const guard = createGuard({
+        issuer: sample.claims.iss,
+        audience: sample.audience,
+        limits: [],
+        keys: localKeys({ keys: [key.jwk] }),
+        readSession: sessionReader(preset === undefined ? more : { preset, ...more }),
+      })
+      const verdict = await send(guard, { ...rest, ...claims }, sample.header)
+      return verdict.ok ? verdict.value.scopes : verdict.reason
+    }
+    for (const [what, claims, both, either] of cells) {
+      t.same(await read(claims, {}), both, what)
+      t.same(await read(claims, { mustAllow: 'both' }), both, what)
+      t.same(await read(claims, { mustAllow: 'either' }), either, `${what}, either`)
+      for (const malformed of [null, 7, {}, [7]]) {
+        for (const side of [client, user]) {
+          const reason = await read({ ...claims, [side]: malformed }, {})
+          t.equal(reason, 'claims do not describe a session', `${what}, malformed ${side}`)
+        }
+      }
+    }
+  })
+}
+
+t.test('mustAllow is refused where a token does not say both, or where the claims are named', async t => {
+  const wrong = (claims: object, message: RegExp): void =>
+    void t.throws(() => sessionReader(claims), { name: 'TypeError', message })
+  wrong({ mustAllow: 'all' }, /mustAllow must be "both" or "either", got "all"/)
+  wrong({ preset: 'keycloak', mustAllow: 'either' }, /mustAllow .*auth0, entra.* preset "keycloak"/)
+  wrong({ scopes: ['scope'], mustAllow: 'both' }, /mustAllow .*scopes/)
+})
+
+t.test('of claims that the option scopes names, each counts', async t => {
+  const sample = samples.find(({ preset }) => preset === 'auth0') as Sample
+  const scopes = async (names: readonly string[]): Promise<unknown> => {
+    const verdict = await send(guardFor(sample, { scopes: names }), sample.claims, sample.header)
+    return verdict.ok && verdict.value.scopes
+  }
+  t.same(await scopes(['permissions']), ['read:patients', 'read:admin'])
+  t.same(await scopes(['scope', 'permissions']), ['openid', 'profile', 'read:patients', 'read:admin'])
+})
 
 t.test('reads an anonymous user of Supabase under a scope of its own', async t => {
   const sample = samples.find(({ preset }) => preset === 'supabase') as Sample

@@ -1,5 +1,14 @@
 import type { Claims } from './claims.ts'
 
+/** Reads the scopes of a token from its claims; returns undefined if a claim is malformed. */
+export type ScopeReader = (claims: Claims) => readonly string[] | undefined
+
+/** The claims with what a client may do (`scope`), and those with what its user may do (`permissions`, `roles`). */
+export interface ClientAndUser {
+  readonly client: readonly string[]
+  readonly user: readonly string[]
+}
+
 /** How the access tokens of one provider look. Sources of the claims: test/scope-guard/token/presets.test.ts. */
 export interface TokenPreset {
   /** The `typ` headers of its access tokens; undefined for a header without `typ`. */
@@ -8,8 +17,8 @@ export interface TokenPreset {
   readonly audienceClaim?: string
   readonly id: readonly string[]
   readonly client: readonly string[]
-  /** Reads the scopes; returns undefined if a claim is malformed. */
-  readonly scopes: (claims: Claims) => readonly string[] | undefined
+  /** Reads the scopes, or the claims of both sides if the provider writes both. */
+  readonly scopes: ScopeReader | ClientAndUser
   /** Decides whether the claims are those of an access token. Default: they are. */
   readonly accepts?: (claims: Claims) => boolean
 }
@@ -36,9 +45,29 @@ function joined(lists: readonly (readonly string[] | undefined)[]): readonly str
 }
 
 /** Makes the reader of scopes from claims, of which all that are present count. */
-export function scopesIn(names: readonly string[]): TokenPreset['scopes'] {
+export function scopesIn(names: readonly string[]): ScopeReader {
   return claims => joined(names.map(name => namesOf(claims[name])))
 }
+
+/**
+ * Makes the reader of the scopes that client and user both have. A client must not do what its user did not consent to, and a user
+ * not more through a client than without it. A side without any of its claims does not restrict the other: tokens of clients
+ * without a user name no user, and some issuers name no client. An empty claim is present: that side may do nothing.
+ */
+export function scopesOfBoth({ client, user }: ClientAndUser): ScopeReader {
+  const [readClient, readUser] = [scopesIn(client), scopesIn(user)]
+  return claims => {
+    const [ofClient, ofUser] = [readClient(claims), readUser(claims)]
+    if (!ofClient || !ofUser) return undefined
+    if (!hasAny(claims, client)) return ofUser
+    if (!hasAny(claims, user)) return ofClient
+    const allowed = new Set(ofUser)
+    return ofClient.filter(scope => allowed.has(scope))
+  }
+}
+
+const hasAny = (claims: Claims, names: readonly string[]): boolean =>
+  names.some(name => claims[name] !== undefined)
 
 const prefixed = (prefix: string, names: readonly string[] | undefined): readonly string[] | undefined =>
   names?.map(name => `${prefix}:${name}`)
@@ -107,7 +136,7 @@ export const PRESETS: Readonly<Record<PresetName, TokenPreset>> = {
     types: ['JWT', 'at+jwt'],
     id: ['jti'],
     client: CLIENT,
-    scopes: scopesIn(['scope', 'permissions']),
+    scopes: { client: ['scope'], user: ['permissions'] },
   },
   keycloak: {
     types: ['JWT', 'at+jwt'],
@@ -121,7 +150,7 @@ export const PRESETS: Readonly<Record<PresetName, TokenPreset>> = {
     types: ['JWT'],
     id: ['uti', 'jti'],
     client: CLIENT,
-    scopes: scopesIn(['scp', 'roles']),
+    scopes: { client: ['scp'], user: ['roles'] },
     // ID tokens may name the same audience, and name no client.
     accepts: ({ azp, appid }) => isText(azp) || isText(appid),
   },
@@ -152,10 +181,10 @@ export const PRESETS: Readonly<Record<PresetName, TokenPreset>> = {
   },
 }
 
-/** How tokens are read where no preset is named: every claim that providers commonly use counts. */
+/** How tokens are read where no preset is named: the claims that providers commonly use. */
 export const COMMON: TokenPreset = {
   types: ['at+jwt'],
   id: ['jti', 'uti'],
   client: CLIENT,
-  scopes: scopesIn(['scope', 'scp', 'permissions']),
+  scopes: { client: ['scope', 'scp'], user: ['permissions'] },
 }

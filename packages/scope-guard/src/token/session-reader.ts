@@ -7,7 +7,15 @@ import {
   type Surface,
 } from '@gatewright/kernel'
 import type { Claims, SessionReader } from './claims.ts'
-import { COMMON, PRESETS, scopesIn, type PresetName, type TokenPreset } from './presets.ts'
+import {
+  COMMON,
+  PRESETS,
+  scopesIn,
+  scopesOfBoth,
+  type PresetName,
+  type ScopeReader,
+  type TokenPreset,
+} from './presets.ts'
 
 /** The claims of another issuer's tokens that a session is read from. For a list of names, the first claim that is present counts. */
 export interface ForeignClaims {
@@ -28,10 +36,16 @@ export interface ForeignClaims {
    */
   readonly key?: 'subject' | 'client'
   /**
-   * Claims with scopes, each a space-separated string or an array of strings. All that are present count.
-   * Default `scope`, `scp`, `permissions`.
+   * Claims with scopes, each a space-separated string or an array of strings. All that are present count. Default: those of the
+   * preset; without a preset `scope` and `scp` of the client, and `permissions` of the user.
    */
   readonly scopes?: readonly string[]
+  /**
+   * Who must allow a scope, where a token says both what its client may do (`scope`, `scp`) and what its user may do (`permissions`,
+   * `roles`). `both` (default): a scope counts if client and user have it. `either`: if one of them has it; name what you need of
+   * both in `allOf` of each rule. For the presets `auth0` and `entra` and without a preset; not with `scopes`.
+   */
+  readonly mustAllow?: 'both' | 'either'
   /** The surface of such tokens. Default `user`. */
   readonly surface?: Surface
   /** Returns the ids of the policies of a token. Default: none. */
@@ -45,6 +59,7 @@ const CLAIMS: OptionNames<ForeignClaims> = {
   client: true,
   key: true,
   scopes: true,
+  mustAllow: true,
   surface: true,
   policyIds: true,
 }
@@ -85,6 +100,28 @@ function presetOf({ preset, key }: ForeignClaims): TokenPreset {
   throw new TypeError(`sessionReader: preset must be one of ${names}, got ${JSON.stringify(preset)}`)
 }
 
+/** Chooses how scopes are read. Throws a `TypeError` for `mustAllow` where it would decide nothing. */
+function scopeReaderOf({ preset: name, scopes, mustAllow }: ForeignClaims, preset: TokenPreset): ScopeReader {
+  if (mustAllow !== undefined && mustAllow !== 'both' && mustAllow !== 'either')
+    throw new TypeError(
+      `sessionReader: mustAllow must be "both" or "either", got ${JSON.stringify(mustAllow)}`,
+    )
+  if (scopes && mustAllow)
+    throw new TypeError(
+      'sessionReader: mustAllow has no effect with scopes, because each claim of scopes counts: remove one of them',
+    )
+  if (scopes) return scopesIn(scopes)
+  if (typeof preset.scopes !== 'function') {
+    const { client, user } = preset.scopes
+    return mustAllow === 'either' ? scopesIn([...client, ...user]) : scopesOfBoth(preset.scopes)
+  }
+  if (mustAllow)
+    throw new TypeError(
+      `sessionReader: mustAllow is for the presets auth0, entra and for no preset, got preset ${JSON.stringify(name)}: remove mustAllow`,
+    )
+  return preset.scopes
+}
+
 /**
  * Makes a reader of other issuers' access tokens. `preset` names the provider; a guard with the reader then accepts the `typ` of
  * that provider. Without a preset, the defaults read the claims that providers commonly use. Such sessions have no key
@@ -97,7 +134,7 @@ export function sessionReader(claims: ForeignClaims = {}): SessionReader {
   const account = list(claims.account ?? 'sub')
   const id = list(claims.id ?? preset.id)
   const client = list(claims.client ?? preset.client)
-  const scopesOf = claims.scopes ? scopesIn(claims.scopes) : preset.scopes
+  const scopesOf = scopeReaderOf(claims, preset)
   const { key = 'subject', surface = 'user', policyIds = () => [] } = claims
   const read = (payload: Claims): Session | undefined => {
     if (hasOwnClaims(payload) || preset.accepts?.(payload) === false) return undefined
