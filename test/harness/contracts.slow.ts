@@ -1,9 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { committedContracts, compileContracts, CONTRACT_FILES } from './contracts.ts'
-import { installTools } from './tools.ts'
-
-installTools()
 
 for (const file of CONTRACT_FILES) {
   t.test(`${file} compiles to what is committed beside it`, async t => {

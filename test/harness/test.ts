@@ -9,6 +9,7 @@ import { postgresService, redisService } from './services.ts'
 import { onOtherStores, processesOf } from './test-processes.ts'
 import { keepTemporaryFilesInMemory } from './temporary-files.ts'
 import { runTests, type ProcessRun } from './test-process.ts'
+import { installTools } from './tools.ts'
 
 const args = process.argv.slice(2)
 const slow = args.includes('--slow')
@@ -24,8 +25,9 @@ const count = waiting.reduce((total, { files }) => total + files.length, 0)
 
 keepTemporaryFilesInMemory()
 const started = performance.now()
-// Once, ahead of the files: several at once would install it into one folder.
+// Once, ahead of the files: several at once would install into one folder.
 anvilBinary()
+if (sources.some(source => source.endsWith('.slow.ts'))) installTools()
 if (sources.some(source => source.includes('/pages/'))) chromiumBinary()
 const stopped = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopped.abort())

@@ -10,7 +10,7 @@ import { createGuard } from '@gatewright/scope-guard'
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express'
 import { SignJWT, type JWTPayload } from 'jose'
 import t from 'tap'
-import { installTools, tool } from '../harness/tools.ts'
+import { tool } from '../harness/tools.ts'
 import { signingKey, type SigningKey } from '../scope-guard/issuer.ts'
 
 interface Peer {
@@ -84,7 +84,6 @@ async function ask(url: string, text: string | undefined): Promise<Response> {
 
 /** The example of the other README, with the scope of its next section. */
 async function peerServer(): Promise<string> {
-  installTools()
   const { auth, requiredScopes } = await tool<Peer>('express-oauth2-jwt-bearer')
   const app = express()
   app.get(

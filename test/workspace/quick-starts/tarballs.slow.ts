@@ -6,7 +6,6 @@ import t, { type Test } from 'tap'
 import { compile } from '../../harness/compile.ts'
 import { freePort } from '../../harness/services.ts'
 import { serving } from '../../harness/serving.ts'
-import { installTools } from '../../harness/tools.ts'
 import { installInto, pinned } from '../empty-project.ts'
 import { importsOf, packageOf } from '../imports.ts'
 import { packTo } from '../pack.ts'
@@ -15,7 +14,6 @@ import { codeOf, type Place } from './pages.ts'
 import { provider } from './provider.ts'
 import { STACKS, type Stack } from './stacks.ts'
 
-installTools()
 const SCOPE = '@gatewright/'
 const directory = mkdtempSync(join(tmpdir(), 'gatewright-quick-starts-'))
 t.teardown(() => rmSync(directory, { recursive: true, force: true }))

@@ -6,11 +6,8 @@ import { text } from 'node:stream/consumers'
 import { memoryStorage } from '@gatewright/idempotency-store/memory'
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose'
 import t from 'tap'
-import { installTools } from '../../harness/tools.ts'
 import { runtimes } from './bundle.ts'
 import { startOn } from './start.ts'
-
-installTools()
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
