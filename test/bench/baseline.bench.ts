@@ -1,6 +1,7 @@
 // What the ground under the other benches costs: node:http, Koa and @koa/router without anything of ours, and
 // the kernel functions that are on every request's path.
 import { fromClaims, keyDigest, toClaims, type Session } from '@gatewright/kernel'
+import { deepEqual } from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { compare } from './harness.ts'
 import { compareServers } from './http.ts'
@@ -34,6 +35,8 @@ const session: Session = {
 }
 const claims = { ...toClaims(session) }
 const text = JSON.stringify(claims)
+deepEqual(fromClaims(claims), session)
+deepEqual(keyDigest(token(0)), createHash('sha256').update(token(0)).digest('base64url'))
 
 await compare('kernel: session from claims', {
   ours: { name: 'fromClaims', run: () => fromClaims(claims) },

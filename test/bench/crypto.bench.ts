@@ -1,6 +1,7 @@
 // What encrypting and decrypting a batch of texts costs beside bare WebCrypto, which checks, names and encodes nothing.
+import { deepEqual } from 'node:assert/strict'
 import { createSecretKey, randomBytes, webcrypto } from 'node:crypto'
-import { accountCipher, type AccountKeys } from '@gatewright/reference-host'
+import { accountCipher, type AccountKeys, type CipherResult } from '@gatewright/reference-host'
 import { compare, type Result } from './harness.ts'
 
 const ITEMS = 100
@@ -20,9 +21,8 @@ for (const size of [32, 1024]) {
     const data = webcrypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData }, key, Buffer.from(text))
     return data.then(data => ({ iv, data }))
   }
-  const encrypted = (await cipher.encrypt(ACCOUNT, texts)).map(result =>
-    'value' in result ? result.value : undefined,
-  )
+  const encrypted = valuesOf(await cipher.encrypt(ACCOUNT, texts))
+  deepEqual(valuesOf(await cipher.decrypt(ACCOUNT, encrypted)), texts)
   const bare = await Promise.all(texts.map(bareEncrypt))
   report(
     await compare(`crypto: encrypt ${ITEMS} texts of ${size} bytes`, {
@@ -49,6 +49,14 @@ for (const size of [32, 1024]) {
       operations: 60,
     }),
   )
+}
+
+/** The values of results. Throws when one is a problem. */
+function valuesOf<T>(results: readonly CipherResult<T>[]): T[] {
+  return results.map(result => {
+    if ('problem' in result) throw new Error(result.problem)
+    return result.value
+  })
 }
 
 /** By CPU, not by elapsed time: WebCrypto works in threads, and other processes of the machine are in the latter. */

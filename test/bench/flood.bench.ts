@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { toClaims } from '@gatewright/kernel'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { startChild } from '../harness/child.ts'
+import { extent } from './extent.ts'
 import type { Flood } from './servers/flooded.child.ts'
 import { BENCH_AUDIENCE, BENCH_ISSUER, benchSession } from './tokens.ts'
 
-const seconds = Number(process.env['BENCH_SECONDS'] ?? 10)
-const perSecond = Number(process.env['BENCH_JUNK'] ?? 2000)
+const seconds = Number(process.env['BENCH_SECONDS'] ?? extent(10, 1))
+const perSecond = Number(process.env['BENCH_JUNK'] ?? extent(2000, 200))
 /** Good tokens of each kind a second. */
 const GOOD_PER_SECOND = 50
 const address = '192.0.2.1'
@@ -66,6 +67,12 @@ function summary(name: string, answers: readonly Answered[]) {
   return { name, sent: answers.length, refused: answers.length - passed.length, p50: at(0.5), p99: at(0.99) }
 }
 
+/** Throws where something was answered otherwise: an error is fast, and no figure of a guard. */
+function insistOn(expected: readonly number[], what: string, statuses: readonly number[]): void {
+  const other = statuses.find(status => !expected.includes(status))
+  if (other !== undefined) throw new Error(`${what} answered ${other}`)
+}
+
 async function part(title: string, junk: Flood['junk'] | undefined): Promise<object> {
   const server = startChild(module, ['serve', JSON.stringify(jwk)])
   const flooder = startChild(module, ['flood', ''])
@@ -108,6 +115,12 @@ async function part(title: string, junk: Flood['junk'] | undefined): Promise<obj
       junk: junk ? ((await told) as [object])[0] : {},
       serverCpu: `${(busy * 100).toFixed(0)} % of a core`,
     }
+    insistOn(
+      [200, 429],
+      'good tokens',
+      [...knownAnswers, ...unknownAnswers].map(({ status }) => status),
+    )
+    insistOn([401, 429], 'junk', Object.keys(result.junk).map(Number))
     console.log(`${title}: server ${result.serverCpu}, junk answered ${JSON.stringify(result.junk)}`)
     for (const { name, sent, refused, p50, p99 } of result.good) {
       console.log(`  ${name.padEnd(8)} p50 ${p50} ms, p99 ${p99} ms, ${refused} of ${sent} refused`)

@@ -1,8 +1,9 @@
 import t from 'tap'
+import { runNode } from '../harness/node.ts'
 import { median, orderOfRound, summarise, type Sample } from './arithmetic.ts'
 import { alternate, compare, type Plan, type Result } from './harness.ts'
 import { compareServerLines, compareServers } from './http.ts'
-import { table } from './report.ts'
+import { benchArguments } from './bench-process.ts'
 
 const sample = (cpuMicros: number): Sample => ({ cpuMicros, wallMicros: 2 * cpuMicros })
 const silent: Plan = { report: () => {} }
@@ -85,8 +86,27 @@ t.test('says which bars were missed, and none that were met exactly', async t =>
   t.same((await run(3, 2)).missed, [])
   const { missed } = await run(2.9, 2.1)
   t.same(missed, ['ours: 3.00 µs, at most 2.9 wanted', 'peer: 2.00 x ours, at least 2.1 wanted'])
-  t.match(table(await run(2.9, 2)), /MISSED ours/)
 })
+
+t.test(
+  'a bench that misses a bar or fails exits with 1; run once, it exits with 1 only if it fails',
+  async t => {
+    const ends = async (outcome: string, env: NodeJS.ProcessEnv) => {
+      const module = benchArguments('build/test/bench/outcome.child.js')
+      const { code, output } = await runNode([...module, outcome], { ...process.env, ...env })
+      const [, operations] = /^(\d+) operations$/m.exec(output) ?? []
+      return { code, missed: output.includes('MISSED ours'), operations }
+    }
+    const once = { BENCH_ONCE: '1' }
+    const [all, few] = ['24000', '40']
+    t.same(await ends('meets', {}), { code: 0, missed: false, operations: all })
+    t.same(await ends('misses', {}), { code: 1, missed: true, operations: all })
+    t.same(await ends('fails', {}), { code: 1, missed: false, operations: undefined })
+    t.same(await ends('meets', once), { code: 0, missed: false, operations: few })
+    t.same(await ends('misses', once), { code: 0, missed: false, operations: few })
+    t.same(await ends('fails', once), { code: 1, missed: false, operations: undefined })
+  },
+)
 
 t.test('runs a fixed number of operations with the same inputs on every side, sync and async', async t => {
   const seen: Record<string, number[]> = { sync: [], async: [] }

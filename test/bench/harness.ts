@@ -1,4 +1,5 @@
 import { orderOfRound, summarise, type Line, type Sample } from './arithmetic.ts'
+import { extent } from './extent.ts'
 import { printAndSave } from './report.ts'
 
 /** What every side of a comparison has. */
@@ -83,9 +84,11 @@ async function sample(side: Operation, operations: number, concurrency: number):
  * round. Prints a table, writes `build/bench/<title>.json`, sets exit code 1 when a bar is missed.
  */
 export async function compare(title: string, comparison: Comparison): Promise<Result> {
-  const { ours, peers, operations, concurrency = 1 } = comparison
+  const { ours, peers, concurrency = 1 } = comparison
+  const operations = extent(comparison.operations, 20)
   return alternate(title, {
     ...comparison,
+    operations,
     sample: side => sample(side, operations, concurrency),
     ours,
     peers,
@@ -104,7 +107,9 @@ export async function alternate<S extends Side>(
   title: string,
   given: Plan & Compared<S> & { readonly sample: (side: S) => Promise<Sample> },
 ): Promise<Result> {
-  const { ours, peers, rounds = 10, warmups = 2, report = printAndSave } = given
+  const { ours, peers, report = printAndSave } = given
+  const rounds = extent(given.rounds ?? 10, 1)
+  const warmups = extent(given.warmups ?? 2, 0)
   const sides: readonly S[] = [ours, ours, ...peers]
   const measured: Sample[][] = []
   for (let round = -warmups; round < rounds; round++) {

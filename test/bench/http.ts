@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { startChild } from '../harness/child.ts'
 import { orderOfRound, type Sample } from './arithmetic.ts'
+import { extent } from './extent.ts'
 import { resultOf, type Ours, type Peer, type Plan, type Result, type Side } from './harness.ts'
 import { load, type Request } from './load.ts'
 import { printAndSave } from './report.ts'
@@ -136,9 +137,11 @@ async function startAll(
  * line as `compare` does.
  */
 export async function compareServerLines(
-  lines: readonly ServerLine[],
-  { rounds = 12, warmups = 1, connections = 50, roundsPerStart = 3, report = printAndSave }: ServerPlan = {},
+  given: readonly ServerLine[],
+  { connections = 50, roundsPerStart = 3, report = printAndSave, ...plan }: ServerPlan = {},
 ): Promise<readonly Result[]> {
+  const lines = given.map(line => ({ ...line, requests: extent(line.requests, 40) }))
+  const rounds = extent(plan.rounds ?? 12, 1)
   const sides = lines.map(({ ours, peers }): ServerSide[] => [ours, ours, ...peers])
   const measured: Sample[][][] = lines.map(() => [])
   let running: readonly (readonly Running[])[] = []
@@ -152,7 +155,8 @@ export async function compareServerLines(
   const warm = async (): Promise<void> => {
     for (const [line, of] of sides.entries()) {
       for (const [index, side] of of.entries()) {
-        for (let again = 0; again < (side.warmups ?? warmups); again++) await one(line, index)
+        const warmups = extent(side.warmups ?? plan.warmups ?? 1, 0)
+        for (let again = 0; again < warmups; again++) await one(line, index)
       }
     }
   }

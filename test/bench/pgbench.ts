@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { once } from 'node:events'
 import { postgresBinaries } from '../harness/binaries.ts'
+import { extent } from './extent.ts'
 
 /** Puts pgbench's variables in the place of the parameters of a pair of statements with `$1` as their key. */
 function script(begin: string, end: string): string {
@@ -35,8 +36,9 @@ export async function pgbench(schema: string, begin: string, end: string): Promi
   const directory = mkdtempSync(join(tmpdir(), 'gatewright-pgbench-'))
   const file = join(directory, 'pair.sql')
   writeFileSync(file, script(begin, end))
+  const seconds = String(extent(3, 1))
   for (const clients of [1, 10, 20, 50]) {
-    const args = ['-n', '-M', 'prepared', '-f', file, '-c', String(clients), '-j', '2', '-T', '3', url]
+    const args = ['-n', '-M', 'prepared', '-f', file, '-c', String(clients), '-j', '2', '-T', seconds, url]
     const env = { ...process.env, ...binaries.env, PGOPTIONS: `-c search_path=${schema}` }
     const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     let output = ''

@@ -1,14 +1,14 @@
 // Runs test/bench/*.bench.ts one after another, each in a process of its own, with a real Redis and Postgres
-// at hand. Arguments: names of benches (`signature-verifier`); none means all. Exit 1 when a bar is missed.
+// at hand. Arguments: names of benches (`signature-verifier`); none means all. Exit 1 when a bar is missed. With
+// BENCH_ONCE=1, each does one round of little work, and no figure is judged.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { basename } from 'node:path'
-import { filesBelow } from '../harness/files.ts'
+import { benchArguments, benchModule, benchNames } from './bench-process.ts'
 import { installTools } from '../harness/tools.ts'
 import { postgresService, redisService } from '../harness/services.ts'
 
 const names = process.argv.slice(2)
-const benches = filesBelow('test/bench', '.bench.ts').map(path => basename(path, '.bench.ts'))
+const benches = benchNames()
 const unknown = names.filter(name => !benches.includes(name))
 if (unknown.length > 0) throw new Error(`no bench ${unknown.join(', ')}; there are ${benches.join(', ')}`)
 
@@ -18,8 +18,7 @@ const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TEST_REDIS_URL: r
 try {
   for (const name of names.length > 0 ? names : benches) {
     console.log(`# ${name}`)
-    const args = ['--expose-gc', '--enable-source-maps', `build/test/bench/${name}.bench.js`]
-    const child = spawn(process.execPath, args, { stdio: 'inherit', env })
+    const child = spawn(process.execPath, benchArguments(benchModule(name)), { stdio: 'inherit', env })
     const [code] = await once(child, 'exit')
     if (code !== 0) process.exitCode = 1
   }

@@ -1,5 +1,5 @@
 // What minting and authenticating cost beside the primitives they are made of, and end to end on each store.
-import { memoryFeed, toClaims } from '@gatewright/kernel'
+import { memoryFeed, toClaims, type Verdict } from '@gatewright/kernel'
 import { createIssuer, type IssuerOptions, type SessionStorage } from '@gatewright/session-issuer'
 import { memoryStorage } from '@gatewright/session-issuer/memory'
 import { migrate as migratePostgres, postgresStorage } from '@gatewright/session-issuer/postgres'
@@ -34,6 +34,13 @@ async function set(stores: Stores, algorithm: 'EdDSA' | 'ES256' = 'EdDSA') {
   return { issuer, privateKey, ...made.value }
 }
 
+/** Insists on the outcome: a bench of a denial, or of another one, would be fast and worthless. */
+async function expect(deciding: Verdict<unknown> | Promise<Verdict<unknown>>, outcome = 'ok'): Promise<void> {
+  const verdict = await deciding
+  const got = verdict.ok ? 'ok' : verdict.code
+  if (got !== outcome) throw new Error(`expected ${outcome}, got ${got}`)
+}
+
 const inMemory = (): Stores => memoryStorage({ feed: memoryFeed() })
 const nowhere: SessionStorage = { ...inMemory().sessions, insert: async () => true }
 
@@ -64,6 +71,7 @@ for (const algorithm of ['EdDSA', 'ES256'] as const) {
 
 const { issuer, text } = await set(inMemory())
 const secret = createSecretKey(pepper)
+await expect(issuer.authenticateKey(text, 'user'))
 const hmac = { name: 'one HMAC-SHA-256', run: () => createHmac('sha256', secret).update(text).digest() }
 await compare('session-issuer: authenticate a key known to the process', {
   ours: { name: 'authenticateKey', run: () => issuer.authenticateKey(text, 'user') },
@@ -77,6 +85,7 @@ const junk = [
   'x'.repeat(text.length),
   randomBytes(40).toString('base64url'),
 ]
+for (const one of junk) await expect(issuer.authenticateKey(one, 'user'), 'unauthorized')
 await compare('session-issuer: refuse junk', {
   ours: { name: 'authenticateKey', run: index => issuer.authenticateKey(junk[index % junk.length], 'user') },
   peers: [{ ...hmac, atLeast: 1 }],
@@ -110,7 +119,7 @@ const endToEnd = (title: string, of: Of, operations: number) =>
 
 await endToEnd(
   'session-issuer: mint end to end',
-  s => ({ name: s.name, run: () => s.issuer.issueSession(s.key) }),
+  s => ({ name: s.name, run: () => expect(s.issuer.issueSession(s.key)) }),
   400,
 )
 await endToEnd(
@@ -124,7 +133,7 @@ await endToEnd(
       },
       keyCacheMs: 0,
     })
-    return { name: s.name, run: () => cold.authenticateKey(s.text, 'user') }
+    return { name: s.name, run: () => expect(cold.authenticateKey(s.text, 'user')) }
   },
   2000,
 )
