@@ -1,6 +1,7 @@
 export { codes, reasons, rules } from './codes.ts'
 export { createGuard } from './guard.ts'
 export { DEFAULT_LIMITS } from './options.ts'
+export { checkPolicyChain } from './policies/chain-bounds.ts'
 export { parsePolicy } from './policies/parse.ts'
 export { createFailureLimit } from './rate-limits/failure-limit.ts'
 export { createRateLimit } from './rate-limits/rate-limit.ts'

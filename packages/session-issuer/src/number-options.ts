@@ -25,6 +25,13 @@ export interface IssuerNumbers {
   readonly maxTokenBytes: number
   /** Most policies in the chain of a key or session, 1 to 64. Default 16. */
   readonly maxPolicies: number
+  /** Most bytes of a policy that is written, in UTF-8 of its JSON, 2 to 65 536. Default 8192. */
+  readonly maxPolicyBytes: number
+  /**
+   * Most bytes of all policies of a chain together, in UTF-8 of their JSON, 2 to 1 048 576. Default 32 768. It is checked when a
+   * policy joins the chain.
+   */
+  readonly maxChainBytes: number
   /** Most keys above a key, 0 to 64. Default 8. */
   readonly maxKeyDepth: number
   /** Most live keys of one account, 1 to 1000; a key and its successors count once. Default 50. */
@@ -93,6 +100,8 @@ export const BOUNDS: Readonly<Record<keyof IssuerNumbers, Bound>> = {
   maxLabelLength: { default: 120, min: 0, max: 1000 },
   maxTokenBytes: { default: 4096, min: 256, max: 16_384 },
   maxPolicies: { default: 16, min: 1, max: 64 },
+  maxPolicyBytes: { default: 8192, min: 2, max: 65_536 },
+  maxChainBytes: { default: 32_768, min: 2, max: 1_048_576 },
   maxKeyDepth: { default: 8, min: 0, max: 64 },
   maxLiveKeys: { default: 50, min: 1, max: 1000 },
   maxKeysBelow: { default: 20, min: 1, max: 1000 },

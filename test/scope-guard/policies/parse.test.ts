@@ -68,3 +68,29 @@ t.test('refuses an invalid policy and names the member', async t => {
     )
   }
 })
+
+const limitOn = (...operations: string[]) => ({ operations, maxCount: 1, window: 'day' })
+
+t.test('accepts a policy of 16 limits, and denies one of 17 with the field', async t => {
+  const limits = (count: number) => Array.from({ length: count }, (_, n) => limitOn(`a.b${n}`))
+  t.match(parsePolicy({ limits: limits(16) }), { ok: true })
+  const denied = { ok: false, code: 'invalid_request', field: 'limits' }
+  t.match(parsePolicy({ limits: limits(17) }), { ...denied, message: 'limits must be a list of at most 16' })
+})
+
+t.test('accepts a policy of 8192 bytes of JSON, and denies one of 8193 with the field', async t => {
+  /** A policy whose JSON has so many bytes. */
+  const policyOf = (bytes: number): object => {
+    const pattern = `tag.${'x'.repeat(93)}`
+    const policy = { denyOperations: Array.from({ length: 81 }, () => pattern), allowOperations: ['tag.x'] }
+    const missing = bytes - JSON.stringify(policy).length
+    policy.allowOperations = [`tag.${'x'.repeat(1 + missing)}`]
+    return policy
+  }
+  for (const bytes of [8192, 8193]) t.equal(JSON.stringify(policyOf(bytes)).length, bytes)
+  t.match(parsePolicy(policyOf(8192)), { ok: true })
+  t.match(parsePolicy(policyOf(8193)), {
+    ...{ ok: false, code: 'invalid_request', field: 'policy' },
+    message: 'policy must have at most 8192 bytes as JSON, got 8193',
+  })
+})

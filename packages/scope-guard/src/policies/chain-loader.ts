@@ -3,7 +3,7 @@ import { sha256 } from '@gatewright/kernel/platform'
 import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'
 import { compileChain, type Chain } from './chain.ts'
-import { parsePolicy } from './parse.ts'
+import { readStoredPolicy } from './parse.ts'
 import type { StoredPolicy } from './policy.ts'
 
 /**
@@ -43,7 +43,7 @@ export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoade
     const digest = sha256(JSON.stringify(policies.map(({ id, document }) => [id, document])))
     let chain = compiled.get(digest)
     if (!chain) {
-      chain = compileChain(policies.map(stored))
+      chain = compileChain(policies.map(storedPolicy))
       compiled.set(digest, chain, { size: 1 })
     }
     return chain
@@ -62,8 +62,9 @@ export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoade
   }
 }
 
-function stored({ id, document }: PolicyDocument): StoredPolicy {
-  const parsed = parsePolicy(document)
+/** Reads a stored document. Fault: `ERR_STORE_REPLY` if it is not a policy. */
+export function storedPolicy({ id, document }: PolicyDocument): StoredPolicy {
+  const parsed = readStoredPolicy(document)
   if (!parsed.ok) throw new Fault('ERR_STORE_REPLY', `policy ${id} cannot be read: ${parsed.message}`)
   return { id, policy: parsed.value }
 }

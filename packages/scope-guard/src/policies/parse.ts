@@ -1,10 +1,15 @@
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
 import { isAddressBlock } from '@gatewright/kernel/address'
+import { utf8Length } from '@gatewright/kernel/platform'
 import { deny } from '../codes.ts'
 import type { Policy, Window } from './policy.ts'
 
 /** The most entries that a list in a policy may have. */
 const MAX_ENTRIES = 100
+/** The most limits that a policy may have when it is written. */
+const MAX_LIMITS = 16
+/** The most bytes that a policy may have when it is written, in UTF-8 of its JSON. */
+const MAX_BYTES = 8192
 /** An operation id or `tag.*`. */
 const PATTERN = /^[A-Za-z][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*\.(?:\*|[A-Za-z0-9_-]+)$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?(?:Z|[+-]\d\d:\d\d)$/
@@ -23,10 +28,10 @@ const must =
     test(value) ? undefined : { field, expected }
 
 const listOf =
-  (check: Check): Check =>
+  (check: Check, most = MAX_ENTRIES): Check =>
   (value, field) => {
-    if (!Array.isArray(value) || value.length > MAX_ENTRIES) {
-      return { field, expected: `must be a list of at most ${MAX_ENTRIES}` }
+    if (!Array.isArray(value) || value.length > most) {
+      return { field, expected: `must be a list of at most ${most}` }
     }
     for (const [index, entry] of value.entries()) {
       const problem = check(entry, `${field}[${index}]`)
@@ -90,26 +95,52 @@ const limit: Check = (value, field) => {
   return undefined
 }
 
-const policyMembers = objectOf({
-  maxAuthAmountCents: amount,
-  dailySpendCapCents: amount,
-  dailyWithdrawalCapCents: amount,
-  allowCardSecrets: flag,
-  notBefore: instant,
-  notAfter: instant,
-  denyOperations: operations,
-  allowOperations: operations,
-  limits: listOf(limit),
-  allowedIps: listOf(address),
-} satisfies Record<keyof Policy, Check>)
+const membersOf = (limits: Check): Check =>
+  objectOf({
+    maxAuthAmountCents: amount,
+    dailySpendCapCents: amount,
+    dailyWithdrawalCapCents: amount,
+    allowCardSecrets: flag,
+    notBefore: instant,
+    notAfter: instant,
+    denyOperations: operations,
+    allowOperations: operations,
+    limits,
+    allowedIps: listOf(address),
+  } satisfies Record<keyof Policy, Check>)
+const writtenMembers = membersOf(listOf(limit, MAX_LIMITS))
+const storedMembers = membersOf(listOf(limit))
 
 /**
- * Decides whether a value is a policy; call it when a policy is written. Unknown members, null and numbers outside the
- * safe integers are denied. The result is a frozen copy. Denial: `invalid_request`, whose `field` is the path of the
- * wrong member, such as `limits[0].window`.
+ * Decides whether a value is a policy that may be written. Unknown members, null and numbers outside the safe integers are
+ * denied, and so are more than 16 limits and more than 8192 bytes of JSON in UTF-8. The result is a frozen copy.
+ * `checkPolicyChain` decides whether the policy may join a chain. Denial: `invalid_request`, whose `field` is the path of the
+ * wrong member, such as `limits[0].window`, or `policy` if the whole value is wrong or too large.
  */
 export function parsePolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
-  const problem = policyMembers(value, 'policy')
+  const parsed = readMembers(value, writtenMembers)
+  if (!parsed.ok) return parsed
+  const bytes = jsonBytes(parsed.value)
+  if (bytes <= MAX_BYTES) return parsed
+  const message = `policy must have at most ${MAX_BYTES} bytes as JSON, got ${bytes}`
+  return deny('invalid_request', message, { field: 'policy' })
+}
+
+/**
+ * Reads a stored policy as `parsePolicy` does, without the bounds on bytes and limits: a policy that was stored before there were
+ * such bounds still binds its sessions.
+ */
+export function readStoredPolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
+  return readMembers(value, storedMembers)
+}
+
+/** Counts the bytes of a document: UTF-8 of its JSON. */
+export function jsonBytes(document: unknown): number {
+  return utf8Length(JSON.stringify(document))
+}
+
+function readMembers(value: unknown, members: Check): Verdict<Policy, Denial<'invalid_request'>> {
+  const problem = members(value, 'policy')
   if (problem) {
     return deny('invalid_request', `${problem.field} ${problem.expected}`, { field: problem.field })
   }

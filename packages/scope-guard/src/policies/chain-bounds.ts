@@ -1,0 +1,62 @@
+import { allow, type Denial, type Verdict } from '@gatewright/kernel'
+import { deny } from '../codes.ts'
+import { listCaps, type CountedCap } from './caps.ts'
+import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
+import { jsonBytes } from './parse.ts'
+
+/** The most bytes that the policies of a chain may have together, in UTF-8 of their JSON. */
+const MAX_BYTES = 32_768
+/** The most limits that the policies of a chain may have together. */
+const MAX_LIMITS = 64
+/** The most counters that a call of one operation may add to. */
+const MAX_COUNTERS = 32
+
+/**
+ * Decides whether policies may form a chain: at most 32,768 bytes of JSON in UTF-8, 64 limits, and 32 counters for a call of any one
+ * operation, counters of money included. A policy that is in the chain twice counts once. Call it with all documents of the chain when a
+ * policy joins it: when a key is created, when a key is changed, also for the chains of the keys below it, and when a session is issued.
+ * The guard itself applies no bound to chains that are stored. Denial: `invalid_request` with the field `policy`; its message names
+ * the bound. Fault: `ERR_STORE_REPLY` for a document that is not a policy; give a new one to `parsePolicy` first.
+ */
+export function checkPolicyChain(
+  chain: readonly PolicyDocument[],
+): Verdict<undefined, Denial<'invalid_request'>> {
+  const policies = [...new Map(chain.map(policy => [policy.id, policy])).values()].map(storedPolicy)
+  const bytes = policies.reduce((sum, { policy }) => sum + jsonBytes(policy), 0)
+  if (bytes > MAX_BYTES) return tooMuch(`at most ${MAX_BYTES} bytes of JSON`, bytes)
+  const limits = policies.reduce((sum, { policy }) => sum + (policy.limits?.length ?? 0), 0)
+  if (limits > MAX_LIMITS) return tooMuch(`at most ${MAX_LIMITS} limits`, limits)
+  const counters = mostCounters(listCaps(policies, 0).filter(({ counter }) => counter !== undefined))
+  return counters > MAX_COUNTERS
+    ? tooMuch(`caps that one call adds to at most ${MAX_COUNTERS} counters of`, counters)
+    : allow(undefined)
+}
+
+function tooMuch(bound: string, got: number): Denial<'invalid_request'> {
+  const message = `policy and the policies it joins must have ${bound} together, got ${got}: send a smaller policy`
+  return deny('invalid_request', message, { field: 'policy' })
+}
+
+/**
+ * Counts the caps of the operation with the most of them, as a withdrawal, which every cap on money counts. The caps of an operation that
+ * no cap names are those of its longest `tag.*`, so it is enough to try each name and each `tag.*`.
+ */
+function mostCounters(caps: readonly CountedCap[]): number {
+  const byPattern = new Map<string, CountedCap[]>()
+  for (const cap of caps) {
+    for (const pattern of cap.operations ?? [])
+      byPattern.set(pattern, [...(byPattern.get(pattern) ?? []), cap])
+  }
+  const onAllMoney = caps.filter(({ operations }) => operations === undefined).length
+  const named = [...byPattern.keys()].map(
+    pattern => new Set(patternsThatMatch(pattern).flatMap(one => byPattern.get(one) ?? [])).size,
+  )
+  return onAllMoney + named.reduce((most, count) => Math.max(most, count), 0)
+}
+
+/** Lists the patterns that match an operation, or all operations of a `tag.*`: itself, and `tag.*` for each of its dots. */
+function patternsThatMatch(operation: string): string[] {
+  const parts = operation.split('.')
+  const tags = parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join('.')}.*`)
+  return [...new Set([operation, ...tags])]
+}
