@@ -3,6 +3,7 @@ import type { JWK } from 'jose'
 import { createAccountUpdater } from './keys/update-account.ts'
 import { createAuthenticator, type KeyReadLimiter } from './keys/authenticate.ts'
 import type { Caller, WalletCaller } from './keys/authority.ts'
+import { createChainCheck } from './keys/chain-bounds.ts'
 import { LONGEST_SESSION_SECONDS } from './number-options.ts'
 import { makeChangeKeys, type KeyChange } from './keys/change-key.ts'
 import type { IssuerDenial } from './codes.ts'
@@ -137,7 +138,8 @@ export function createIssuer(given: IssuerOptions): Issuer {
   const { authenticateKey, forget, flush } = createAuthenticator(options, texts, peppers)
   const updateAccount = createAccountUpdater(options, forget)
   const policies = policyReader(options)
-  const issueSession = makeIssueSession(options, ring)
+  const checkChains = createChainCheck(options, policies)
+  const issueSession = makeIssueSession(options, ring, checkChains)
   const { endAccountSessions, ...sessionVerbs } = makeSessionVerbs(options, updateAccount)
 
   return {
@@ -145,13 +147,13 @@ export function createIssuer(given: IssuerOptions): Issuer {
     flush,
     policies,
     ...lineageVerbs(options, policies),
-    createKey: makeCreateKey(options, texts, peppers, updateAccount),
+    createKey: makeCreateKey(options, { texts, peppers, checkChains }, updateAccount),
     listKeys: caller => listKeys(updateAccount, policies, caller),
-    ...makeChangeKeys(options, updateAccount),
+    ...makeChangeKeys(options, checkChains, updateAccount),
     rotateKey: makeRotateKey(options, texts, peppers, updateAccount),
     revokeAccount: makeRevokeAccount(updateAccount, { endAccountSessions }),
     issueSession,
-    openConsole: makeOpenConsole(options, { texts, peppers }, updateAccount, issueSession),
+    openConsole: makeOpenConsole(options, { texts, peppers, checkChains }, updateAccount, issueSession),
     ...sessionVerbs,
     listAudit: (accountId, limit, before = { at: Number.MAX_SAFE_INTEGER }) =>
       options.audit.list(accountId, limit, before),

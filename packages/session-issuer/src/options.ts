@@ -1,8 +1,16 @@
-import { type Clock, knownOptions, type OptionNames, systemClock } from '@gatewright/kernel'
+import {
+  allow,
+  type Clock,
+  type Denial,
+  knownOptions,
+  type OptionNames,
+  systemClock,
+  type Verdict,
+} from '@gatewright/kernel'
 import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
 import type { Pepper } from './keys/peppers.ts'
 import { checkedNumbers, NUMBER_OPTIONS, type IssuerNumbers } from './number-options.ts'
-import type { IssuerStorage } from './storage/port.ts'
+import type { IssuerStorage, PolicyRecord } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'
 
 /** Options of `createIssuer`. They are checked once; a wrong one throws a `TypeError`. */
@@ -24,6 +32,11 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
   readonly signingKeys: SigningKeyStorage
   /** Algorithm of new signing keys. Default `EdDSA`. */
   readonly algorithm?: SigningAlgorithm
+  /**
+   * Decides whether documents may form a policy chain, when a policy joins it; `checkPolicyChain` of `@gatewright/scope-guard` bounds
+   * what a guard evaluates. Its denial becomes that of the verb. Default: every chain within `maxChainBytes` may.
+   */
+  readonly checkPolicyChain?: (chain: readonly PolicyRecord[]) => Verdict<unknown, Denial<'invalid_request'>>
   /** Default: the machine's clock. */
   readonly clock?: Clock
 }
@@ -39,6 +52,7 @@ const OPTIONS: OptionNames<IssuerOptions> = {
   audit: true,
   signingKeys: true,
   algorithm: true,
+  checkPolicyChain: true,
   clock: true,
   ...NUMBER_OPTIONS,
 }
@@ -60,6 +74,10 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
   if (options.algorithm !== undefined && options.algorithm !== 'EdDSA' && options.algorithm !== 'ES256') {
     throw new TypeError('algorithm must be "EdDSA" or "ES256"')
   }
+  const { checkPolicyChain = () => allow(undefined) } = options
+  if (typeof checkPolicyChain !== 'function') {
+    throw new TypeError(`checkPolicyChain must be a function, got ${typeof checkPolicyChain}`)
+  }
   for (const name of ['keys', 'sessions', 'audit', 'signingKeys'] as const) {
     if (typeof options[name] !== 'object' || options[name] === null) {
       throw new TypeError(`${name} must be a storage, got ${typeof options[name]}`)
@@ -69,6 +87,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     ...options,
     keyPrefix: checkedKeyPrefix(options.keyPrefix ?? 'gw'),
     algorithm: options.algorithm ?? 'EdDSA',
+    checkPolicyChain,
     clock: options.clock ?? systemClock,
     ...checkedNumbers(options),
   }

@@ -38,6 +38,7 @@ for (const [name, open] of Object.entries(BACKENDS)) {
       createIssuer({
         ...{ issuer: 'x', audience: 'x', environment: 'sandbox', peppers: [PEPPER], maxLiveKeys: 10 },
         maxKeysBelow: 8,
+        maxChainBytes: 600,
         ...{ signingKeys, ...(stores[index % stores.length] as Stores) },
         keyCacheMs: 0,
       }),
@@ -51,6 +52,28 @@ for (const [name, open] of Object.entries(BACKENDS)) {
       const texts = made.flatMap(verdict => (verdict.ok ? [verdict.value.text] : []))
       t.equal(texts.length, 10)
       for (const text of texts) t.equal(await works(text), true)
+    })
+
+    await t.test('a key changed and keys created below it at once: no chain passes its bound', async t => {
+      for (let n = 0; n < 5; n++) {
+        const accountId = uniqueName()
+        const root = await newKey(host(0), [], { accountId })
+        const child = await newKey(host(1), [], { accountId, parent: root.key })
+        const documentOf = (bytes: number) => ({ x: 'x'.repeat(bytes - 8) })
+        const outcomes = await race(8, async index => {
+          if (index % 4 === 0)
+            return host(index).changeKey(root.key, child.key.id, { policy: documentOf(200) })
+          const parent = await host(index).authenticateKey(child.text, 'user')
+          const leaf = { ...USER, accountId, scopes: [], policy: documentOf(401) }
+          return parent.ok ? host(index).createKey({ ...leaf, parent: parent.value }) : parent
+        })
+        t.ok(outcomes.some(({ ok }) => ok) && outcomes.some(({ ok }) => !ok))
+        const { keys } = await (stores[0] as Stores).keys.load(accountId)
+        for (const { policyIds } of keys) {
+          const documents = await host(0).policies(policyIds)
+          t.ok(documents.reduce((sum: number, one) => sum + JSON.stringify(one).length, 0) <= 600)
+        }
+      }
     })
 
     await t.test(

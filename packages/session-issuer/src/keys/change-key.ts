@@ -12,6 +12,7 @@ import {
   type Caller,
   type ActiveCaller,
 } from './authority.ts'
+import { refusePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive, toApiKey } from './key.ts'
 import type { CheckedOptions } from '../options.ts'
@@ -24,7 +25,9 @@ export interface KeyChange {
   readonly scopes?: readonly string[]
   /**
    * A policy document, checked by the host. For a key below the caller it replaces the key's own policies; for the
-   * caller's own key or one above it, it is added to them. It continues the counters of those: what was used stays used.
+   * caller's own key or one above it, it is added to them. It continues the counters of those: what was used stays used. Denial:
+   * `invalid_request` with the field `policy` if it, the chain of this key, or that of a live key below it would be too large
+   * (`maxPolicyBytes`, `maxChainBytes`, `checkPolicyChain`).
    */
   readonly policy?: unknown
 }
@@ -37,6 +40,7 @@ const CHANGE: OptionNames<KeyChange> = {
 /** Makes the verbs that change and revoke keys. */
 export function makeChangeKeys(
   options: CheckedOptions,
+  checkChains: CheckChains,
   updateAccount: UpdateAccount,
 ): {
   changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
@@ -48,15 +52,19 @@ export function makeChangeKeys(
   return {
     async changeKey(caller, keyId, change) {
       knownOptions('changeKey', change, CHANGE)
+      const refusedPolicy = refusePolicy(change.policy, options)
+      if (refusedPolicy) return refusedPolicy
       const accountId = await accountOf(caller, keyId)
       if (accountId === undefined) return keyNotFound
       const random = randomBase62(8)
       const callerPolicies = caller === 'operator' ? [] : await options.sessions.policies(caller.policyIds)
-      return updateAccount(accountId, (keys, now): Decision<ApiKey> => {
+      return updateAccount(accountId, async (keys, now): Promise<Decision<ApiKey>> => {
         const request = { caller, keyId, change, random, callerPolicies }
         const decided = decideChange(keys, now, request, options.maxPolicies)
         if (!decided.ok) return decided
         const { value, write } = decided
+        const refusal = await refuseChains(keys, decided, [...callerPolicies, ...write.policies], checkChains)
+        if (refusal) return refusal
         const notes = keyNotes('key.change', write.keys)
         return { ok: true, value, write: { ...write, by: actorOf(caller), notes } }
       })
@@ -123,6 +131,27 @@ function decideChange(
     .map(one => ({ ...one, lineageId: target.lineageId }))
   const value = toApiKey(write.keys.find(key => key.id === keyId) as KeyRecord)
   return { ok: true, value, write: { ...write, policies } }
+}
+
+/** Refuses a change by which policies join a chain that would then be too large, of the key itself or of one below it. */
+async function refuseChains(
+  before: readonly KeyRecord[],
+  { value, write }: { readonly value: ApiKey; readonly write: KeyWrite },
+  given: readonly PolicyRecord[],
+  checkChains: CheckChains,
+): Promise<IssuerDenial | undefined> {
+  const joined = write.keys.filter(({ id, policyIds }) => {
+    const held = before.find(key => key.id === id)?.policyIds ?? []
+    return policyIds.some(policyId => !held.includes(policyId))
+  })
+  const chainsOf = (isOwn: boolean): (readonly string[])[] =>
+    joined.filter(key => (key.lineageId === value.lineageId) === isOwn).map(key => key.policyIds)
+  const refusal = await checkChains(chainsOf(true), given)
+  if (refusal) return refusal
+  const refusalBelow = await checkChains(chainsOf(false), given)
+  return (
+    refusalBelow && { ...refusalBelow, message: `${refusalBelow.message}, or revoke keys below this one` }
+  )
 }
 
 type Rights = Pick<KeyRecord, 'scopes' | 'policyIds'>

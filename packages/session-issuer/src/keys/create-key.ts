@@ -18,6 +18,7 @@ import {
   findActiveCaller,
   type ActiveCaller,
 } from './authority.ts'
+import { refusePolicy, type CheckChains } from './chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import { toApiKey } from './key.ts'
 import { freeKeySlots } from './key-quotas.ts'
@@ -37,7 +38,10 @@ export interface KeyRequest {
   readonly walletAddress: string | null
   /** The scopes of the key; for a partner key the most that its sessions can hold. */
   readonly scopes: readonly string[]
-  /** A policy document, checked by the host. It is added to the chain below the parent's policies. */
+  /**
+   * A policy document, checked by the host. It is added to the chain below the parent's policies. Denial: `invalid_request` with the
+   * field `policy` if it or the chain would be too large (`maxPolicyBytes`, `maxChainBytes`, `checkPolicyChain`).
+   */
   readonly policy?: unknown
   /** The key or session that creates the key. Absent: a root key, as bootstrap and the operator create them. */
   readonly parent?: ApiKey | Session
@@ -68,8 +72,11 @@ export interface CreatedKey {
 /** Makes the verb that creates keys. At the quota of live keys only a new root of the user surface retires other keys. */
 export function makeCreateKey(
   options: CheckedOptions,
-  texts: KeyTexts,
-  peppers: Peppers,
+  {
+    texts,
+    peppers,
+    checkChains,
+  }: { readonly texts: KeyTexts; readonly peppers: Peppers; readonly checkChains: CheckChains },
   updateAccount: UpdateAccount,
 ): (request: KeyRequest) => Promise<Verdict<CreatedKey, IssuerDenial>> {
   return async request => {
@@ -78,6 +85,8 @@ export function makeCreateKey(
     const bad = (['accountId', 'userId'] as const).find(name => !isStorableText(request[name] ?? ''))
     if (bad)
       return deny('invalid_request', `${bad} must be well-formed Unicode without U+0000`, { field: bad })
+    const refusedPolicy = refusePolicy(request.policy, options)
+    if (refusedPolicy) return refusedPolicy
     const generated = texts.generate(request.surface)
     const policyId = keyPolicyId(generated.id, randomBase62(8))
     // A session's policies are deleted with it, so a key below the session stores copies of them.
@@ -107,9 +116,12 @@ export function makeCreateKey(
           { details: { rule: 'max_depth' } },
         )
       }
+      const own = request.policy === undefined ? [] : [{ id: policyId, document: request.policy }]
+      const tooLarge = own.length > 0 && (await checkChains([policyIds], [...callerPolicies, ...own]))
+      if (tooLarge) return tooLarge
       const slots = freeKeySlots(keys, record, options, now)
       if (!slots.ok) return slots
-      const policies = ownPolicies(record, request, policyId, callerPolicies)
+      const policies = policiesOfLineage(record, [...callerPolicies, ...own])
       const write = mergeWrites({ keys: [record], policies, feed: [] }, slots.write)
       const notes = [...keyNotes('key.create', [record]), ...keyNotes('key.retire', slots.write.keys)]
       const audited = { ...write, by: actorOf(parent ?? rootBy), notes }
@@ -124,16 +136,12 @@ function chainOf(request: KeyRequest, active: ActiveCaller | undefined, policyId
   return request.policy === undefined ? above : [...above, policyId]
 }
 
-function ownPolicies(
+/** The policies that a new key stores with its lineage: those of a chain of which it has the documents. */
+function policiesOfLineage(
   { lineageId, policyIds }: KeyRecord,
-  request: KeyRequest,
-  policyId: string,
-  callerPolicies: readonly PolicyRecord[],
+  documents: readonly PolicyRecord[],
 ): KeyPolicyRecord[] {
-  const own = request.policy === undefined ? [] : [{ id: policyId, document: request.policy }]
-  return [...callerPolicies, ...own]
-    .filter(({ id }) => policyIds.includes(id))
-    .map(one => ({ ...one, lineageId }))
+  return documents.filter(({ id }) => policyIds.includes(id)).map(one => ({ ...one, lineageId }))
 }
 
 /** Builds the record of a new key: a root without `active`. */

@@ -1,6 +1,7 @@
 import { isStorableText, keyPolicyId, knownOptions, type OptionNames, type Verdict } from '@gatewright/kernel'
 import { actorOf, keyNotes } from '../audit.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
+import { refusePolicy, type CheckChains } from './chain-bounds.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
 import { refuseTtl, type IssuedSession, type SessionRequest } from '../sessions/issue-session.ts'
@@ -35,7 +36,11 @@ const REQUEST: OptionNames<ConsoleRequest> = {
  */
 export function makeOpenConsole(
   options: CheckedOptions,
-  { texts, peppers }: { readonly texts: KeyTexts; readonly peppers: Peppers },
+  {
+    texts,
+    peppers,
+    checkChains,
+  }: { readonly texts: KeyTexts; readonly peppers: Peppers; readonly checkChains: CheckChains },
   updateAccount: UpdateAccount,
   issueSession: (by: ApiKey, request: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>>,
 ): (request: ConsoleRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
@@ -45,7 +50,8 @@ export function makeOpenConsole(
       request,
       REQUEST,
     )
-    const refusal = refuseIds(about) ?? refuseTtl(ttlSeconds, options)
+    const refusal =
+      refuseIds(about) ?? refuseTtl(ttlSeconds, options) ?? refusePolicy(request.policy, options)
     if (refusal) return refusal
     const { id, text } = texts.generate('user')
     const secret = { id, prefix: texts.display('user', id), ...peppers.digest(text) }
@@ -53,6 +59,8 @@ export function makeOpenConsole(
       request.policy === undefined
         ? []
         : [{ id: keyPolicyId(id, randomBase62(8)), lineageId: id, document: request.policy }]
+    const tooLarge = await checkChains([policies.map(policy => policy.id)], policies)
+    if (tooLarge) return tooLarge
     const opened = await updateAccount(request.accountId, (keys, now): Decision<ApiKey> => {
       const identity = { ...secret, policyIds: policies.map(policy => policy.id), createdBy: null }
       const wanted = { ...about, surface: 'user', expiresAt: now + ttlSeconds * 1000 } as const

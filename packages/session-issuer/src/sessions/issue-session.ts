@@ -10,6 +10,7 @@ import {
 } from '@gatewright/kernel'
 import { actorOf, auditEntryBuilder, auditNote } from '../audit.ts'
 import { isSession, refuseMissingScopes } from '../keys/authority.ts'
+import { refusePolicy, type CheckChains } from '../keys/chain-bounds.ts'
 import { deny, type IssuerDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import { randomBase62 } from '../random.ts'
@@ -20,7 +21,10 @@ import type { ApiKey, SessionRecord } from '../storage/port.ts'
 export interface SessionRequest {
   /** The session's scopes. Default: all scopes of the key or session. */
   readonly scopes?: readonly string[]
-  /** A policy document, checked by the host. It is added to the chain, so it can only narrow. */
+  /**
+   * A policy document, checked by the host. It is added to the chain, so it can only narrow. Denial: `invalid_request` with the field
+   * `policy` if it or the chain would be too large (`maxPolicyBytes`, `maxChainBytes`, `checkPolicyChain`).
+   */
   readonly policy?: unknown
   /**
    * Life of the session, `minSessionTtlSeconds` to `maxSessionTtlSeconds`. Default `defaultSessionTtlSeconds`. The
@@ -55,6 +59,7 @@ export interface IssuedSession {
 export function makeIssueSession(
   options: CheckedOptions,
   ring: KeyRing,
+  checkChains: CheckChains,
 ): (by: ApiKey | Session, request?: SessionRequest) => Promise<Verdict<IssuedSession, IssuerDenial>> {
   const { sessions, clock, maxPolicies, maxSessionDepth, maxTokenBytes } = options
   const buildAuditEntry = auditEntryBuilder(options.auditRetentionDays)
@@ -89,6 +94,10 @@ export function makeIssueSession(
         },
       )
     }
+    const own =
+      request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
+    const tooLarge = own.length > 0 && (await checkChains([policyIds], own))
+    if (tooLarge) return tooLarge
     const sign = await ring.signer()
     const token = await sign(
       JSON.stringify({ ...toClaims(session), iss: options.issuer, aud: options.audience }),
@@ -99,8 +108,6 @@ export function makeIssueSession(
       })
     }
     const record: SessionRecord = { ...session, ancestry, label: request.label ?? null, revokedAt: null }
-    const own =
-      request.policy === undefined ? [] : [{ id: policyIds.at(-1) as string, document: request.policy }]
     const note = auditNote('session.create', session.sessionId, policyIds)
     const audit = buildAuditEntry(session.accountId, actorOf(by), note, now)
     if (!(await sessions.insert(record, own, audit))) {
@@ -150,7 +157,7 @@ function checkRequest(
       field: 'userId',
     })
   }
-  return refuseMissingScopes(scopes, by.scopes)
+  return refusePolicy(request.policy, options) ?? refuseMissingScopes(scopes, by.scopes)
 }
 
 /**

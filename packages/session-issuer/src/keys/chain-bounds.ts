@@ -1,0 +1,58 @@
+import { utf8Length } from '@gatewright/kernel/platform'
+import { deny, type IssuerDenial } from '../codes.ts'
+import type { CheckedOptions } from '../options.ts'
+import type { PolicyRecord } from '../storage/port.ts'
+
+/**
+ * Decides whether chains that policies join stay within `maxChainBytes` and `checkPolicyChain`. `given` are documents that the
+ * caller has read or received; all others are read. Ask after the keys of the account are loaded: a document never changes, and a
+ * commit against that revision writes only chains that were checked. Denial: `invalid_request` with the field `policy`.
+ */
+export type CheckChains = (
+  chains: readonly (readonly string[])[],
+  given: readonly PolicyRecord[],
+) => Promise<IssuerDenial | undefined>
+
+/** Makes the check of chains. `read` reads documents in the order of their ids. */
+export function createChainCheck(
+  { maxChainBytes, checkPolicyChain }: CheckedOptions,
+  read: (ids: readonly string[]) => Promise<readonly unknown[]>,
+): CheckChains {
+  return async (chains, given) => {
+    const documents = new Map(given.map(({ id, document }) => [id, document]))
+    const others = [...new Set(chains.flat())].filter(id => !documents.has(id))
+    for (const [index, document] of (await read(others)).entries()) {
+      documents.set(others[index] as string, document)
+    }
+    const distinct = new Map(chains.map(chain => [chain.join(' '), chain]))
+    for (const chain of distinct.values()) {
+      const policies = chain.map(id => ({ id, document: documents.get(id) }))
+      const refusal = refuseBytes(policies, maxChainBytes)
+      if (refusal) return refusal
+      const checked = checkPolicyChain(policies)
+      if (!checked.ok) return checked
+    }
+    return undefined
+  }
+}
+
+function refuseBytes(chain: readonly PolicyRecord[], most: number): IssuerDenial | undefined {
+  const bytes = chain.reduce((sum, { document }) => sum + jsonBytes(document), 0)
+  if (bytes <= most) return undefined
+  const message = `policy and the policies it joins must have at most ${most} bytes of JSON together, got ${bytes}: send a smaller policy`
+  return deny('invalid_request', message, { field: 'policy' })
+}
+
+/** Refuses a new policy of more than `maxPolicyBytes`, without a storage call. */
+export function refusePolicy(
+  policy: unknown,
+  { maxPolicyBytes }: Pick<CheckedOptions, 'maxPolicyBytes'>,
+): IssuerDenial | undefined {
+  if (policy === undefined) return undefined
+  const bytes = jsonBytes(policy)
+  if (bytes <= maxPolicyBytes) return undefined
+  const message = `policy must have at most ${maxPolicyBytes} bytes as JSON, got ${bytes}`
+  return deny('invalid_request', message, { field: 'policy' })
+}
+
+const jsonBytes = (document: unknown): number => utf8Length(JSON.stringify(document))
