@@ -5,7 +5,7 @@ import {
 } from '@gatewright/idempotency-store/transactional'
 import { systemClock, type Clock } from '@gatewright/kernel'
 import { createAliases, type Aliases } from '@gatewright/legacy-alias-router'
-import { createGuard, type Guard } from '@gatewright/scope-guard'
+import { checkPolicyChain, createGuard, type Guard } from '@gatewright/scope-guard'
 import { createIssuer, type Issuer } from '@gatewright/session-issuer'
 import {
   createVerifier,
@@ -90,6 +90,7 @@ export const ISSUER: ServiceKey<Issuer> = defineService('issuer', get => {
     environment: config.environment,
     peppers: get(SECRETS).keyPeppers,
     algorithm: config.signingAlgorithm,
+    checkPolicyChain,
     clock: get(CLOCK),
     ...get(BACKEND).issuer,
   })

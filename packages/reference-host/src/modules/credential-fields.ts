@@ -43,12 +43,17 @@ export function parseRequestedScopes(
   })
 }
 
-/** Checks a policy object before it is stored. Returns an empty object when the request has none. */
+/**
+ * Checks a policy object before it is stored: its members, and the bounds of a policy on its own. The issuer checks the chain that it
+ * joins. Returns an empty object when the request has none.
+ */
 export function checkPolicy(policy: unknown, field: string): Verdict<{ policy?: object }> {
   if (policy === undefined || policy === null) return allow({})
   const parsed = parsePolicy(policy)
   if (parsed.ok) return allow({ policy })
-  return { ...parsed, field: parsed.field === undefined ? field : `${field}.${parsed.field}` }
+  // The whole value has the field `policy`, as has a member of that name.
+  const isWhole = parsed.field === 'policy' && !Object.hasOwn(Object(policy) as object, 'policy')
+  return { ...parsed, field: isWhole ? field : `${field}.${parsed.field}` }
 }
 
 /** Schema of `newKeyData`, with the legacy names of its members. */

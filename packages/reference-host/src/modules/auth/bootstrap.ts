@@ -1,5 +1,6 @@
 import { allow, missingScopes, type Verdict } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
+import { checkPolicyChain } from '@gatewright/scope-guard'
 import type { ApiKey, Issuer, SessionRequest } from '@gatewright/session-issuer'
 import { requestDigest } from '@gatewright/signature-verifier'
 import * as Type from 'typebox/type'
@@ -177,6 +178,12 @@ function requestedRights(
   if (!policy.ok) return policy
   const sessionPolicy = checkPolicy(body.sessionPolicy, 'sessionPolicy')
   if (!sessionPolicy.ok) return sessionPolicy
+  // The issuer checks this too, but only when the signed statement has been used up.
+  const chain = [policy.value, sessionPolicy.value].flatMap(({ policy: document }, index) =>
+    document ? [{ id: String(index), document }] : [],
+  )
+  const bounded = checkPolicyChain(chain)
+  if (!bounded.ok) return { ...bounded, field: 'sessionPolicy' }
   const ignored = [...new Set([...key.value.ignored, ...session.value.ignored])]
   return allow({ scopes, sessionScopes, policy: policy.value, sessionPolicy: sessionPolicy.value, ignored })
 }
