@@ -8,18 +8,22 @@ import { bootstrapUser, request, type WalletUser } from '../harness/host.ts'
 export interface BenchHost {
   readonly host: RunningHost
   readonly user: WalletUser
+  /** That user, and others that share work which is bounded for each account, such as open pay-ins. */
+  readonly users: readonly WalletUser[]
 }
 
 /**
  * Starts a sandbox on a data folder that goes with the process. Its decision events go nowhere: what a log costs is up to
  * where it is written.
  */
-export async function startBenchHost(env: Readonly<Record<string, string>>): Promise<BenchHost> {
+export async function startBenchHost(env: Readonly<Record<string, string>>, count = 1): Promise<BenchHost> {
   const DATA_DIR = mkdtempSync(join(tmpdir(), 'gatewright-bench-'))
   process.once('exit', () => rmSync(DATA_DIR, { recursive: true, force: true }))
   const config = readConfig({ PORT: '0', RATE_LIMITS: 'off', DATA_DIR, ...env })
   if (!config.ok) throw new Error(config.problems.join('; '))
   const host = await startHost(config.value, { observe: () => {}, report: error => console.error(error) })
   const send: Parameters<typeof bootstrapUser>[0] = (path, options) => request(host.url, path, options)
-  return { host, user: await bootstrapUser(send, { sessionTtlSeconds: 86_400 }) }
+  const users: WalletUser[] = []
+  while (users.length < count) users.push(await bootstrapUser(send, { sessionTtlSeconds: 86_400 }))
+  return { host, user: users[0] as WalletUser, users }
 }

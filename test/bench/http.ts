@@ -51,8 +51,8 @@ export interface ServerComparison extends ServerPlan, Omit<ServerLine, 'title'> 
 interface Running {
   readonly child: ChildProcess
   readonly port: number
-  /** What it asked to be sent with every request. */
-  readonly own: Record<string, string>
+  /** What it asked to be sent with requests: the first with the first, and so on in turn. */
+  readonly own: readonly Readonly<Record<string, string>>[]
   /** Aborted when the process ends, with an error that names it. */
   readonly ended: AbortSignal
 }
@@ -75,7 +75,7 @@ async function start(side: ServerSide, children: ChildProcess[]): Promise<Runnin
   const [{ port, headers: own }] = (await once(child, 'message', { signal: end.signal }).catch(error => {
     const { message } = (end.signal.reason ?? error) as Error
     throw new Error(`${message} before it listened`)
-  })) as [{ port: number; headers: Record<string, string> }]
+  })) as [{ port: number; headers: Running['own'] }]
   return { child, port, own, ended: end.signal }
 }
 
@@ -95,12 +95,14 @@ async function sample(
   { requests: count, connections }: { readonly requests: number; readonly connections: number },
 ): Promise<Sample> {
   const { port, ended } = server
-  const added = Object.entries(server.own).filter(([field]) => own?.includes(field) ?? true)
+  const added = server.own.map(fields =>
+    Object.fromEntries(Object.entries(fields).filter(([field]) => own?.includes(field) ?? true)),
+  )
   // Those that are under way when the last is answered are new ones too.
   const distinct = Math.min(count + connections, period ?? Infinity)
   const requests = Array.from({ length: distinct }, (_, index) => {
     const { headers, ...asked } = request(index)
-    return { ...asked, headers: { ...Object.fromEntries(added), ...headers } }
+    return { ...asked, headers: { ...added[index % added.length], ...headers } }
   })
   try {
     const cpuBefore = await cpuOf(server)

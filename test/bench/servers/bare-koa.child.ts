@@ -4,4 +4,4 @@ import { bareKoa, type Recorded } from '../bare-koa.ts'
 import { serve } from '../serve.ts'
 
 const [recorded, proof] = process.argv.slice(2) as [string, string]
-serve(bareKoa(JSON.parse(recorded) as Recorded), JSON.parse(proof) as Record<string, string>)
+serve(bareKoa(JSON.parse(recorded) as Recorded), [JSON.parse(proof) as Record<string, string>])

@@ -5,15 +5,20 @@ import { json } from 'node:stream/consumers'
 import pg from 'pg'
 import { bearer } from '../../harness/host.ts'
 import { startBenchHost } from '../bench-host.ts'
+import { extent } from '../extent.ts'
 import { listening, serve } from '../serve.ts'
+
+/** Of the pay-ins between two starts, each user makes at most 100: so many may be open. */
+const USERS = extent(40, 2)
 
 const [kind = '', env = '{}'] = process.argv.slice(2)
 if (kind === 'bare') await bare(JSON.parse(env) as Record<string, string>)
 else await host(JSON.parse(env) as Record<string, string>)
 
 async function host(stores: Record<string, string>): Promise<void> {
-  const { host, user } = await startBenchHost(stores)
-  listening(Number(new URL(host.url).port), bearer(user.token))
+  const { host, users } = await startBenchHost(stores, USERS)
+  const fields = users.map(({ token }) => bearer(token))
+  listening(Number(new URL(host.url).port), fields)
 }
 
 /** Claim, pay-in, history and answer in one transaction with prepared statements: what the host writes, and nothing else. */
