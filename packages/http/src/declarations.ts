@@ -49,10 +49,11 @@ export function declarations(
     if (!guard) throw new TypeError(`${rule.operation}: a guarded operation needs the option guard`)
     return credentialDependencies(['session'], rule, route)
   }
-  const writeDependencies = ({ operation, spends }: Rule) => ({
+  const writeDependencies = ({ operation, spends }: Rule, route: WriteOptions<AccessLike>) => ({
     operation,
     hasOldFields: hasOldFields(gate.aliases, operation),
     accountOf,
+    comparesQuery: comparesQuery(operation, route),
     spending,
     reserves: spends !== undefined,
   })
@@ -69,7 +70,7 @@ export function declarations(
       if (!idempotency)
         throw new TypeError(`${rule.operation}: an idempotent operation needs the option idempotency`)
       if (prepare) checkPort('idempotency of a route with prepare', idempotency, ['release'])
-      const recording = { ...writeDependencies(rule), settings, idempotency, prepare }
+      const recording = { ...writeDependencies(rule, route), settings, idempotency, prepare }
       return makeRoute(rule.operation, { ...sessionDependencies(rule, route), recording })
     },
     transactional<C extends OpenCall>(rule: Rule, handler: unknown, route: object = {}): CompleteRoute<C> {
@@ -80,7 +81,7 @@ export function declarations(
       if (typeof handler !== 'function')
         throw new TypeError(`${operation}: the handler must be a function, got ${typeof handler}`)
       const dependencies: TransactionalDependencies = {
-        ...writeDependencies(rule),
+        ...writeDependencies(rule, route),
         hasOwnRenderer: settings.hasOwnRenderer,
         transactions,
         spendStorage,
@@ -93,6 +94,18 @@ export function declarations(
       }
     },
   }
+}
+
+/** Whether the query is part of a write: as the route says, and if it has a schema of the query. Undefined: the mount decides. */
+function comparesQuery(
+  operation: string,
+  { compareQuery, query }: WriteOptions<AccessLike>,
+): boolean | undefined {
+  if (compareQuery !== undefined && typeof compareQuery !== 'boolean')
+    throw new TypeError(
+      `${operation}: compareQuery must be true or false, got ${JSON.stringify(compareQuery)}`,
+    )
+  return compareQuery ?? (query ? true : undefined)
 }
 
 function checkPorts({ aliases, guard, idempotency, transactions, scopes }: Options): void {

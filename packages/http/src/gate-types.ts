@@ -8,7 +8,7 @@ import type {
   TransactionPort,
   WireAnswer,
 } from './ports.ts'
-import type { RequestFacts } from './request/facts.ts'
+import type { CanonicalFacts, RequestFacts } from './request/facts.ts'
 import type { CheckedInput } from './request/input.ts'
 import type { Outcome } from './response/outcome.ts'
 import type {
@@ -39,8 +39,12 @@ export interface GateOptions<
   readonly transactions?: TransactionPort<Tx>
   /** Makes the spend storage that writes in such a transaction, for a guard that counts spends: `tx => postgresStorage(tx)`. */
   readonly spendStorage?: (tx: Tx) => unknown
-  /** Returns the owner of an idempotency key. Default: the session's account. Never use the session or the API key. */
-  readonly accountOf?: (access: A) => string
+  /**
+   * Returns the owner of an idempotency key. Default: the session's account. Never use the session or the API key. If a header
+   * names a tenant, return account and tenant, since no header is compared:
+   * `({ session }, { header }) => JSON.stringify([session.accountId, header('x-tenant-id')])`.
+   */
+  readonly accountOf?: (access: A, facts: CanonicalFacts) => string
 }
 
 /** Declares operations, which a binding mounts. */

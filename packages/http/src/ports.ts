@@ -126,7 +126,7 @@ export interface WriteFacts {
   readonly operation: string
   readonly key: string | undefined
   readonly method: string
-  /** The canonical path, and the query if the route declares one, as one text. */
+  /** The canonical path, and the query if it is part of the write, as one text. */
   readonly target: string
   readonly body: Uint8Array
 }

@@ -1,4 +1,5 @@
 import { Fault, type Denial, type EpochMs, type HeaderField, type Verdict } from '@gatewright/kernel'
+import type { GateOptions } from '../gate-types.ts'
 import type { Settings } from '../options.ts'
 import type { AccessLike, IdempotencyPort, RecordedAnswer, SpendGuardPort, WireAnswer } from '../ports.ts'
 import type { DecisionDraft } from '../response/decision.ts'
@@ -30,7 +31,9 @@ export interface RunDependencies {
   /** Whether bodies of the operation may have old field names. */
   readonly hasOldFields: boolean
   readonly idempotency: IdempotencyPort
-  readonly accountOf: (access: AccessLike) => string
+  readonly accountOf: NonNullable<GateOptions<string, AccessLike>['accountOf']>
+  /** Whether the query is part of a write. Undefined: only in front of an existing handler. */
+  readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */
   readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
   /** Whether the operation's rule spends. */
@@ -40,16 +43,30 @@ export interface RunDependencies {
 
 type Claim = Parameters<IdempotencyPort['complete']>[0]
 
-/** Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. */
+/**
+ * Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. `captured`: an existing handler answers
+ * through its framework, and may read any parameter of the query.
+ */
 export async function startRun(
   dependencies: RunDependencies,
   guarded: GuardedCall<AccessLike>,
   decision: DecisionDraft,
+  captured: boolean,
 ): Promise<StartedRun | Denial | { readonly stored: WireAnswer; readonly fields: readonly HeaderField[] }> {
-  const { operation, idempotency, accountOf, spending, reserves, prepare } = dependencies
+  const {
+    operation,
+    idempotency,
+    accountOf,
+    comparesQuery = captured,
+    spending,
+    reserves,
+    prepare,
+  } = dependencies
   const { access } = guarded
   const startedAt = performance.now()
-  const begin = await idempotency.begin(writeFacts(operation, accountOf(access), guarded))
+  const begin = await idempotency.begin(
+    writeFacts(operation, accountOf(access, guarded.facts), guarded, comparesQuery),
+  )
   decision.storeMs += performance.now() - startedAt
   if (!begin.ok) return begin
   if (begin.value.state === 'replay') {

@@ -3,7 +3,7 @@ import type { AccessLike, AmountLike, SpendGuardPort, TransactionPort } from '..
 import { replayOutcome, storedForm, type Outcome } from '../response/outcome.ts'
 import type { GuardedCall, HandlerAnswer, TransactionContext, WriteOptions } from '../route/handler-types.ts'
 import { outcomeOf } from '../route/perform.ts'
-import { checkReplay, recordFields } from './run.ts'
+import { checkReplay, recordFields, type RunDependencies } from './run.ts'
 import { writeFacts } from './write-facts.ts'
 
 type Call = GuardedCall<AccessLike>
@@ -17,7 +17,9 @@ export interface TransactionalDependencies {
   /** Whether the gate's renderer is the team's own. */
   readonly hasOwnRenderer: boolean
   readonly transactions: TransactionPort<unknown>
-  readonly accountOf: (access: AccessLike) => string
+  readonly accountOf: RunDependencies['accountOf']
+  /** Whether the query is part of a write. Undefined: it is not. */
+  readonly comparesQuery: boolean | undefined
   /** The guard, if it counts spends. */
   readonly spending: SpendGuardPort<AccessLike, unknown> | undefined
   /** Whether the operation's rule spends. */
@@ -42,7 +44,7 @@ class Abandoned extends Error {
 
 /** Runs a write. Its answer is stored together with its rows and reservations, or none of them is. A repeat gets the stored response. */
 export async function runTransaction(dependencies: TransactionalDependencies, call: Call): Promise<Outcome> {
-  const { operation, transactions, accountOf, prepare, handler } = dependencies
+  const { operation, transactions, accountOf, comparesQuery = false, prepare, handler } = dependencies
   let outcome: Outcome | undefined
   let prepared: unknown
   const runPrepare = async (given: Prepare, run: { readonly effectId: string }): Promise<void> => {
@@ -53,7 +55,7 @@ export async function runTransaction(dependencies: TransactionalDependencies, ca
   }
   try {
     const run = await transactions.run(
-      writeFacts(operation, accountOf(call.access), call),
+      writeFacts(operation, accountOf(call.access, call.facts), call, comparesQuery),
       async (tx, { effectId, fence }) => {
         const spends: AmountLike[] = []
         const spendFunctions = spendFunctionsOf(dependencies, call, { tx, spends })

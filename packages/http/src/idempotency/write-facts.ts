@@ -1,30 +1,33 @@
 import type { AccessLike, WriteFacts } from '../ports.ts'
-import type { RequestFacts } from '../request/facts.ts'
 import type { GuardedCall } from '../route/handler-types.ts'
 
 /** What identifies the write of a call: the same key for another resource is another payload. */
 export function writeFacts(
   operation: string,
   account: string,
-  { facts, input, body }: GuardedCall<AccessLike>,
+  { facts, body }: GuardedCall<AccessLike>,
+  comparesQuery: boolean,
 ): WriteFacts {
   const key = facts.header('idempotency-key')
-  return {
-    account,
-    operation,
-    key,
-    method: facts.method,
-    target: targetOf(facts, input.query !== undefined),
-    body,
-  }
+  const { method, path, search } = facts
+  // The canonical path: an old path is the same write. Not the path parameters, since not every mount sees them.
+  const target = JSON.stringify([path, comparesQuery ? parametersOf(search) : []])
+  return { account, operation, key, method, target, body }
 }
 
 /**
- * The canonical path: an old path is the same write. Not the path parameters, since not every mount sees them. A query that the route
- * does not declare is left out: nobody reads it, and it may differ between retries.
+ * Returns the parameters of a query as received, ordered by name. Parameters of one name keep their order, which a handler may read;
+ * so names are compared decoded. Values are not: invalid percent-encodings would all decode to one character.
  */
-function targetOf({ path, query }: RequestFacts, isQueryDeclared: boolean): string {
-  const byName = ([one]: readonly [string, string], [other]: readonly [string, string]): number =>
+function parametersOf(search: string): readonly string[] {
+  // `URLSearchParams` has one name for each non-empty text between `&`.
+  const names = [...new URLSearchParams(search).keys()]
+  const parameters = search
+    .slice(1)
+    .split('&')
+    .filter(text => text !== '')
+    .map((text, index) => ({ name: names[index] ?? '', text }))
+  const byName = ({ name: one }: { name: string }, { name: other }: { name: string }): number =>
     one < other ? -1 : Number(one > other)
-  return JSON.stringify([path, isQueryDeclared ? [...query].toSorted(byName) : []])
+  return parameters.toSorted(byName).map(({ text }) => text)
 }

@@ -10,6 +10,8 @@ export interface RequestFacts {
   /** The path before old names were translated. Absent: `path`. */
   readonly receivedPath?: string
   readonly query: URLSearchParams
+  /** The query as received: not decoded, from `?` on, or empty. */
+  readonly search: string
   /** Returns a header by its lower-case name; undefined if absent. Repeated headers are joined by `, `. */
   header(name: string): string | undefined
   /** The canonical address of the client; behind a trusted proxy the address that the proxy names. `unknown` if the server names none, as after a reset; empty if the connection has none. */
@@ -73,6 +75,7 @@ export function nodeFacts(
     method: request.method ?? '',
     path,
     query: new URLSearchParams(search),
+    search,
     header,
     ...clientOf(peer, header, trusted),
   }
@@ -91,6 +94,7 @@ export function fetchFacts(
     method: request.method,
     path: url.pathname,
     query: url.searchParams,
+    search: url.search,
     header,
     ...clientOf({ address: peerAddress, secure: url.protocol === 'https:' }, header, trusted),
   }

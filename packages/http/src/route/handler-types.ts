@@ -104,6 +104,12 @@ export interface RouteOptions<T = unknown, B = unknown, Q = unknown, P = unknown
 export interface WriteOptions<A extends AccessLike, X = unknown, B = unknown, Q = unknown, P = unknown>
   extends RouteOptions<A, B, Q, P> {
   /**
+   * Whether the query is part of the write, so that its key is refused (400 `idempotency_key_reused`) with another query. Default:
+   * it is with a `query` schema, and in front of an existing handler (`guard`, `wrap`, `hooks`), which may read any parameter.
+   * Parameters of different names may change their order; all else is compared as received.
+   */
+  readonly compareQuery?: boolean
+  /**
    * Checks a request before its run begins. It may parse the body and call other services, but has no access to what makes
    * the effect. What it asks of other services can be found again by `effectId`, the same in every run of one request. It does not run for a replay. The value that it returns is the handler's `prepared`. If it returns a denial
    * of any status, or throws, the key is free again.

@@ -130,7 +130,12 @@ async function start(
   const signal = (): AbortSignal => connection.signal
   const call = { facts, body, input, params, json, signal, ...callerMembers(authentication) }
   if (!recording) return { call, ending: NO_RECORD }
-  const run = await startRun(recording, call as unknown as GuardedCall<AccessLike>, context.decision)
+  const run = await startRun(
+    recording,
+    call as unknown as GuardedCall<AccessLike>,
+    context.decision,
+    source.captured,
+  )
   if ('call' in run) return run
   if ('ok' in run) return denied(run)
   const { stored, fields } = run
