@@ -24,6 +24,11 @@ export interface CardBench {
   addCard(accountId: string, card: Partial<NewCard> & { readonly id: string }): Promise<void>
   /** Asks for a payment, as an event or a simulation does. */
   pay(cardId: string, request: Partial<Request> & { readonly id: string }): Promise<Row>
+  /** Asks for an increment of an authorization, as an event does. */
+  raise(
+    authorizationId: string,
+    request: Omit<Parameters<Service['increment']>[3], 'attempt'>,
+  ): ReturnType<Service['increment']>
   /** Locks an authorization and does something with it. */
   later(id: string, act: (tx: Parameters<Service['clear']>[0], row: Row) => Promise<Row>): Promise<Row>
   balance(accountId: string): Promise<number>
@@ -53,6 +58,7 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
   })
   const service = internals.authorizations({
     ...{ store, cards, guard, ledger, money, transactions, events },
+    incrementStore: internals.incrementStore,
     spendStorage: dialect === 'postgres' ? postgresStorage : sqliteStorage,
     count: (outcome, reason) => counted.push(reason || outcome),
   })
@@ -93,6 +99,18 @@ export function cardBench(db: SqlClient, dialect: SqlDialect, clock: ManualClock
         const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }
         const full = { amountCents: 100, currency: 'USD', merchant, ...request }
         return service.authorize(tx, { card, policies, now: clock.now() }, full)
+      })
+    },
+    async raise(authorizationId, request) {
+      const { cardId } = await lock(await store.findById(db, authorizationId))
+      const policies = await internals.cardPolicies(keyPolicies, await lock(await cards.findById(db, cardId)))
+      return db.transaction(async tx => {
+        const card = await lock(await cards.lockById(tx, cardId))
+        const row = await lock(await store.lockById(tx, authorizationId))
+        return service.increment(tx, { card, policies, now: clock.now() }, row, {
+          attempt: 'bench',
+          ...request,
+        })
       })
     },
     later: (id, act) => db.transaction(async tx => act(tx, await lock(await store.lockById(tx, id)))),

@@ -42,6 +42,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/service.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/network-request.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/decide.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/authorizations/increment-store.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/authorizations/store.js') &
   typeof import('../../packages/reference-host/dist/modules/subscriptions/payins/payin-store.js') &
   typeof import('../../packages/reference-host/dist/composition/job-rounds.js') &
@@ -101,6 +102,7 @@ const FILES = [
   'modules/cards/authorizations/service',
   'modules/cards/authorizations/network-request',
   'modules/cards/authorizations/decide',
+  'modules/cards/authorizations/increment-store',
   'modules/cards/authorizations/store',
   'modules/subscriptions/payins/payin-store',
   'composition/job-rounds',

@@ -147,6 +147,56 @@ t.test('a late repeat of what was told approved reverses nothing', async t => {
   t.same(await internals.accountsThatDiffer(db), [])
 })
 
+t.test('an increment whose commit comes too late is taken back, and the authorization stays', async t => {
+  const cardId = await user.card()
+  const data = networkRequest(cardId, { amountCents: 100 })
+  await request(data)
+  const before = await user.balance()
+  await rows(
+    db,
+    `create constraint trigger slow_increment after insert on gw_authorization_increments
+    deferrable initially deferred for each row execute function slow_commit()`,
+  )
+  const increment = { id: data.id, incrementId: 'late', amountCents: 50, currency: 'USD' }
+  const raise = () => networkEvent(host.send, { type: 'authorization.increment', data: increment })
+  t.match((await raise()).body.data['decision'], unavailable.decision)
+  const row = async () =>
+    (await user.read(`/cards/${cardId}/authorizations`)).body.data['authorizations'] as object[]
+  for (let tries = 0; tries < 100 && !JSON.stringify(await row()).includes('increment_declined'); tries += 1)
+    await delay(50)
+  await rows(db, 'drop trigger slow_increment on gw_authorization_increments')
+  t.match(await row(), [
+    {
+      status: 'authorized',
+      amountCents: 100,
+      history: [{ cause: 'requested' }, { cause: 'incremented' }, { cause: 'increment_declined' }],
+    },
+  ])
+  t.equal(await user.balance(), before)
+  t.same(await internals.accountsThatDiffer(db), [])
+  const again = await raise()
+  t.match(again.body.data, { applied: false, decision: { approved: false, declineReason: 'unavailable' } })
+})
+
+t.test(
+  'of two requests at once with one id and two cards one is approved, and one is a conflict',
+  async t => {
+    const data = networkRequest(await user.card(), { amountCents: 1 })
+    const other = { ...data, cardId: await user.card() }
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => request(n % 2 === 0 ? data : other)),
+    )
+    const reasons = answers.map(
+      ({ body }) => (body.data['decision'] as { declineReason: string | null }).declineReason,
+    )
+    t.equal(new Set(reasons.filter((_, n) => n % 2 === 0)).size, 1)
+    t.equal(new Set(reasons.filter((_, n) => n % 2 === 1)).size, 1)
+    t.same(new Set(reasons), new Set([null, 'conflict']))
+    t.same(await internals.accountsThatDiffer(db), [])
+    host.failures.splice(0)
+  },
+)
+
 t.test('a database that is down: not approved, and nothing to undo', async t => {
   const data = networkRequest(await user.card())
   await rows(db, 'alter table gw_authorizations rename to gw_away')

@@ -20,6 +20,11 @@ const SESSION_TOTAL = 2000
 /** The table of the contract, written out independently of the code. */
 const MOVES = ['null authorized', 'null declined', 'authorized cleared', 'authorized reversed']
 const SAME = [
+  'authorized authorized incremented',
+  'authorized authorized increment_declined',
+  'cleared cleared increment_declined',
+  'reversed reversed increment_declined',
+  'declined declined increment_declined',
   'cleared cleared refunded',
   'cleared cleared excess',
   'reversed reversed excess',
@@ -56,6 +61,15 @@ const step = fc.oneof(
       currency: fc.constantFrom('USD', 'USD', 'USD', 'USD', 'EUR'),
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant('raise' as const),
+      at,
+      amount,
+      currency: fc.constantFrom('USD', 'USD', 'USD', 'EUR'),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('clear' as const), at, amount }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('reverse' as const), at }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('refund' as const), at, amount, id: fc.nat(2) }) },
@@ -72,8 +86,9 @@ type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
 interface Modelled {
   readonly id: string
   readonly card: (typeof CARDS)[number]
-  readonly amount: number
-  readonly at: number
+  readonly name: Extract<Step, { kind: 'pay' }>['name']
+  /** The amount of the authorization, and then of each approved increment, with what cleared of it. */
+  readonly parts: { readonly amount: number; readonly at: number; cleared: number }[]
   status: string
   cleared: number
   refunded: number
@@ -87,29 +102,42 @@ class Model {
   readonly canceled = new Set<string>()
   readonly refunds = new Set<string>()
 
-  spent(those: (payment: Modelled) => boolean): number {
-    const of = ({ status, amount, cleared }: Modelled): number => (status === 'authorized' ? amount : cleared)
-    return this.payments.filter(those).reduce((sum, payment) => sum + of(payment), 0)
+  /** What payments hold or have cleared, each part by when it was made. */
+  spent(those: (payment: Modelled, at: number) => boolean): number {
+    return this.payments.reduce((sum, payment) => {
+      const parts = payment.parts.filter(({ at }) => those(payment, at))
+      const of = ({ amount, cleared }: (typeof parts)[number]): number =>
+        payment.status === 'authorized' ? amount : cleared
+      return sum + parts.reduce((total, part) => total + of(part), 0)
+    }, 0)
   }
 
   balance(): number {
     return this.payments.reduce((left, each) => left + each.refunded, START_CENTS - this.spent(() => true))
   }
 
-  decline({ card, amount, name, currency }: Extract<Step, { kind: 'pay' }>, now: number): string | undefined {
+  /** Why an amount is declined: of a new payment, or of an increment of `raised`. */
+  decline(
+    { card, amount, name, currency }: Omit<Extract<Step, { kind: 'pay' }>, 'kind'>,
+    now: number,
+    raised?: Modelled,
+  ): string | undefined {
+    if (raised && raised.status !== 'authorized') return 'authorization_not_open'
     const { id, ...about } = CARDS[card] as (typeof CARDS)[number]
     if (currency !== 'USD') return 'currency_not_supported'
     if (this.canceled.has(id)) return 'card_canceled'
     if (this.locked.has(id)) return 'card_locked'
     if ('limit' in about) {
-      const since = { per24HourPeriod: now - DAY_MS, allTime: -1, perAuthorization: now }[
-        about.limit.frequency
-      ]
-      const counted = this.spent(each => each.card.id === id && each.at > since)
+      const { frequency } = about.limit
+      const since = { per24HourPeriod: now - DAY_MS, allTime: -1 }
+      const counted =
+        frequency === 'perAuthorization'
+          ? this.spent(each => each === raised)
+          : this.spent((each, at) => each.card.id === id && at > since[frequency])
       if (counted + amount > about.limit.amountCents) return 'card_limit_exceeded'
     }
-    const today = (each: Modelled): boolean =>
-      'keyLineage' in each.card && Math.floor(each.at / DAY_MS) === Math.floor(now / DAY_MS)
+    const today = (each: Modelled, at: number): boolean =>
+      'keyLineage' in each.card && Math.floor(at / DAY_MS) === Math.floor(now / DAY_MS)
     if ('keyLineage' in about && this.spent(today) + amount > KEY_DAY) return 'policy_blocked'
     const ofSession = (each: Modelled): boolean => each.card.id === 'session'
     if (id === 'session' && this.spent(ofSession) + amount > SESSION_TOTAL) return 'policy_blocked'
@@ -138,6 +166,7 @@ async function openBench(
 }
 
 let runs = 0
+let increments = 0
 onBothDatabases(
   'takes only listed moves and decides by one order of reasons, whatever happens in what order',
   async (t, { dialect, dbs: [db] }) => {
@@ -151,12 +180,17 @@ onBothDatabases(
         await take(bench, model, { account, now: clock.now() }, each, ms => clock.advance(ms))
       assert.deepEqual(await bench.faults(), [])
       assert.equal(await bench.balance(account), model.balance())
-      for (const { id, status, cleared, refunded, excess } of model.payments) {
+      for (const { id, status, parts, cleared, refunded, excess } of model.payments) {
         const row = await bench.store.find(db, account, id)
         assert.ok(row)
         assert.deepEqual(
-          [row.status, row.clearedCents, row.refundedCents, row.excessCents, row.attention !== null],
-          [status, cleared, refunded, excess, excess > 0],
+          [row.status, row.amountCents, row.clearedCents, row.refundedCents, row.excessCents],
+          [status, parts.reduce((sum, part) => sum + part.amount, 0), cleared, refunded, excess],
+        )
+        assert.equal(row.attention !== null, excess > 0)
+        assert.equal(
+          row.incrementedCents,
+          parts.slice(1).reduce((sum, part) => sum + part.amount, 0),
         )
         const history = await events.history(db, account, { kind: 'authorization', id })
         for (const { from, to, cause } of history)
@@ -201,14 +235,23 @@ async function take(
     const request = { id, amountCents: each.amount, currency: each.currency, merchant }
     const row = await bench.pay(`${account}-${card.id}`, request)
     assert.deepEqual([row.status, row.declineReason], [reason ? 'declined' : 'authorized', reason ?? null])
-    const made = { id, card, amount: each.amount, at: now, status: row.status }
+    const parts = [{ amount: each.amount, at: now, cleared: 0 }]
+    const made = { id, card, name: each.name, parts, status: row.status }
     model.payments.push({ ...made, cleared: 0, refunded: 0, excess: 0 })
     if (!reason && 'autoCancelAfterAuth' in card) model.canceled.add(card.id)
     return
   }
   const payment = model.payments[each.at]
   if (!payment) return
-  if (each.kind === 'again') {
+  if (each.kind === 'raise') {
+    const { card, name, parts } = payment
+    const { amount, currency } = each
+    const reason = model.decline({ card: CARDS.indexOf(card), amount, name, currency }, now, payment)
+    const id = `inc-${payment.id}-${(increments += 1)}`
+    const made = await bench.raise(payment.id, { id, amountCents: amount, currency })
+    assert.equal(made.declineReason, reason ?? null)
+    if (!reason) parts.push({ amount, at: now, cleared: 0 })
+  } else if (each.kind === 'again') {
     const again = await bench.pay(`${account}-${payment.card.id}`, {
       id: payment.id,
       amountCents: each.amount,
@@ -216,7 +259,13 @@ async function take(
     assert.equal(again.status, payment.status, 'a decision stands')
   } else if (each.kind === 'clear') {
     await bench.later(payment.id, (tx, row) => bench.service.clear(tx, row, each.amount, now))
-    const cleared = payment.status === 'authorized' ? Math.min(each.amount, payment.amount) : 0
+    let left = payment.status === 'authorized' ? each.amount : 0
+    for (const part of payment.parts) {
+      if (payment.status === 'authorized') part.cleared = Math.min(left, part.amount)
+      left -= part.cleared
+    }
+    const cleared =
+      payment.status === 'authorized' ? payment.parts.reduce((sum, part) => sum + part.cleared, 0) : 0
     if (payment.status === 'authorized') Object.assign(payment, { status: 'cleared', cleared })
     payment.excess += each.amount - cleared
   } else if (each.kind === 'reverse') {

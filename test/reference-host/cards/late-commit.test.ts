@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { fromPgPool, rows } from '@gatewright/kernel/sql'
 import { manualClock } from '@gatewright/kernel/testing'
-import { migrateHost } from '@gatewright/reference-host'
+import { eventStore, migrateHost } from '@gatewright/reference-host'
 import pg from 'pg'
 import t from 'tap'
 import { cardBench, prepareCardBench } from '../../harness/card-bench.ts'
@@ -40,6 +40,7 @@ t.test('a commit that outlives the time limit of its statement is undone', async
   const { cards, store, service: authorizations } = bench
   const services = {
     ...{ db: fromPgPool(impatient), cards, store, authorizations, report: () => {} },
+    events: eventStore('postgres'),
     cardKeyPolicies: { read: async () => [], keep: async () => {} },
   }
   const merchant = { name: 'Shop', mcc: '5734', city: null, country: 'US' }

@@ -55,6 +55,24 @@ t.test('an operator lists what an issuer reported in excess, and marks it as han
   t.equal(again.length, 1)
 })
 
+t.test('an operator lists a repeated id with other data, and marks it as handled', async t => {
+  const id = await onHost(async host => {
+    const user = cardUser(host.send, (await bootstrapUser(host.send)).token)
+    await user.fund(1000)
+    const data = networkRequest(await user.card(), { amountCents: 600 })
+    const { body } = await networkEvent(host.send, { type: 'authorization.request', data })
+    for (const other of [{ amountCents: 700 }, { currency: 'EUR' }, { amountCents: 700 }])
+      await networkEvent(host.send, { type: 'authorization.request', data: { ...data, ...other } })
+    return (body.data['decision'] as { authorizationId: string }).authorizationId
+  })
+  const { output } = await gatewright('authorizations', 'list')
+  t.match(output, new RegExp(`request_conflict: amountCents 700 instead of 600 +700 +acc_\\w+ +${id}`))
+  t.match(output, new RegExp(`request_conflict: currency EUR instead of USD +0 +acc_\\w+ +${id}`))
+  t.equal(output.split(id).length, 3, 'each once')
+  t.match(await gatewright('authorizations', 'handled', id, 'ticket-3'), { code: 0 })
+  t.notMatch((await gatewright('authorizations', 'list')).output, id)
+})
+
 t.test('an operator lists payments that a deposit could not take, and marks them as handled', async t => {
   const id = await onHost(async host => {
     const user = await fundedUser(host, 0)

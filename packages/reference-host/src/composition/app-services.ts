@@ -4,6 +4,7 @@ import { transactionLookups } from '../chain/transaction-lookups.ts'
 import type { MountServices } from '../http/host-gate.ts'
 import { providerMessages } from '../http/provider-messages.ts'
 import { authorizationEvents } from '../modules/cards/authorizations/events.ts'
+import { incrementStore } from '../modules/cards/authorizations/increment-store.ts'
 import { seedSandboxCards, type SeedCards } from '../modules/cards/sandbox-cards.ts'
 import { depositReportEvent } from '../modules/deposits/job.ts'
 import { kycReportEvent } from '../modules/kyc/event.ts'
@@ -117,6 +118,8 @@ function inboundServices(
       ...authorizationEvents({
         ...{ db: container.get(token.BACKEND).sql, cardKeyPolicies: container.get(token.CARD_KEY_POLICIES) },
         ...{ cards: container.get(token.CARDS), store: container.get(token.AUTHORIZATION_STORE) },
+        incrementStore,
+        events: container.get(token.EVENTS),
         ...{ authorizations: container.get(token.AUTHORIZATIONS), report: container.get(token.REPORT) },
       }),
       'deposit.report': depositReportEvent(container.get(token.DEPOSITS)),

@@ -6,6 +6,7 @@ import { createLedger, type Ledger } from '../ledger/ledger.ts'
 import { createMoney, type Money } from '../ledger/money.ts'
 import { transactionStore, type TransactionStore } from '../ledger/transactions.ts'
 import { agreementAcceptances, type AgreementAcceptances } from '../modules/agreements/acceptance.ts'
+import { incrementStore } from '../modules/cards/authorizations/increment-store.ts'
 import { authorizations, type Authorizations } from '../modules/cards/authorizations/service.ts'
 import { authorizationStore, type AuthorizationStore } from '../modules/cards/authorizations/store.ts'
 import { cardKeyPolicies, type CardKeyPolicies } from '../modules/cards/key-policies.ts'
@@ -112,6 +113,7 @@ export const AUTHORIZATION_STORE: ServiceKey<AuthorizationStore> = defineService
 export const AUTHORIZATIONS: ServiceKey<Authorizations> = defineService('authorizations', get =>
   authorizations({
     ...{ store: get(AUTHORIZATION_STORE), cards: get(CARDS), guard: get(GUARD) },
+    incrementStore,
     ...{ ledger: get(LEDGER), money: get(MONEY), transactions: get(TRANSACTIONS), events: get(EVENTS) },
     spendStorage: get(BACKEND).spend,
     count: (outcome, reason) => get(METRICS).authorization(outcome, reason),

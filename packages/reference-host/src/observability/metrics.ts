@@ -80,7 +80,7 @@ export function createMetrics(): Metrics {
   })
   const events = new Counter({
     name: 'gatewright_provider_events_total',
-    help: 'Reports of providers by type and outcome: applied, ignored, repeated, unknown, unavailable',
+    help: 'Reports of providers by type and outcome: applied, ignored, repeated, conflict, unknown, unavailable',
     labelNames: ['type', 'outcome'],
     registers: [registry],
   })

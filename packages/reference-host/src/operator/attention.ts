@@ -16,13 +16,13 @@ export async function countAttention(db: SqlQueries): Promise<Attention> {
   return Object.fromEntries(await Promise.all(counts)) as Attention
 }
 
-/** The kinds whose rows only tell of money that could not be moved. Withdrawals that need attention may also be open. */
+/** The kinds whose rows only tell of money that was not moved. Withdrawals that need attention may also be open. */
 export type ReportedKind = 'authorization' | 'deposit'
 
-/** One report of a provider whose money could not be moved. */
+/** One report of a provider whose money was not moved. */
 export interface OpenReport {
   readonly at: EpochMs
-  /** Why it could not be moved; of a deposit the id of the payment. */
+  /** Why it was not moved; of a deposit the id of the payment. */
   readonly detail: string
   readonly amountCents: number
   readonly accountId: string
@@ -30,7 +30,8 @@ export interface OpenReport {
   readonly id: string
 }
 
-const CAUSES = { authorization: 'excess', deposit: 'payment_conflict' } as const
+/** The causes of events that ask for attention, as a list in SQL. */
+const CAUSES = { authorization: "'excess', 'conflict'", deposit: "'payment_conflict'" } as const
 /** Most reports about one row that are returned when they are marked. */
 const MOST_RESOLVED = 1000
 /** The cause of the event that ends the attention of a row. */
@@ -50,11 +51,11 @@ async function readReports(
 ): Promise<OpenReport[]> {
   const text = `select e.at, coalesce(e.detail, r.attention, '') as detail, e.amount_cents, e.account_id, r.id
     from gw_${kind}s r join gw_events e on e.subject_kind = $1 and e.subject_id = r.id
-    where ${condition} and e.cause = $2 and e.number > (
+    where ${condition} and e.cause in (${CAUSES[kind]}) and e.number > (
       select coalesce(max(number), 0) from gw_events
-      where subject_kind = $1 and subject_id = r.id and cause = $3)
-    order by e.position desc limit $4`
-  return (await rows(db, text, [kind, CAUSES[kind], RESOLVED, ...values])).map(row => ({
+      where subject_kind = $1 and subject_id = r.id and cause = $2)
+    order by e.position desc limit $3`
+  return (await rows(db, text, [kind, RESOLVED, ...values])).map(row => ({
     ...{
       at: toInteger(row['at']),
       detail: toText(row['detail']),
@@ -79,7 +80,7 @@ export async function resolveAttention(
   const [row] = await rows(tx, text, [id])
   if (!row) return undefined
   // The update has locked the row, so a report that comes now is not among these and asks for attention again.
-  const reports = await readReports(tx, kind, 'r.id = $5', [MOST_RESOLVED, id])
+  const reports = await readReports(tx, kind, 'r.id = $4', [MOST_RESOLVED, id])
   const status = toText(row['status'])
   const event = { accountId: toText(row['account_id']), subject: { kind, id }, cause: RESOLVED }
   await events.record(tx, { ...event, from: status, to: status, detail: reference }, now)

@@ -571,3 +571,26 @@ create index {prefix}payins_subscription on {prefix}payins (subscription_id)
 -- Deleting a pay-in looks for its address.
 create index {prefix}deposit_addresses_payin on {prefix}deposit_addresses (payin_id)
   where payin_id is not null;
+
+-- Amounts by which card networks asked to raise authorizations. A row counts for the limit of the card in the period in which it was made.
+create table {prefix}authorization_increments (
+  position integer primary key autoincrement,
+  id text not null unique,
+  account_id text not null,
+  authorization_id text not null references {prefix}authorizations (id),
+  card_id text not null,
+  amount_cents integer not null check (amount_cents > 0),
+  currency text not null,
+  counted_cents integer not null,
+  decline_reason text,
+  decline_rule text,
+  hold text,
+  attempts text not null,
+  created_at integer not null
+);
+
+create index {prefix}authorization_increments_of on {prefix}authorization_increments (authorization_id, position);
+
+create index {prefix}authorization_increments_card on {prefix}authorization_increments (card_id, created_at);
+
+alter table {prefix}authorizations add column incremented_cents integer not null default 0;

@@ -18,11 +18,20 @@ const CONFIRMED_LOCK = [
 const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>> = {
   'authorization.authorized': ['Card payment', 'A card payment was authorized. Amount: {amount}.'],
   'authorization.cleared': ['Card payment completed', 'A card payment was completed. Amount: {amount}.'],
+  'authorization.conflict': [
+    'Card payment under review',
+    'A card payment was asked for again with other terms, and declined. Support looks into it.',
+  ],
   'authorization.declined': ['Card payment declined', 'A card payment was declined. Amount: {amount}.'],
   'authorization.excess': [
     'Card payment under review',
     'A shop reported more than could be booked; nothing moved. Amount: {amount}.',
   ],
+  'authorization.increment_declined': [
+    'Card payment not raised',
+    'A shop asked for more on a card payment, which was declined. Amount: {amount}.',
+  ],
+  'authorization.incremented': ['Card payment raised', 'A card payment was raised. Amount: {amount}.'],
   'authorization.refunded': ['Card payment refunded', 'A card payment was refunded. Amount: {amount}.'],
   'authorization.resolved': ['Card payment checked', 'An open question about a card payment was settled.'],
   'authorization.reversed': ['Card payment reversed', 'A card payment was taken back. Amount: {amount}.'],

@@ -6,7 +6,7 @@ import { operation, type Operation } from '../../http/operation.ts'
 import { component, text, textOrNull } from '../../schemas/fields.ts'
 import type { Clock } from '@gatewright/kernel'
 import type { SqlClient } from '@gatewright/kernel/sql'
-import type { NetworkAnswer } from '../cards/authorizations/network-request.ts'
+import type { NetworkAnswer } from '../cards/authorizations/answer-in-time.ts'
 
 /**
  * The outcome of an event: `unknown` if its object does not exist here, `ignored` if it is outdated, repeated, not
@@ -40,7 +40,7 @@ export interface ProviderEventServices {
   readonly db: SqlClient
   readonly clock: Clock
   readonly eventTypes: Readonly<Record<string, EventType>>
-  readonly countEvent: (type: string, outcome: EventOutcome | 'repeated' | 'unavailable') => void
+  readonly countEvent: (type: string, outcome: EventOutcome | NetworkAnswer['outcome']) => void
 }
 
 const Body = Type.Object(

@@ -37,7 +37,9 @@ const CAPS = `select
   (select coalesce(sum(used), 0) from gw_spend_counters) -
   (select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0) from gw_authorizations) as cents,
   (select count(*) from gw_spend_holds) -
-  (select count(*) from gw_authorizations where status = 'authorized') as holds,
+  (select count(*) from gw_authorizations where status = 'authorized') -
+  (select count(*) from gw_authorization_increments i join gw_authorizations a on a.id = i.authorization_id
+    where a.status = 'authorized' and i.decline_reason is null) as holds,
   (select count(*) from gw_authorizations a where a.status <> (select e.to_status from gw_events e
     where e.subject_id = a.id order by e.number desc limit 1)) as histories`
 
@@ -108,6 +110,13 @@ const STEPS: Readonly<Record<string, (bench: Bench) => Promise<Attempt>>> = {
     const data = networkRequest(cardId, { amountCents: 90 })
     const act = () => networkEvent(host.send, { type: 'authorization.request', data }, { now })
     return { act, status: 'approved', costs: 90 }
+  },
+  async 'raise for a network'({ host, cardId, now }) {
+    const data = networkRequest(cardId, { amountCents: 90 })
+    await networkEvent(host.send, { type: 'authorization.request', data }, { now })
+    const increment = { id: data.id, incrementId: randomUUID(), amountCents: 10, currency: 'USD' }
+    const act = () => networkEvent(host.send, { type: 'authorization.increment', data: increment }, { now })
+    return { act, status: 'approved', costs: 100 }
   },
   async 'decline for want of money'({ user, cardId }) {
     const key = randomUUID()

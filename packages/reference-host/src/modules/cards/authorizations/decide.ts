@@ -22,6 +22,12 @@ export interface AuthorizationRequest {
   readonly issuerReason?: DeclineReason | undefined
 }
 
+/** An amount to hold: that of a payment, or of an increment. */
+export interface HeldAmount extends Omit<AuthorizationRequest, 'attempt'> {
+  /** What the authorization holds already, which a limit for each payment counts. Default 0. */
+  readonly heldCents?: number
+}
+
 /** Why an authorization is declined, and by which member of a policy. */
 export interface Declined {
   readonly reason: DeclineReason
@@ -51,14 +57,14 @@ export async function cardPolicies(
 }
 
 /**
- * Decides about an authorization, except whether the account has the money, and reserves the amount under the caps of the card.
+ * Decides about an amount, except whether the account has the money, and reserves the amount under the caps of the card.
  * The card must be locked. The order of the checks is part of the contract.
  */
 export async function decide(
   { store, guard, spendStorage }: DecisionServices,
   tx: SqlQueries,
   { card, policies, now }: CardAtNow,
-  { id, amountCents, currency }: AuthorizationRequest,
+  { id, amountCents, currency, heldCents = 0 }: HeldAmount,
 ): Promise<SpendHold | Declined> {
   if (currency !== 'USD') return { reason: 'currency_not_supported' }
   if (card.status !== 'active') return { reason: `card_${card.status}` }
@@ -66,7 +72,7 @@ export async function decide(
   if (await isAccountLocked(tx, card.accountId)) return { reason: 'account_locked' }
   if (card.limit) {
     const since = windowStart(card.limit.frequency, now)
-    const counted = since === undefined ? 0 : await store.countedCents(tx, card.id, since)
+    const counted = since === undefined ? heldCents : await store.countedCents(tx, card.id, since)
     if (exceedsLimit(card.limit, counted, amountCents)) return { reason: 'card_limit_exceeded' }
   }
   const access = await orUndefined<Verdict<SpendAccess>>(
@@ -108,7 +114,7 @@ const REFUSED_MERCHANTS: ReadonlyMap<string, DeclineReason> = new Map([
 /** Why the issuer of a card refuses an authorization, if it does. */
 export function issuerReason(
   { issuer }: Card,
-  { issuerReason: given, merchant }: AuthorizationRequest,
+  { issuerReason: given, merchant }: HeldAmount,
 ): DeclineReason | undefined {
   return (
     given ?? (issuer === SANDBOX_PROVIDER ? REFUSED_MERCHANTS.get(merchant.name.toLowerCase()) : undefined)

@@ -11,6 +11,8 @@ interface Move {
 export const AUTHORIZATION_MOVES = {
   /** The amount is held for the merchant. */
   authorize: { from: null, to: 'authorized' },
+  /** The amount and what is held grow by an increment. */
+  increment: { from: 'authorized', to: 'authorized' },
   /** Nothing is held. */
   decline: { from: null, to: 'declined' },
   /** The merchant took its money, once, up to what is held. The rest goes back. */
@@ -43,3 +45,5 @@ export const DECLINE_REASONS = [
   'unavailable',
 ] as const
 export type DeclineReason = (typeof DECLINE_REASONS)[number]
+/** Why an increment is declined. `authorization_not_open`, checked first: its authorization is not `authorized` any more. */
+export type IncrementDeclineReason = DeclineReason | 'authorization_not_open'

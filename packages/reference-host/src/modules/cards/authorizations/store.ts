@@ -13,8 +13,11 @@ import type { Merchant } from '../../../ledger/transactions.ts'
 import { ownedRows, type OwnedRows } from '../../../records/owned-rows.ts'
 import type { AuthorizationStatus, DeclineReason } from './states.ts'
 
-/** Why the operator must look at an authorization: its provider reported more money than could be moved. */
-export type Attention = 'cleared_beyond_hold' | 'refunded_beyond_cleared'
+/**
+ * Why the operator must look at an authorization: its provider reported more money than could be moved, or repeated an id with another
+ * amount, currency or card.
+ */
+export type Attention = 'cleared_beyond_hold' | 'refunded_beyond_cleared' | 'request_conflict'
 
 /** A payment by card: authorized or declined, then cleared or reversed, then refunded. */
 export interface Authorization {
@@ -25,7 +28,10 @@ export interface Authorization {
   /** The name of the provider that issued the card. */
   readonly issuer: string
   readonly status: AuthorizationStatus
+  /** What the merchant asked for, with the increments that were approved. */
   readonly amountCents: number
+  /** The approved increments of `amountCents`. */
+  readonly incrementedCents: number
   readonly clearedCents: number
   readonly refundedCents: number
   /** What the provider reported beyond the hold or beyond what cleared. It moved nothing: the operator books it. */
@@ -36,7 +42,7 @@ export interface Authorization {
   readonly declineReason: DeclineReason | null
   /** The member of the policy that declined it. */
   readonly declineRule: string | null
-  /** What counts against the caps of the card; null for a declined one. */
+  /** What counts against the caps of the card, without increments, which have their own; null for a declined one. */
   readonly hold: SpendHold | null
   readonly createdAt: EpochMs
   /**
@@ -50,7 +56,14 @@ export interface Authorization {
 export type AuthorizationChanges = Partial<
   Pick<
     Authorization,
-    'status' | 'clearedCents' | 'refundedCents' | 'excessCents' | 'attention' | 'declineReason'
+    | 'status'
+    | 'amountCents'
+    | 'incrementedCents'
+    | 'clearedCents'
+    | 'refundedCents'
+    | 'excessCents'
+    | 'attention'
+    | 'declineReason'
   >
 >
 
@@ -58,23 +71,36 @@ export type AuthorizationChanges = Partial<
 export interface AuthorizationStore extends Pick<OwnedRows<Authorization>, 'find' | 'lock' | 'page'> {
   /** Inserts an authorization. Undefined: the id exists already, in this or another account. */
   insert(tx: SqlQueries, made: Omit<Authorization, 'position'>): Promise<Authorization | undefined>
+  /** Finds an authorization of any account: for card networks. */
+  findById(db: SqlQueries, id: string): Promise<Authorization | undefined>
   /** Finds and locks an authorization of any account: for card networks and the operator. */
   lockById(tx: SqlQueries, id: string): Promise<Authorization | undefined>
+  /**
+   * Takes a lock on an id until the transaction ends, before any other lock, so that requests at once with one id are decided one after
+   * the other, whichever card or authorization each of them names.
+   */
+  lockId(tx: SqlQueries, id: string): Promise<void>
   /** Changes an authorization. Lock it before. */
   change(tx: SqlQueries, row: Authorization, changes: AuthorizationChanges): Promise<Authorization>
   /** Replaces the attempts of an authorization. Lock it before. */
   setAttempts(tx: SqlQueries, id: string, attempts: readonly string[]): Promise<void>
   /**
-   * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`. Lock the card
-   * before: two authorizations at once would each miss the other.
+   * Adds up what the authorizations of a card hold or have cleared, of those that were made after `since`, and of older ones the
+   * increments that were made after `since`. Lock the card before: two authorizations at once would each miss the other.
    */
   countedCents(tx: SqlQueries, cardId: string, since: EpochMs): Promise<number>
 }
 
-const COUNTED = `select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0) as cents
-  from gw_authorizations where card_id = $1 and created_at > $2`
-const CHANGE = `update gw_authorizations set status = $2, cleared_cents = $3, refunded_cents = $4, excess_cents = $5,
-  attention = $6, decline_reason = $7 where id = $1`
+const COUNTED = `select
+  (select coalesce(sum(case when status = 'authorized' then amount_cents else cleared_cents end), 0)
+    from gw_authorizations where card_id = $1 and created_at > $2) +
+  (select coalesce(sum(i.counted_cents), 0) from gw_authorization_increments i
+    join gw_authorizations a on a.id = i.authorization_id
+    where i.card_id = $1 and i.created_at > $2 and a.created_at <= $2) as cents`
+const CHANGE = `update gw_authorizations set status = $2, amount_cents = $3, incremented_cents = $4, cleared_cents = $5,
+  refunded_cents = $6, excess_cents = $7, attention = $8, decline_reason = $9 where id = $1`
+
+const LOCK_ID = `select pg_advisory_xact_lock(hashtextextended('gatewright authorization ' || $1, 0))`
 
 /** Makes the authorization store of a SQL database. */
 export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
@@ -86,11 +112,15 @@ export function authorizationStore(dialect: SqlDialect): AuthorizationStore {
   return {
     ...{ find, lock, page },
     insert: (tx, made) => insert(tx, columnsOf(made)),
+    findById: (db, id) => byId(db, id, ''),
     lockById: (tx, id) => byId(tx, id, dialect === 'postgres' ? ' for update' : ''),
+    async lockId(tx, id) {
+      if (dialect === 'postgres') await rows(tx, LOCK_ID, [id])
+    },
     async change(tx, row, changes) {
       const next = { ...row, ...changes }
       const { id, status, clearedCents, refundedCents, excessCents, attention, declineReason } = next
-      const amounts = [clearedCents, refundedCents, excessCents]
+      const amounts = [next.amountCents, next.incrementedCents, clearedCents, refundedCents, excessCents]
       await rows(tx, CHANGE, [id, status, ...amounts, attention, declineReason])
       return next
     },
@@ -112,6 +142,7 @@ function columnsOf(row: Omit<Authorization, 'position'>): Record<string, SqlValu
     issuer: row.issuer,
     status: row.status,
     amount_cents: row.amountCents,
+    incremented_cents: row.incrementedCents,
     cleared_cents: row.clearedCents,
     refunded_cents: row.refundedCents,
     excess_cents: row.excessCents,
@@ -137,6 +168,7 @@ function toAuthorization(row: SqlRow): Authorization {
     issuer: toText(row['issuer']),
     status: toText(row['status']) as AuthorizationStatus,
     amountCents: toInteger(row['amount_cents']),
+    incrementedCents: toInteger(row['incremented_cents']),
     clearedCents: toInteger(row['cleared_cents']),
     refundedCents: toInteger(row['refunded_cents']),
     excessCents: toInteger(row['excess_cents']),

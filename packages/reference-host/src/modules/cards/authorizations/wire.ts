@@ -21,7 +21,9 @@ const HistoryEntry = Type.Object(
   {
     from: textOrNull('The status before; null for the first entry'),
     to: text('The status after'),
-    cause: text('Why, such as `requested`, `cleared`, `excess` or the reason of a decline'),
+    cause: text(
+      'Why, such as `requested`, `incremented`, `cleared`, `excess`, `conflict` or the reason of a decline',
+    ),
     amountCents: cents('What this entry is about'),
     at: instant('When'),
   },
@@ -33,7 +35,7 @@ export const AuthorizationSchema = Type.Object(
     id: text('The id of the authorization'),
     cardId: text('The card that pays'),
     status: Type.Enum(['authorized', 'declined', 'cleared', 'reversed']),
-    amountCents: cents('What the merchant asked for'),
+    amountCents: cents('What the merchant asked for, with the increments that were approved'),
     clearedCents: cents('What the merchant received'),
     refundedCents: cents('What the merchant gave back'),
     currency: text('An ISO 4217 code. Only USD is authorized'),

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Fault } from '@gatewright/kernel'
+import type { IncrementDeclineReason } from './states.ts'
+
+/** Within what time a card network is answered. It waits for 2 seconds; the rest is for the way. */
+const DECIDED_WITHIN_MS = 1800
+/** How long to wait between tries to undo what came too late: 10 minutes in all. */
+const UNDO_PAUSES_MS = [1000, 5000, 30_000, 60_000, 120_000, 180_000, 204_000]
+/** Most attempts that an authorization or increment names: the latest. */
+const MOST_ATTEMPTS = 20
+
+/** The answer to a card network. */
+export interface NetworkAnswer {
+  /**
+   * `repeated`: this id was decided before, and keeps its decision. `conflict`: this id was decided before, for something else.
+   * `unavailable`: the database was down or late.
+   */
+  readonly outcome: 'applied' | 'repeated' | 'conflict' | 'unavailable'
+  readonly decision: {
+    readonly approved: boolean
+    readonly authorizationId: string
+    /** `reversed`: it was approved before, and the network or the operator has reversed it. */
+    readonly declineReason: IncrementDeclineReason | 'reversed' | 'conflict' | null
+  }
+}
+
+/** One try to decide, and how far it is. */
+export interface Attempt {
+  readonly id: string
+  /** Whether the network was answered already. */
+  late: boolean
+  /** Whether it wrote something that may be committed. */
+  mayBeStored: boolean
+}
+
+/** What is asked of the host, and how to take it back. */
+export interface TimedDecision {
+  /** Our id of the authorization that is decided about. */
+  readonly authorizationId: string
+  /** Decides, in a transaction that ends with `commitInTime`. Undefined: what the request names does not exist here. */
+  decide(attempt: Attempt): Promise<NetworkAnswer | undefined>
+  /** Takes back what this attempt made or repeated, unless another attempt may have been answered as approved. */
+  undo(attempt: Attempt): Promise<void>
+}
+
+/** Thrown in a transaction to roll it back: the network was told that its payment is not approved. */
+class TooLate extends Error {}
+
+/** Rolls the transaction of an attempt back if its network has been answered already. Call it last in the transaction. */
+export function commitInTime(attempt: Attempt): void {
+  if (!attempt.late) return
+  attempt.mayBeStored = false
+  throw new TooLate()
+}
+
+/** Adds an attempt to those that may have been answered as approved. */
+export function withAttempt(attempts: readonly string[], { id }: Attempt): readonly string[] {
+  return [...attempts, id].slice(-MOST_ATTEMPTS)
+}
+
+/**
+ * Answers a card network within 1.8 seconds. If the database is down or late the payment is not approved, and what becomes of the
+ * decision afterwards is undone, for which it is tried again for 10 minutes. Undefined: what the request names does not exist here.
+ * `report` takes failures of work that nobody waits for any more.
+ */
+export async function answerInTime(
+  { authorizationId, decide, undo }: TimedDecision,
+  report: (error: unknown) => void,
+): Promise<NetworkAnswer | undefined> {
+  const attempt: Attempt = { id: randomUUID(), late: false, mayBeStored: false }
+  const timer = new AbortController()
+  const timeUp = sleep(DECIDED_WITHIN_MS, 'late' as const, { signal: timer.signal }).catch(
+    () => 'late' as const,
+  )
+  const deciding = decide(attempt)
+  const decided = deciding.catch((error: unknown) => {
+    if (error instanceof Fault) return 'late' as const
+    throw error
+  })
+  const answer = await Promise.race([decided, timeUp]).finally(() => timer.abort())
+  if (answer !== 'late') return answer
+  attempt.late = true
+  void undoLate(attempt, deciding, undo, report).catch(report)
+  return {
+    outcome: 'unavailable',
+    decision: { approved: false, authorizationId, declineReason: 'unavailable' },
+  }
+}
+
+/** Undoes an attempt once it has ended, such as a commit whose answer was lost. While the database is away it is tried again. */
+async function undoLate(
+  attempt: Attempt,
+  deciding: Promise<unknown>,
+  undo: TimedDecision['undo'],
+  report: (error: unknown) => void,
+): Promise<void> {
+  await deciding.catch(() => {})
+  // While the database is down, each request would try for 10 minutes to undo nothing.
+  if (!attempt.mayBeStored) return
+  for (const pauseMs of UNDO_PAUSES_MS) {
+    try {
+      return await undo(attempt)
+    } catch (error) {
+      report(error)
+      await sleep(pauseMs, undefined, { ref: false })
+    }
+  }
+  await undo(attempt)
+}

@@ -1,0 +1,69 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { EventStore } from '../../../records/events.ts'
+import type { NetworkAnswer } from './answer-in-time.ts'
+import type { Authorization, AuthorizationStore } from './store.ts'
+
+/** Most conflicts of one authorization that are kept in its history. Further ones are declined, counted and logged, too. */
+const MOST_KEPT = 20
+
+/** What a card network asks for under an id: an amount, its currency, and the ids that it names. A repeat must ask for the same. */
+type Asked = Readonly<Record<string, string | number>> & {
+  readonly amountCents: number
+  readonly currency: string
+}
+
+/** How a repeated id asks for something else. */
+export interface Conflict {
+  /** The id that was repeated: that of the authorization, or of its increment. */
+  readonly id: string
+  /** The members that differ, with both values, such as `amountCents 700 instead of 600`. */
+  readonly differences: string
+  /** What the repeat asks for, in US cents; 0 in another currency. */
+  readonly amountCents: number
+}
+
+/** Compares what a repeated id asks for with what was decided. Undefined: it is the same. */
+export function conflictOf(id: string, decided: Asked, repeated: Asked): Conflict | undefined {
+  const differences = Object.keys(decided)
+    .filter(name => decided[name] !== repeated[name])
+    .map(name => `${name} ${repeated[name]} instead of ${decided[name]}`)
+    .join(', ')
+  if (differences === '') return undefined
+  return { id, differences, amountCents: repeated.currency === 'USD' ? repeated.amountCents : 0 }
+}
+
+/**
+ * Declines a conflict: moves nothing, keeps it in the history of the authorization, marks the row for the operator, and reports it.
+ * A conflict that was kept before is not kept again. Lock the authorization before.
+ */
+export async function declineConflict(
+  tx: SqlQueries,
+  services: {
+    readonly store: AuthorizationStore
+    readonly events: EventStore
+    readonly report: (error: unknown) => void
+  },
+  row: Authorization,
+  { id, differences, amountCents }: Conflict,
+  now: EpochMs,
+): Promise<NetworkAnswer> {
+  const { store, events, report } = services
+  const { accountId, issuer, status } = row
+  const subject = { kind: 'authorization', id: row.id }
+  const detail = `request_conflict: ${differences}`
+  const kept = (await events.history(tx, accountId, subject)).filter(({ cause }) => cause === 'conflict')
+  if (kept.length < MOST_KEPT && !kept.some(each => each.detail === detail)) {
+    await store.change(tx, row, { attention: 'request_conflict' })
+    await events.record(
+      tx,
+      { accountId, subject, from: status, to: status, cause: 'conflict', amountCents, detail },
+      now,
+    )
+  }
+  report(new Error(`${issuer} repeated the id of ${id} with ${differences}; it was declined`))
+  return {
+    outcome: 'conflict',
+    decision: { approved: false, authorizationId: row.id, declineReason: 'conflict' },
+  }
+}

@@ -1,0 +1,66 @@
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { SpendHold } from '@gatewright/scope-guard'
+import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import type { Ledger } from '../../../ledger/ledger.ts'
+import type { Money } from '../../../ledger/money.ts'
+import type { TransactionEntry } from '../../../ledger/transactions.ts'
+import {
+  decide,
+  issuerReason,
+  type CardAtNow,
+  type DecisionServices,
+  type Declined,
+  type HeldAmount,
+} from './decide.ts'
+import type { DeclineReason } from './states.ts'
+
+/** What holding money works with. */
+export interface HoldServices extends DecisionServices {
+  readonly ledger: Ledger
+  readonly money: Money
+}
+
+/**
+ * Decides about an amount, reserves it under the caps of the card and moves it into the hold, with `entry` as the transaction row of the
+ * account. Of a declined amount nothing is left: neither caps nor money. Lock the card before.
+ */
+export async function holdMoney(
+  services: HoldServices,
+  tx: SqlQueries,
+  at: CardAtNow,
+  amount: HeldAmount,
+  entry: TransactionEntry,
+): Promise<SpendHold | Declined> {
+  const hold = await decide(services, tx, at, amount)
+  if ('reason' in hold) return hold
+  const reason = await moveMoney(services, tx, at, amount, { hold, entry })
+  if (!reason) return hold
+  if (hold.held) await services.guard.release(hold, services.spendStorage(tx))
+  return { reason }
+}
+
+/** Moves the money into the hold. Returns why it cannot: the issuer has the last word. */
+async function moveMoney(
+  { ledger, money }: HoldServices,
+  tx: SqlQueries,
+  { card, now }: CardAtNow,
+  amount: HeldAmount,
+  { hold, entry }: { readonly hold: SpendHold; readonly entry: TransactionEntry },
+): Promise<DeclineReason | undefined> {
+  const { id, amountCents } = amount
+  const debit = ledgerAccounts.user(card.accountId)
+  const refused = issuerReason(card, amount)
+  if (refused) return (await ledger.balance(tx, debit)) < amountCents ? 'insufficient_funds' : refused
+  const transfer = {
+    id,
+    debit,
+    cover: hold,
+    credit: ledgerAccounts.held(card.accountId, 'cards'),
+    amountCents,
+    cause: 'card_authorization',
+  }
+  const result = await money.move(tx, transfer, [entry], now)
+  if (result === 'insufficient') return 'insufficient_funds'
+  if (result !== 'done') throw new Error(`${id} is new, but its transfer is not: ${result}`)
+  return undefined
+}

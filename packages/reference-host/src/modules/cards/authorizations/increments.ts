@@ -1,0 +1,141 @@
+import type { EpochMs } from '@gatewright/kernel'
+import type { SqlQueries } from '@gatewright/kernel/sql'
+import type { SpendHold } from '@gatewright/scope-guard'
+import { ledgerAccounts } from '../../../ledger/accounts.ts'
+import type { EventStore } from '../../../records/events.ts'
+import type { CardAtNow, Declined } from './decide.ts'
+import { entryOf } from './endings.ts'
+import { holdMoney, type HoldServices } from './hold-money.ts'
+import type { Increment, IncrementStore } from './increment-store.ts'
+import { mayMove, type IncrementDeclineReason } from './states.ts'
+import type { Authorization, AuthorizationStore } from './store.ts'
+
+/** An amount by which a card network asks to raise an authorization. */
+export interface IncrementRequest {
+  readonly id: string
+  readonly amountCents: number
+  readonly currency: string
+  /** The attempt of the card network that makes it. */
+  readonly attempt: string
+  /** Why the issuer itself refuses it. */
+  readonly issuerReason?: Declined['reason'] | undefined
+}
+
+/** What raising an authorization works with. */
+export interface IncrementServices extends HoldServices {
+  readonly store: AuthorizationStore
+  readonly incrementStore: IncrementStore
+  readonly events: EventStore
+  readonly count: (outcome: 'incremented' | 'increment_declined', reason: string) => void
+}
+
+/** What happens to the amount of an authorization before it is cleared. Lock the card and then the authorization before. */
+export interface Increments {
+  /**
+   * Decides about an increment as about a new payment, under the limit of the card, all caps and the balance; a limit for each payment
+   * binds the whole authorization. An approved one raises the amount and what is held. A declined one leaves its own row and an event.
+   * Its id must be new.
+   */
+  increment(tx: SqlQueries, at: CardAtNow, row: Authorization, request: IncrementRequest): Promise<Increment>
+  /**
+   * Gives back what one increment holds, because the host had answered in the meantime that it could not decide. An authorization that
+   * holds nothing any more stays as it is.
+   */
+  takeBack(tx: SqlQueries, row: Authorization, increment: Increment, now: EpochMs): Promise<void>
+}
+
+/** Makes the functions that raise authorizations. */
+export function increments(services: IncrementServices): Increments {
+  const { store, incrementStore, guard, spendStorage, money, events, count } = services
+
+  const record = (
+    tx: SqlQueries,
+    { id, accountId, status }: Authorization,
+    event: { readonly cause: string; readonly amountCents: number; readonly detail: string | null },
+    now: EpochMs,
+  ): Promise<void> => {
+    const { cause, amountCents, detail } = event
+    const subject = { kind: 'authorization', id }
+    return events.record(
+      tx,
+      { accountId, subject, from: status, to: status, cause, amountCents, detail },
+      now,
+    )
+  }
+
+  /** Holds the money of an increment, if its authorization is still open. */
+  const hold = async (
+    tx: SqlQueries,
+    at: CardAtNow,
+    row: Authorization,
+    { id, amountCents, currency, issuerReason }: IncrementRequest,
+  ): Promise<SpendHold | { readonly reason: IncrementDeclineReason; readonly rule?: string }> => {
+    if (!mayMove('increment', row.status)) return { reason: 'authorization_not_open' }
+    const { merchant, amountCents: heldCents } = row
+    const amount = { id, amountCents, currency, merchant, issuerReason, heldCents }
+    return holdMoney(services, tx, at, amount, entryOf(row, 'pending', heldCents + amountCents))
+  }
+
+  return {
+    async increment(tx, at, row, request) {
+      const { id, amountCents, currency, attempt } = request
+      const result = await hold(tx, at, row, request)
+      const declined = 'reason' in result ? result : undefined
+      const increment: Increment = {
+        id,
+        authorizationId: row.id,
+        accountId: row.accountId,
+        cardId: row.cardId,
+        amountCents,
+        currency,
+        countedCents: declined ? 0 : amountCents,
+        declineReason: declined?.reason ?? null,
+        declineRule: declined?.rule ?? null,
+        hold: 'reason' in result ? null : result,
+        createdAt: at.now,
+        attempts: [attempt],
+      }
+      await incrementStore.insert(tx, increment)
+      if (!declined)
+        await store.change(tx, row, {
+          amountCents: row.amountCents + amountCents,
+          incrementedCents: row.incrementedCents + amountCents,
+        })
+      const outcome = declined ? 'increment_declined' : 'incremented'
+      const detail = declined?.reason ?? null
+      // Events are in US cents.
+      await record(
+        tx,
+        row,
+        { cause: outcome, amountCents: currency === 'USD' ? amountCents : 0, detail },
+        at.now,
+      )
+      count(outcome, detail ?? '')
+      return increment
+    },
+    async takeBack(tx, row, increment, now) {
+      if (!mayMove('increment', row.status)) return
+      const { id, amountCents } = increment
+      if (increment.hold?.held) await guard.release(increment.hold, spendStorage(tx))
+      const left = row.amountCents - amountCents
+      const transfer = {
+        id: `${id}:free`,
+        debit: ledgerAccounts.held(row.accountId, 'cards'),
+        cover: { exempt: 'held_before' } as const,
+        credit: ledgerAccounts.user(row.accountId),
+        amountCents,
+        cause: 'card_free',
+      }
+      const result = await money.move(tx, transfer, [entryOf(row, 'pending', left)], now)
+      if (result !== 'done') throw new Error(`${id} holds money, but its transfer free was ${result}`)
+      await incrementStore.change(tx, increment, {
+        countedCents: 0,
+        declineReason: 'unavailable',
+        attempts: [],
+      })
+      const incrementedCents = row.incrementedCents - amountCents
+      const changed = await store.change(tx, row, { amountCents: left, incrementedCents })
+      await record(tx, changed, { cause: 'increment_declined', amountCents, detail: 'unavailable' }, now)
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import type { EpochMs } from '@gatewright/kernel'
+import {
+  answerInTime,
+  commitInTime,
+  withAttempt,
+  type Attempt,
+  type NetworkAnswer,
+} from './answer-in-time.ts'
+import { conflictOf, declineConflict } from './conflicts.ts'
+import { cardPolicies } from './decide.ts'
+import type { Increment, IncrementStore } from './increment-store.ts'
+import type { IncrementRequest } from './increments.ts'
+import type { NetworkServices } from './network-request.ts'
+import type { Authorization } from './store.ts'
+
+/** What events about increments work with. */
+export interface NetworkIncrementServices extends NetworkServices {
+  readonly incrementStore: IncrementStore
+}
+
+/** An increment that a card network asks for. */
+interface NetworkIncrement extends Omit<IncrementRequest, 'attempt'> {
+  readonly authorizationId: string
+  readonly now: EpochMs
+}
+
+/**
+ * Decides about an increment in time. An id that was decided before keeps its decision; with another amount, currency or authorization
+ * it is a conflict, as of an authorization. Undefined: this provider has no such authorization.
+ */
+export function decideIncrementInTime(
+  services: NetworkIncrementServices,
+  request: NetworkIncrement,
+): Promise<NetworkAnswer | undefined> {
+  return answerInTime(
+    {
+      authorizationId: request.authorizationId,
+      decide: attempt => decideIncrement(services, request, attempt),
+      undo: attempt => undoIncrement(services, request, attempt),
+    },
+    services.report,
+  )
+}
+
+function decisionOf(row: Authorization, { declineReason }: Increment): NetworkAnswer['decision'] {
+  // As of an authorization: after a reversal nothing is held.
+  const reason = declineReason ?? (row.status === 'reversed' ? 'reversed' : null)
+  return { approved: reason === null, authorizationId: row.id, declineReason: reason }
+}
+
+async function decideIncrement(
+  services: NetworkIncrementServices,
+  { authorizationId, now, ...request }: NetworkIncrement,
+  attempt: Attempt,
+): Promise<NetworkAnswer | undefined> {
+  const { db, cards, cardKeyPolicies, store, incrementStore, authorizations } = services
+  const { id, amountCents, currency } = request
+  const found = await store.findById(db, authorizationId)
+  const ownCard = found && (await cards.findById(db, found.cardId))
+  if (!ownCard) return undefined
+  const policies = await cardPolicies(cardKeyPolicies, ownCard)
+  return db.transaction(async tx => {
+    await store.lockId(tx, id)
+    const card = await cards.lockById(tx, ownCard.id)
+    const row = await store.lockById(tx, authorizationId)
+    if (!card || !row) return undefined
+    const known = await incrementStore.find(tx, id)
+    const answer = async (): Promise<NetworkAnswer> => {
+      const conflict = known && conflictOf(id, askedBy(known), { amountCents, currency, authorizationId })
+      if (conflict) return declineConflict(tx, services, row, conflict, now)
+      if (known) {
+        if (known.declineReason === null && row.status === 'authorized')
+          await incrementStore.change(tx, known, { attempts: withAttempt(known.attempts, attempt) })
+        return { outcome: 'repeated', decision: decisionOf(row, known) }
+      }
+      const at = { card, policies, now }
+      const made = await authorizations.increment(tx, at, row, { ...request, attempt: attempt.id })
+      return { outcome: 'applied', decision: decisionOf(row, made) }
+    }
+    attempt.mayBeStored = true
+    const answered = await answer()
+    commitInTime(attempt)
+    return answered
+  })
+}
+
+/** What the network asked for when it asked first. */
+function askedBy({ amountCents, currency, authorizationId }: Increment) {
+  return { amountCents, currency, authorizationId }
+}
+
+async function undoIncrement(
+  { db, store, incrementStore, authorizations }: NetworkIncrementServices,
+  { id, authorizationId, now }: NetworkIncrement,
+  attempt: Attempt,
+): Promise<void> {
+  await db.transaction(async tx => {
+    // Waits for the attempt itself, as of an authorization.
+    const row = await store.lockById(tx, authorizationId)
+    const increment = await incrementStore.find(tx, id)
+    if (!row || increment?.declineReason !== null || !increment.attempts.includes(attempt.id)) return
+    const attempts = increment.attempts.filter(each => each !== attempt.id)
+    if (attempts.length > 0) return incrementStore.change(tx, increment, { attempts })
+    await authorizations.takeBack(tx, row, increment, now)
+  })
+}
