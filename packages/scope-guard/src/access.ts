@@ -43,7 +43,12 @@ export interface VerifiedSession {
   readonly chain: Chain
   /** The last rule whose surface and scopes the session satisfied. Neither can change, so that rule is not checked again. */
   lastAuthorizedRule: Rule | undefined
+  /** Of a token that is bound to a key: claims the proof of this request. Call it after every check that keeps no claim. */
+  readonly claimProof?: ClaimProof
 }
+
+/** Claims the proof of one request. A denial: the proof was used before, or has become too old. */
+export type ClaimProof = () => Promise<GuardDenial | undefined>
 
 /** Collects what a decision about a session was made from. */
 export function evidenceOf(

@@ -10,7 +10,10 @@ import { createTokenCache, type TokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from './token/verify.ts'
 
-/** Finds the session of an `Authorization` field in the cache, or verifies its token; then checks the proof of a bound token. */
+/**
+ * Finds the session of an `Authorization` field in the cache, or verifies its token; then checks the proof of a bound token. The
+ * session of a bound token has `claimProof`, which the caller must call before the request may proceed.
+ */
 export type Authenticate = (facts: GuardFacts) => Promise<VerifiedSession | GuardDenial>
 
 /** A verified session that later requests with the same token reuse. */
@@ -88,13 +91,15 @@ async function provenSession(
   authorization: string,
   verified: CachedSession,
 ): Promise<VerifiedSession | GuardDenial> {
-  const denial = await check({
+  const checked = await check({
     facts,
     isDpopScheme: isDpop(facts.authorization as string),
     accessToken: authorization.slice(BEARER.length),
     thumbprint: verified.thumbprint,
   })
-  return denial ?? verified
+  if (typeof checked !== 'function') return checked
+  const { session, scopes, chain, lastAuthorizedRule } = verified
+  return { session, scopes, chain, lastAuthorizedRule, claimProof: checked }
 }
 
 function verifyToken(

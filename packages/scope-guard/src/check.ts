@@ -88,8 +88,9 @@ export async function authenticateSession(
 ): Promise<Verdict<Session, GuardDenial>> {
   const verified = await dependencies.authenticate(facts)
   if (isDenial(verified)) return verified
-  const { session } = verified
-  return (await sessionDenial(dependencies, session, dependencies.clock.now())) ?? allow(session)
+  const { session, claimProof } = verified
+  const denial = await sessionDenial(dependencies, session, dependencies.clock.now())
+  return denial ?? (await claimProof?.()) ?? allow(session)
 }
 
 /** Loads the policies of a session that the caller has verified. */
@@ -150,6 +151,10 @@ async function decide(
 
   const block = policyBlock(verified, rule, address, now)
   if (block) return denied(context, blocked(block), states)
+
+  // The last check but for the one that keeps a count: whoever is denied before takes no room where proofs are remembered.
+  const unproven = await verified.claimProof?.()
+  if (unproven) return denied(context, unproven, states)
 
   const access = accessOf(verified, rule, states, headers)
   if (!chain.countsCalls || rule.spends !== undefined) return allow(access)

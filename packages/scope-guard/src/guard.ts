@@ -31,7 +31,8 @@ export interface Guard {
   /**
    * Decides whether a request may proceed. It checks credential, session, revocation, surface, scope, limits and
    * policy, in this order; the first check that fails is the denial. A cached token with in-process limits costs no
-   * I/O. Limits count after the credential is verified. A session is valid while `now < expiresAt`. Of simultaneous
+   * I/O. Limits count after the credential is verified. A DPoP proof is claimed after the policy: a request that is denied
+   * before does not use it up. A session is valid while `now < expiresAt`. Of simultaneous
    * requests for the last point of a limit one passes.
    * Faults: `ERR_KEYS_UNAVAILABLE`, `ERR_STORE_UNAVAILABLE`, `ERR_STORE_REPLY`.
    */

@@ -1,12 +1,12 @@
-import { keyDigest, malformedReply, type Clock } from '@gatewright/kernel'
-import type { GuardFacts } from '../access.ts'
+import { keyDigest, malformedReply, type Clock, type EpochMs } from '@gatewright/kernel'
+import type { ClaimProof, GuardFacts } from '../access.ts'
 import type { Challenges } from '../challenges.ts'
 import type { GuardDenial, GuardReason } from '../codes.ts'
 import type { FailureLimit } from '../rate-limits/failure-limit.ts'
 import { withinTime } from '../timeout.ts'
 import type { Claims } from '../token/claims.ts'
-import type { CheckedDpop } from './options.ts'
-import { isProofSigned, precheckProof, type UnverifiedProof } from './proof.ts'
+import type { CheckedDpop, ProofNonces } from './options.ts'
+import { isProofSigned, precheckProof } from './proof.ts'
 
 /** How a token may be used: `undefined` by anyone who has it, or only with the key of this thumbprint. */
 export type Binding = string | undefined
@@ -32,8 +32,11 @@ export interface BoundRequest {
   readonly thumbprint: Binding
 }
 
-/** Checks the proof of a request; undefined if the request may use its token. A failed proof is charged to the address. */
-export type CheckBinding = (request: BoundRequest) => Promise<GuardDenial | undefined>
+/**
+ * Checks the proof of a request, and returns what claims it. Until it is claimed, the same proof may pass this check again. A proof
+ * that fails, here or when it is claimed, is charged to the address.
+ */
+export type CheckBinding = (request: BoundRequest) => Promise<GuardDenial | ClaimProof>
 
 interface Dependencies {
   readonly dpop: CheckedDpop | undefined
@@ -46,26 +49,42 @@ interface Dependencies {
 
 /**
  * Makes the check of token binding (RFC 9449 section 7). A bound token needs the scheme `DPoP` and a proof for this request that
- * was not used before; an unbound token must not use that scheme. Faults: those of the nonce storage.
+ * was not used before; an unbound token must not use that scheme. The proof is claimed apart, so that a request which is denied for
+ * another reason takes no room where proofs are remembered. Faults of the claim: those of the nonce storage.
  */
 export function createBindingCheck(dependencies: Dependencies): CheckBinding {
   const { challenges, failures } = dependencies
   return async request => {
-    const outcome = await proofProblem(dependencies, request)
-    if (outcome === undefined || typeof outcome === 'object') return outcome
-    await failures.charge(request.facts.address)
-    return challenges.invalidProof(outcome)
+    const { address } = request.facts
+    const refuse = async (reason: GuardReason): Promise<GuardDenial> => {
+      await failures.charge(address)
+      return challenges.invalidProof(reason)
+    }
+    const checked = await checkProof(dependencies, request)
+    if (typeof checked === 'string') return refuse(checked)
+    if ('ok' in checked) return checked
+    return async () => {
+      const problem = await claimProof(dependencies, checked)
+      return problem === undefined ? undefined : refuse(problem)
+    }
   }
 }
 
-async function proofProblem(
+/** A valid proof, as it is remembered: once for each `jti` of a key. */
+interface ProofToClaim {
+  readonly nonces: ProofNonces
+  readonly key: string
+  readonly expiresAt: EpochMs
+}
+
+/** Makes every check of a proof except whether it was used before. */
+async function checkProof(
   dependencies: Dependencies,
   { facts, isDpopScheme, accessToken, thumbprint }: BoundRequest,
-): Promise<GuardReason | GuardDenial | undefined> {
+): Promise<GuardReason | GuardDenial | ProofToClaim> {
   const { dpop, clock, toleranceMs, failures } = dependencies
   const { dpop: field, method, url, address } = facts
-  if (thumbprint === undefined)
-    return isDpopScheme ? 'the token is not bound, and its scheme is DPoP' : undefined
+  if (thumbprint === undefined) return 'the token is not bound, and its scheme is DPoP'
   if (!dpop) return 'the token is bound, and the guard has no dpop option'
   if (field === undefined) return 'the token is bound, and the request has no DPoP proof'
   if (!isDpopScheme) return 'the token is bound, and its scheme is not DPoP'
@@ -85,19 +104,17 @@ async function proofProblem(
   const signed = await failures.admit(address, () => isProofSigned(proof))
   if (typeof signed === 'object') return signed
   if (!signed) return 'invalid signature of the DPoP proof'
-  return claimProof(dependencies, dpop, proof, thumbprint)
+  const key = `dpop:${keyDigest(JSON.stringify([thumbprint, proof.jti]))}`
+  return { nonces: dpop.nonces, key, expiresAt: proof.expiresAt }
 }
 
-/** Claims the proof last, so that only a valid proof takes room in the storage. */
+/** Claims a proof. Of requests at once with one proof, on any number of hosts, one gets it. */
 async function claimProof(
   { clock, storeTimeoutMs }: Dependencies,
-  { nonces }: CheckedDpop,
-  { jti, expiresAt }: UnverifiedProof,
-  thumbprint: string,
+  { nonces, key, expiresAt }: ProofToClaim,
 ): Promise<GuardReason | undefined> {
   const now = clock.now()
   if (now >= expiresAt) return 'the DPoP proof is too old'
-  const key = `dpop:${keyDigest(JSON.stringify([thumbprint, jti]))}`
   const isFirst: unknown = await withinTime('DPoP nonce storage', storeTimeoutMs, async () =>
     nonces.claim(key, expiresAt, now),
   )
