@@ -30,7 +30,7 @@ function compiledChain(policies: readonly PolicyDocument[]): Chain {
 
 const denied = { ok: false, code: 'invalid_request', status: 400, field: 'policy' }
 
-t.test('accepts a chain of 32768 bytes of JSON, and denies one of 32769', t => {
+t.test('accepts a chain of 32768 bytes of JSON, and denies one of 32769', async t => {
   const policyOf = (entries: number, bytes: number) => ({
     denyOperations: Array.from({ length: entries }, () => `t.${'x'.repeat(bytes)}`),
   })
@@ -43,7 +43,7 @@ t.test('accepts a chain of 32768 bytes of JSON, and denies one of 32769', t => {
   t.match(checkPolicyChain(chainOf(...chain, policyOf(3, 94), policyOf(1, 27))), { ...denied, message })
 })
 
-t.test('accepts a chain of 64 limits, and denies one of 65', t => {
+t.test('accepts a chain of 64 limits, and denies one of 65', async t => {
   const policies = Array.from({ length: 4 }, (_, policy) => limitsOn(16, index => `t${policy}.o${index}`))
   t.match(checkPolicyChain(chainOf(...policies)), { ok: true })
   const more = chainOf(
@@ -53,7 +53,7 @@ t.test('accepts a chain of 64 limits, and denies one of 65', t => {
   t.match(checkPolicyChain(more), { ...denied, message: /at most 64 limits together, got 65/ })
 })
 
-t.test('accepts 32 counters for a call, and denies 33', t => {
+t.test('accepts 32 counters for a call, and denies 33', async t => {
   const caps = { dailySpendCapCents: 1, dailyWithdrawalCapCents: 1 }
   const same = (count: number) => limitsOn(count, () => 'cards.list')
   const cases: [expected: number, ...policies: Policy[]][] = [
@@ -77,7 +77,7 @@ t.test('accepts 32 counters for a call, and denies 33', t => {
   }
 })
 
-t.test('counts neither caps on a single call nor the same counter twice', t => {
+t.test('counts neither caps on a single call nor the same counter twice', async t => {
   const single = {
     maxAuthAmountCents: 1,
     limits: [{ operations: ['a.b'], window: 'operation', maxCents: 1 }],
@@ -92,12 +92,12 @@ t.test('counts neither caps on a single call nor the same counter twice', t => {
   t.match(checkPolicyChain(ofOneKey), { ok: true })
 })
 
-t.test('counts a policy that is in the chain twice once', t => {
+t.test('counts a policy that is in the chain twice once', async t => {
   const policy = { id: 'pol_1', document: limitsOn(16, index => `a.b${index}`) }
   t.match(checkPolicyChain(Array.from({ length: 5 }, () => policy)), { ok: true })
 })
 
-t.test('throws a fault for a document that is not a policy', t => {
+t.test('throws a fault for a document that is not a policy', async t => {
   for (const document of [undefined, null, 'x', { dailySpendCap: 1 }]) {
     const read = () => checkPolicyChain([{ id: 'pol_1', document }])
     t.throws(read, { code: 'ERR_STORE_REPLY' })
@@ -134,7 +134,7 @@ const ids = fc.constantFrom(
   `pol_${'k'.repeat(16)}_bbbbbbbb`,
 )
 
-t.test('whatever is written, an accepted chain stays within every bound', t => {
+t.test('whatever is written, an accepted chain stays within every bound', async t => {
   let [accepted, refused] = [0, 0]
   fc.assert(
     fc.property(fc.array(fc.tuple(ids, document), { minLength: 6, maxLength: 24 }), written => {
@@ -166,7 +166,7 @@ t.test('whatever is written, an accepted chain stays within every bound', t => {
   t.ok(accepted > 100 && refused > 100, `both occurred: ${accepted} accepted, ${refused} refused`)
 })
 
-t.test('denies a chain for its counters only if a call can add to more than 32', t => {
+t.test('denies a chain for its counters only if a call can add to more than 32', async t => {
   const many = fc.array(
     fc.tuple(fc.constantFrom('s', 't'), fc.array(limit, { minLength: 4, maxLength: 10 })),
     {
