@@ -51,7 +51,8 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/observability/quantile.js') &
   typeof import('../../packages/reference-host/dist/observability/feed-age.js') &
   typeof import('../../packages/reference-host/dist/operator/ledger-check.js') &
-  typeof import('../../packages/reference-host/dist/pages/prefers-json.js')
+  typeof import('../../packages/reference-host/dist/pages/prefers-json.js') &
+  typeof import('../../packages/reference-host/dist/schemas/unknown-members.js')
 
 const FILES = [
   'observability/history',
@@ -107,6 +108,7 @@ const FILES = [
   'modules/subscriptions/payins/payin-store',
   'composition/job-rounds',
   'modules/users/erase',
+  'schemas/unknown-members',
 ]
 const load = (file: string): Promise<object> =>
   import(`${process.cwd()}/packages/reference-host/dist/${file}.js`) as Promise<object>

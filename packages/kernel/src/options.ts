@@ -1,3 +1,5 @@
+import { nearestName, shownName } from './unknown-name.ts'
+
 /** The member names of an options type, as an object. Leaving a name out does not compile. */
 export type OptionNames<Options> = Readonly<Record<Options extends unknown ? keyof Options : never, true>>
 
@@ -40,49 +42,7 @@ function kindOf(value: unknown): string {
 }
 
 function unknownOption(name: string, known: readonly string[]): string {
-  const shown = name.slice(0, 64)
-  const near = nearest(shown, known)
+  const near = nearestName(name, known)
   const hint = near === undefined ? '.' : `, did you mean ${near}?`
-  return `unknown option ${JSON.stringify(shown)}${hint} Known options: ${known.join(', ')}`
-}
-
-/**
- * Finds the known name with the fewest edits, ignoring case. At most a third of the known name's length and 3 edits are
- * allowed, or any number if the given name is its beginning (`window` for `windowSeconds`).
- */
-function nearest(name: string, known: readonly string[]): string | undefined {
-  let best: string | undefined
-  let fewest = Infinity
-  for (const candidate of known) {
-    const [from, to] = [name.toLowerCase(), candidate.toLowerCase()]
-    const edits = editsBetween(from, to)
-    const isStart = from.length > 2 && to.startsWith(from)
-    if (edits < fewest && (isStart || edits <= Math.min(3, Math.ceil(to.length / 3)))) {
-      best = candidate
-      fewest = edits
-    }
-  }
-  return best
-}
-
-/** Counts the edits from one text to the other: insertions, deletions, replacements and swaps of neighbours. */
-function editsBetween(from: string, to: string): number {
-  let before: number[] = []
-  let last = Array.from({ length: to.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= from.length; row++) {
-    const next = [row]
-    for (let column = 1; column <= to.length; column++) {
-      const same = from[row - 1] === to[column - 1]
-      const swapped = row > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
-      next[column] = Math.min(
-        (last[column] as number) + 1,
-        (next[column - 1] as number) + 1,
-        (last[column - 1] as number) + (same ? 0 : 1),
-        swapped ? (before[column - 2] as number) + 1 : Infinity,
-      )
-    }
-    before = last
-    last = next
-  }
-  return last[to.length] as number
+  return `unknown option ${JSON.stringify(shownName(name))}${hint} Known options: ${known.join(', ')}`
 }

@@ -25,6 +25,27 @@ t.test('refuses a table with an incomplete operation, and names it', async t => 
   t.throws(refused({ paths: [] }), /has no path/)
 })
 
+t.test(
+  'refuses an operation that makes or changes a key or a session and accepts unknown members',
+  async t => {
+    const accepts = /operation [a-z]+\.[A-Za-z]+ makes or changes a key or a session/
+    const denies = { unknownMembers: 'deny' }
+    const newSession = { answer: { properties: { sessionToken: {} } } }
+    const newKey = { answer: { properties: { userApiKey: {} } } }
+    for (const change of [
+      newSession,
+      newKey,
+      { id: 'keys.freeze', method: 'PATCH' },
+      { id: 'sessions.end', method: 'DELETE' },
+    ]) {
+      t.throws(refused(change), accepts)
+      t.throws(refused({ ...change, unknownMembers: 'list' }), accepts)
+      t.doesNotThrow(refused({ ...change, ...denies }))
+    }
+    t.doesNotThrow(refused({ id: 'keys.list', method: 'GET' }), 'a list changes nothing')
+  },
+)
+
 t.test('refuses two operations with one name or one path', async t => {
   t.throws(refused({}, { paths: ['/other'] }), /cards.list is listed twice/)
   t.throws(refused({}, { id: 'cards.get', paths: ['/cards/{cardId}'] }), /cards.get has the path of another/)

@@ -94,3 +94,22 @@ t.test('accepts a policy of 8192 bytes of JSON, and denies one of 8193 with the 
     message: 'policy must have at most 8192 bytes as JSON, got 8193',
   })
 })
+
+t.test('suggests the nearest member for an unknown one, and repeats at most 64 characters of it', async t => {
+  const messageFor = (value: unknown): unknown => {
+    const parsed = parsePolicy(value)
+    return parsed.ok ? undefined : parsed.message
+  }
+  t.equal(
+    messageFor({ dailySpendCap: 1 }),
+    'dailySpendCap is not a known member; did you mean dailySpendCapCents?',
+  )
+  t.equal(
+    messageFor({ limits: [{ maxCent: 1 }] }),
+    'limits[0].maxCent is not a known member; did you mean maxCents?',
+  )
+  t.match(messageFor({ note: 1 }), /^note is not a known member; known: maxAuthAmountCents, .*, allowedIps$/)
+  const long = parsePolicy({ ['x'.repeat(100_000)]: 1 })
+  t.match(long, { ok: false, field: 'x'.repeat(64) })
+  t.ok((messageFor({ ['x'.repeat(100_000)]: 1 }) as string).length < 300)
+})

@@ -1,18 +1,19 @@
 import type { StandardSchema } from '@gatewright/http'
-import type { TObject } from 'typebox/type'
 import { compileSchema } from '../schemas/check.ts'
+import type { Operation } from './operation.ts'
+import { unknownMember } from './unknown-names.ts'
 
 /**
- * The schema with which the gate checks an operation's body. Without `schema`, the body must still be a JSON
- * object.
+ * The schema with which the gate checks an operation's body. An operation without a body schema still requires a JSON object.
+ * Unknown members are checked first: a misspelt one is often a required one, too.
  */
-export function bodySchema(schema: TObject | undefined): StandardSchema {
-  const check = schema && compileSchema(schema)
+export function bodySchema(operation: Pick<Operation, 'body' | 'unknownMembers'>): StandardSchema {
+  const check = operation.body && compileSchema(operation.body)
   return {
     '~standard': {
       ...{ version: 1, vendor: 'ajv' },
       validate(value) {
-        const problem = check?.(value)
+        const problem = unknownMember(operation, value) ?? check?.(value)
         return problem ? { issues: [problem] } : { value }
       },
     },

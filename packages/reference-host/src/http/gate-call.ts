@@ -1,6 +1,7 @@
-import type { HandlerAnswer } from '@gatewright/http'
+import type { Answer, HandlerAnswer } from '@gatewright/http'
 import type { Verdict } from '@gatewright/kernel'
-import type { Call, Document, Success } from './operation.ts'
+import type { Call, Document, Operation, Success } from './operation.ts'
+import { ignoredNames } from './unknown-names.ts'
 
 /** A request without the operation's own types, which were checked when it was declared. */
 export interface GateCall extends Omit<Call<never, never>, 'caller' | 'body'> {
@@ -19,3 +20,20 @@ export function toHandlerAnswer(verdict: Verdict<Success | Document>): HandlerAn
   if (!('document' in value)) return { status: value.status ?? 200, body: value }
   return { status: value.status ?? 200, headers: value.headers, body: value.document }
 }
+
+/**
+ * Adds `ignored` to a success in the envelope. It is a statement about this request, so it is added after an idempotent
+ * answer was stored, and a replay lists the names of its own request.
+ */
+export function withIgnored<A extends HandlerAnswer | Answer>(
+  operation: Operation,
+  { facts, input }: GateCall,
+  answer: A,
+): A {
+  if ('ok' in answer || operation.document || !isEnvelope(answer.body)) return answer
+  const ignored = ignoredNames(operation, input.body, facts.query)
+  return ignored.length === 0 ? answer : { ...answer, body: { ...answer.body, ignored } }
+}
+
+/** Not so for a stored answer that was too long to keep its body. */
+const isEnvelope = (body: unknown): body is Success => typeof body === 'object' && body !== null

@@ -4,7 +4,7 @@ import type { KoaGate, KoaMiddleware } from '@gatewright/http/koa'
 import { allow, type Denial, type Rule } from '@gatewright/kernel'
 import { withinTransactionScope } from '@gatewright/kernel/sql'
 import type { Access } from '@gatewright/scope-guard'
-import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerAnswer, withIgnored, type GateCall } from './gate-call.ts'
 import type { Gates } from './gates.ts'
 import type { HostGate, MountServices } from './host-gate.ts'
 import type { LedgerOperation, WriteContext } from './operation.ts'
@@ -24,10 +24,20 @@ export function writeMiddleware(
   parts: WriteParts,
 ): KoaMiddleware {
   const { idempotency = 'required' } = operation
-  const keyed = koa.handle(transactionalRoute(api, operation, parts))
+  const transactional = transactionalRoute(api, operation, parts)
+  const keyed = koa.handle({
+    ...transactional,
+    async run(call) {
+      const outcome = await transactional.run(call)
+      if (outcome.kind !== 'answer') return outcome
+      return { kind: 'answer', answer: withIgnored(operation, call as never, outcome.answer) }
+    },
+  })
   if (idempotency === 'required') return keyed
   const route = api.guardedBy('session', parts.rule, parts.options)
-  const plain = koa.handle(route, call => writeOnce(operation, call, call.caller, parts.services))
+  const plain = koa.handle(route, async call =>
+    withIgnored(operation, call, await writeOnce(operation, call, call.caller, parts.services)),
+  )
   if (idempotency === 'none') return plain
   return (ctx, next) => (ctx.req.headers['idempotency-key'] === undefined ? plain : keyed)(ctx, next)
 }

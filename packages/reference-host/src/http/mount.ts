@@ -4,7 +4,7 @@ import { allow, type Verdict, type Rule } from '@gatewright/kernel'
 import { addressBucket } from '@gatewright/kernel/address'
 import { bodySchema } from './body.ts'
 import { httpsRequired, type HostCredentials } from './credentials.ts'
-import { callOf, toHandlerAnswer, type GateCall } from './gate-call.ts'
+import { callOf, toHandlerAnswer, withIgnored, type GateCall } from './gate-call.ts'
 import { createHostGate, type HostGate, type MountServices } from './host-gate.ts'
 import { signedMiddleware } from './mount-signed.ts'
 import { writeMiddleware } from './mount-write.ts'
@@ -36,7 +36,7 @@ function createMiddleware(
   services: MountServices,
 ): KoaMiddleware {
   const options = {
-    ...(operation.method === 'GET' ? {} : { body: bodySchema(operation.body) }),
+    ...(operation.method === 'GET' ? {} : { body: bodySchema(operation) }),
     admit: (entry: AuthenticatedRequest<CallerByCredential[keyof CallerByCredential]>) =>
       admit(operation, entry, services),
   }
@@ -94,7 +94,7 @@ async function handlePlain(
   call: GateCall,
   caller: unknown,
 ): Promise<HandlerAnswer> {
-  return toHandlerAnswer(await operation.handle(callOf(call, caller)))
+  return withIgnored(operation, call, toHandlerAnswer(await operation.handle(callOf(call, caller))))
 }
 
 /** Applies the rate limits outside the guard, then checks path and query parameters. */

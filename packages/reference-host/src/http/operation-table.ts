@@ -4,8 +4,8 @@ import type { Operation } from './operation.ts'
  * Checks the operation table. Throws a `TypeError` that names the operation and the problem. Every operation
  * must name its credential. A session operation must name its scopes, which may be an empty list. A public
  * operation must name its limit, which may be `none`. Every string of a body must have a pattern, a format or
- * an enum. An operation that spends must require an idempotency key. Ids must be unique on their surface, and
- * (method, path) pairs in the table.
+ * an enum. An operation that spends must require an idempotency key. An operation that makes or changes a key or a
+ * session must deny unknown members. Ids must be unique on their surface, and (method, path) pairs in the table.
  */
 export function checkTable(table: readonly Operation[]): void {
   const ids = new Set<string>()
@@ -47,9 +47,18 @@ function declarationProblem({
   if (credential === 'none' && limit === undefined) return 'is public and names no limit'
   if ('write' in rest && rest.spends && (rest.idempotency ?? 'required') !== 'required')
     return 'spends and does not require an idempotency key'
+  if (rest.unknownMembers !== 'deny' && changesCredentials(id, rest))
+    return "makes or changes a key or a session: it must declare unknownMembers: 'deny'"
   const vague = body && unconstrainedText(body)
   if (vague !== undefined) return `takes any text as ${vague}: use nameText or idText, a pattern or a format`
   return undefined
+}
+
+/** Whether an operation answers with a new credential, or writes under a tag of credentials. */
+function changesCredentials(id: string, { method, answer }: Pick<Operation, 'method' | 'answer'>): boolean {
+  const { properties = {} } = answer as { readonly properties?: object }
+  const isNew = ['userApiKey', 'sessionToken'].some(name => Object.hasOwn(properties, name))
+  return isNew || (method !== 'GET' && /^(?:keys|sessions)\./.test(id))
 }
 
 /** The parts of a JSON Schema that concern strings. */

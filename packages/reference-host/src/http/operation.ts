@@ -43,6 +43,8 @@ export interface Success {
   readonly next?: string
   /** Default 200. */
   readonly status?: 202
+  /** The names that the request had and the operation did not read. Of the request, so not part of a stored response. */
+  readonly ignored?: readonly string[]
 }
 
 /** An answer that is a document without the envelope, such as a JWKS. */
@@ -106,9 +108,16 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   readonly anyOf?: readonly string[]
   /** Whether its answer reveals card secrets, which policies can forbid. */
   readonly cardSecrets?: boolean
-  /** Query parameters for the API description. The handler parses them itself. */
+  /** All query parameters that the handler reads. It parses them itself. */
   readonly query?: TObject
+  /** All members of the body that the handler reads. An object that keeps others says `additionalProperties: true`. */
   readonly body?: S
+  /**
+   * What becomes of a member of the body or a query parameter that the operation does not name. `list` (default): accepted,
+   * and listed in the response as `ignored`. `deny`: 400 `invalid_request`. Every operation that makes or changes a key or a
+   * session must deny, because there a misspelt `scopes` or `policy` would give all rights.
+   */
+  readonly unknownMembers?: 'deny' | 'list'
   /** Schema of `data`, or of the whole document. */
   readonly answer: D
   readonly example: Example<S, D>

@@ -84,6 +84,7 @@ function withEnvelope(
     data,
     summary: success.summary,
     errors: [],
+    ...(success.ignored === undefined ? {} : { ignored: success.ignored }),
     ...(success.next === undefined ? {} : { next: success.next }),
     ...(topLevel ? data : {}),
   }

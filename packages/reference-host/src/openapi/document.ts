@@ -1,5 +1,6 @@
 import { legacyPaths, type AliasTable } from '@gatewright/legacy-alias-router'
 import type { Operation } from '../http/operation.ts'
+import { closed } from '../schemas/unknown-members.ts'
 import { schemeNames, withLegacyFields, withLegacySchemes } from './aliases.ts'
 import { namesOf, type NamedOperation } from './operation-names.ts'
 import { fieldsOf, securitySchemes } from './common-components.ts'
@@ -68,11 +69,12 @@ function describeOperation(
   host: DescribedHost,
   components: Components,
 ): Json & { readonly operationId: string } {
-  const { id, name: operationId, title } = operation
+  const { id, name: operationId, title, unknownMembers } = operation
   return {
     operationId,
     tags: [tagOf(id)],
     summary: title,
+    ...(unknownMembers === 'deny' ? { description: REFUSES_UNKNOWN } : {}),
     parameters: parameters(operation, components),
     security: securityRequirements(operation, host),
     ...requestBody(operation, host, components),
@@ -80,16 +82,20 @@ function describeOperation(
   }
 }
 
+const REFUSES_UNKNOWN =
+  'Refuses a member of the body and a query parameter that it does not know: 400 `invalid_request`, with the name as `field`.'
+
 const tagOf = (id: string): string => id.split('.')[0] as string
 
 function requestBody(
-  { id, name, body, example }: NamedOperation,
+  { id, name, body, example, unknownMembers }: NamedOperation,
   { aliases }: DescribedHost,
   components: Components,
 ): Json {
   if (!body) return {}
   const required = Array.isArray(body.required) && body.required.length > 0
-  const schema = components.schema(withLegacyFields(body, id, aliases))
+  const named = withLegacyFields(body, id, aliases)
+  const schema = components.schema(unknownMembers === 'deny' ? closed(named) : named)
   const content = { 'application/json': { schema, ...(example.body ? { example: example.body } : {}) } }
   return {
     requestBody: components.shared('requestBodies', name, () => ({ required, content })),

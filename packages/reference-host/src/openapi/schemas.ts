@@ -37,6 +37,15 @@ export const SuccessSchema = Type.Object(
     data: Type.Object({}, { description: 'What the operation answers' }),
     summary: Type.String({ description: 'What happened, in a sentence for people' }),
     errors: Type.Array(Type.Unknown(), { maxItems: 0 }),
+    ignored: Type.Optional(
+      Type.Array(Type.String({ maxLength: 64 }), {
+        minItems: 1,
+        maxItems: 20,
+        description:
+          'Members of the body and query parameters of this request that the operation does not know and did not read. ' +
+          'Inside an object with its path (`address.lines`), inside the objects of a list once for all (`items[].note`)',
+      }),
+    ),
     next: Type.Optional(Type.String({ description: 'What a client usually does next' })),
   },
   component('Success', 'The envelope of every success'),

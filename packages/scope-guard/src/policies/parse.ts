@@ -1,4 +1,4 @@
-import { allow, type Denial, type Verdict } from '@gatewright/kernel'
+import { allow, shownName, unknownName, type Denial, type Verdict } from '@gatewright/kernel'
 import { isAddressBlock } from '@gatewright/kernel/address'
 import { utf8Length } from '@gatewright/kernel/platform'
 import { deny } from '../codes.ts'
@@ -48,8 +48,9 @@ const objectOf =
       return { field, expected: 'must be an object' }
     }
     for (const [name, entry] of Object.entries(value)) {
-      const path = field === 'policy' ? name : `${field}.${name}`
-      if (!Object.hasOwn(members, name)) return { field: path, expected: 'is not a known member' }
+      const path = field === 'policy' ? shownName(name) : `${field}.${shownName(name)}`
+      if (!Object.hasOwn(members, name))
+        return { field: path, expected: unknownName('member', name, Object.keys(members)) }
       const problem = (members[name] as Check)(entry, path)
       if (problem) return problem
     }
@@ -115,7 +116,8 @@ const storedMembers = membersOf(listOf(limit))
  * Decides whether a value is a policy that may be written. Unknown members, null and numbers outside the safe integers are
  * denied, and so are more than 16 limits and more than 8192 bytes of JSON in UTF-8. The result is a frozen copy.
  * `checkPolicyChain` decides whether the policy may join a chain. Denial: `invalid_request`, whose `field` is the path of the
- * wrong member, such as `limits[0].window`, or `policy` if the whole value is wrong or too large.
+ * wrong member, such as `limits[0].window`, or `policy` if the whole value is wrong or too large; the message for an unknown
+ * member suggests the nearest known name.
  */
 export function parsePolicy(value: unknown): Verdict<Policy, Denial<'invalid_request'>> {
   const parsed = readMembers(value, writtenMembers)

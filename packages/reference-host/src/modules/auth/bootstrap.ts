@@ -32,7 +32,9 @@ const Body = Type.Object(
     message: Type.Optional(
       statement('The signed text. Without address, nonce, issuedAt and expiresAt, they are read from it'),
     ),
+    template: Type.Optional(statement('Names the template of the text, so that no other is tried')),
     connector: Type.Optional(Type.Union([nameText(0, 120), Type.Null()])),
+    chainId: Type.Optional(statement('The EIP-155 number of the chain that the wallet is on')),
     walletLabel: Type.Optional(nameText(0, 120)),
     scopes: Type.Optional(requestedScopes),
     sessionScopes: Type.Optional(requestedScopes),
@@ -80,6 +82,7 @@ export function bootstrap({ verifier, issuer, users, aliases, clock }: ModuleSer
     credential: 'none',
     limit: 'bootstrap',
     topLevel: true,
+    unknownMembers: 'deny',
     body: Body,
     answer: Answer,
     example,

@@ -65,6 +65,7 @@ function createKey({ issuer, aliases, webTokens }: ModuleServices): Operation {
     method: 'POST',
     paths: keyPaths(''),
     scopes: ['keys.write'],
+    unknownMembers: 'deny',
     body: CreateBody,
     answer: NewKey,
     example: {
@@ -124,6 +125,7 @@ function changeKey(services: ModuleServices): Operation {
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
+    unknownMembers: 'deny',
     body: ChangeBody,
     answer: KeySchema,
     example: { body: { policy: { maxAuthAmountCents: 5000 } }, answer: examples.listedKey },
@@ -162,6 +164,7 @@ function rotateKey({ issuer, webTokens }: ModuleServices): Operation {
     credential: 'user-key-web-token-or-session',
     limit: 'mint',
     scopes: ['keys.write'],
+    unknownMembers: 'deny',
     body: RotateBody,
     answer: NewKey,
     example: { body: { overlapSeconds: 86_400 }, answer: examples.newKey },

@@ -19,6 +19,7 @@ export function revokeKey(services: ModuleServices): Operation {
     method: 'DELETE',
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
+    unknownMembers: 'deny',
     query: Type.Object({
       cards: Type.Optional(
         Type.Literal('cancel', {

@@ -39,6 +39,7 @@ export function createPartnerSession({ issuer, users, aliases }: ModuleServices)
     paths: ['/partner/v1/sessions'],
     credential: 'partner-key',
     limit: 'mint',
+    unknownMembers: 'deny',
     body: Body,
     answer: Answer,
     example: {

@@ -32,6 +32,7 @@ export function createUserSession({ issuer, aliases }: ModuleServices): Operatio
     scopes: ['sessions.write'],
     limit: 'mint',
     topLevel: true,
+    unknownMembers: 'deny',
     body: Body,
     answer: NewSession,
     example: { body: { scopes: ['subscriptions.write'], ttlSeconds: 900 }, answer: examples.session },

@@ -80,6 +80,7 @@ function endSession({ issuer }: ModuleServices): Operation {
       'End a session and those minted from it; "current" is the calling one; keys=revoke ends the keys they made',
     method: 'DELETE',
     paths: ['/user/v1/sessions/{sessionId}'],
+    unknownMembers: 'deny',
     query: Type.Object({
       keys: Type.Optional(
         Type.Literal('revoke', { description: 'Also revokes the keys that the ended sessions created' }),

@@ -2,7 +2,6 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { Static } from 'typebox/type'
 import { deny, type HostDenial } from '../../http/codes.ts'
-import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
 
 /**
@@ -17,9 +16,10 @@ export const partnerUserFields = {
     }),
   ),
   wallet: Type.Optional(
+    // Without a title: operations that refuse unknown members describe it as closed, others do not.
     Type.Object(
       { chain: Type.Enum(['evm']), address: Type.String({ pattern: '^0x[0-9a-fA-F]{40}$' }) },
-      component('Wallet', 'A wallet as older clients send it: use `walletAddress`'),
+      { description: 'A wallet as older clients send it: use `walletAddress`' },
     ),
   ),
 } as const

@@ -37,6 +37,7 @@ export function openConsole({ issuer, webTokens }: ModuleServices): Operation {
     title: 'Exchange a web token for a console session, which reads everything and can move no money',
     paths: ['/auth/console'],
     limit: 'token-check',
+    unknownMembers: 'deny',
     answer: Answer,
     example: { answer: { ...examples.session, scopes: [...CONSOLE_SCOPES] } },
     async handle({ caller: { webSession } }) {

@@ -11,6 +11,7 @@ import { PayinAnswer, PayinSchema, SubscriptionSchema, payinData, subscriptionDa
 import { payinTerms, requestPayin, type Purchase } from './request-payin.ts'
 
 const Plan = idText(120, 'A plan, by its id')
+// Both bodies are open: a pay-in keeps members that the host does not use.
 const PayinBody = Type.Object(
   {
     subscriptionId: Type.Optional(idText(120, 'A subscription of the account')),
@@ -24,14 +25,20 @@ const PayinBody = Type.Object(
     ),
     ...payinTerms,
   },
-  component(
-    'PayinRequest',
-    'What to pay for (a subscription, a plan or an amount into the balance), and how',
-  ),
+  {
+    ...component(
+      'PayinRequest',
+      'What to pay for (a subscription, a plan or an amount into the balance), and how',
+    ),
+    additionalProperties: true,
+  },
 )
 const CheckoutBody = Type.Object(
   { plan: Plan, ...payinTerms },
-  component('CheckoutRequest', 'Which plan to subscribe to, and how to pay the first period'),
+  {
+    ...component('CheckoutRequest', 'Which plan to subscribe to, and how to pay the first period'),
+    additionalProperties: true,
+  },
 )
 const CheckoutAnswer = Type.Object(
   { subscription: SubscriptionSchema, payin: PayinSchema },

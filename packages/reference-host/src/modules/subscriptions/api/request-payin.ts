@@ -34,6 +34,7 @@ export const payinTerms = {
     Type.Object(
       {},
       {
+        additionalProperties: true,
         description:
           'Kept with the pay-in as it is, like members that the host does not know: all of them at most 4096 bytes as JSON',
       },

@@ -1,0 +1,59 @@
+import { shownName, unknownName } from '@gatewright/kernel'
+import { unknownMembers, type UnknownMember } from '../schemas/unknown-members.ts'
+import { deny, type HostDenial } from './codes.ts'
+import type { Operation } from './operation.ts'
+
+/** The most names that one response lists as ignored. */
+const MAX_IGNORED = 20
+
+/** Denies the first query parameter that the operation does not know, if it refuses unknown ones. Denial: `invalid_request`. */
+export function unknownParameter(
+  operation: Pick<Operation, 'query' | 'unknownMembers'>,
+  query: URLSearchParams,
+): HostDenial | undefined {
+  if (operation.unknownMembers !== 'deny') return undefined
+  const [first] = unknownMembers(operation.query, Object.fromEntries(query))
+  if (!first) return undefined
+  const { field, name } = shown(first)
+  return deny('invalid_request', `${field} ${unknownName('query parameter', name, first.known)}`, { field })
+}
+
+/** Describes the first member of a body that the operation does not know, if it refuses unknown ones. */
+export function unknownMember(
+  operation: Pick<Operation, 'body' | 'unknownMembers'>,
+  body: unknown,
+): { readonly path: readonly string[]; readonly message: string } | undefined {
+  if (operation.unknownMembers !== 'deny') return undefined
+  const [first] = unknownMembers(operation.body, body)
+  if (!first) return undefined
+  const { field, name } = shown(first)
+  return { path: [field], message: `${field} ${unknownName('member', name, first.known)}` }
+}
+
+/**
+ * Lists the members of the body and the query parameters that an operation accepted and did not read: each name once, at most
+ * 20 names of at most 64 characters, never a value. Members inside an object have a path (`address.lines`); those inside the
+ * objects of a list are named once for all of them (`items[].note`).
+ */
+export function ignoredNames(
+  operation: Pick<Operation, 'body' | 'query'>,
+  body: unknown,
+  query: URLSearchParams,
+): readonly string[] {
+  const names = new Set<string>()
+  for (const unknown of unknownMembers(operation.body, body)) {
+    names.add(shown(unknown).field)
+    if (names.size === MAX_IGNORED) return [...names]
+  }
+  for (const unknown of unknownMembers(operation.query, Object.fromEntries(query))) {
+    names.add(shown(unknown).field)
+    if (names.size === MAX_IGNORED) break
+  }
+  return [...names]
+}
+
+/** The path and the name of an unknown member as errors and responses show them. */
+function shown({ path }: UnknownMember): { readonly field: string; readonly name: string } {
+  const field = path.map(shownName).join('.').replaceAll('.[]', '[]')
+  return { field: shownName(field), name: path.at(-1) as string }
+}

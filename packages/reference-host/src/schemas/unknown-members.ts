@@ -1,0 +1,66 @@
+/** The parts of a JSON Schema that name members of objects. */
+interface MemberSchema {
+  readonly properties?: Readonly<Record<string, MemberSchema>>
+  readonly patternProperties?: unknown
+  readonly additionalProperties?: unknown
+  readonly items?: MemberSchema
+  readonly anyOf?: readonly MemberSchema[]
+}
+
+/** A member that its schema does not name. */
+export interface UnknownMember {
+  /** From the outermost object. An entry of a list is `[]`, whatever its place. */
+  readonly path: readonly string[]
+  /** The names that the schema has in its place. */
+  readonly known: readonly string[]
+}
+
+/**
+ * Finds the members of a value that a schema does not name, in the order of the value, one after another as the caller asks
+ * for them. Skips objects that are open: those whose schema names no members, such as `Type.Unknown`, and those that say
+ * `additionalProperties: true`. Without a schema, the value has no known member.
+ */
+export function* unknownMembers(
+  schema: object = { properties: {} },
+  value: unknown,
+  path: readonly string[] = [],
+): Generator<UnknownMember, void, undefined> {
+  if (typeof value !== 'object' || value === null) return
+  const alternatives = alternativesOf(schema)
+  if (Array.isArray(value)) {
+    const items = alternatives.flatMap(each => (each.items ? [each.items] : []))
+    if (items.length === 0) return
+    for (const item of value) yield* unknownMembers({ anyOf: items }, item, [...path, '[]'])
+    return
+  }
+  const objects = alternatives.filter(each => each.properties)
+  if (objects.length === 0 || objects.some(isOpen)) return
+  for (const [name, member] of Object.entries(value)) {
+    const named = objects.flatMap(({ properties = {} }) =>
+      Object.hasOwn(properties, name) ? [properties[name] as MemberSchema] : [],
+    )
+    if (named.length > 0) yield* unknownMembers({ anyOf: named }, member, [...path, name])
+    else yield { path: [...path, name], known: objects.flatMap(each => Object.keys(each.properties ?? {})) }
+  }
+}
+
+/** A schema with every object closed that names its members and does not say that it is open. */
+export function closed(schema: object): object {
+  const { properties, items, anyOf, ...rest } = schema as MemberSchema
+  return {
+    ...rest,
+    ...(properties ? { properties: mapped(properties, closed) } : {}),
+    ...(items ? { items: closed(items) } : {}),
+    ...(anyOf ? { anyOf: anyOf.map(closed) } : {}),
+    ...(properties && !isOpen(schema) ? { additionalProperties: false } : {}),
+  }
+}
+
+const isOpen = ({ additionalProperties, patternProperties }: MemberSchema): boolean =>
+  additionalProperties === true || patternProperties !== undefined
+
+const alternativesOf = (schema: MemberSchema): readonly MemberSchema[] =>
+  schema.anyOf ? schema.anyOf.flatMap(alternativesOf) : [schema]
+
+const mapped = (members: Readonly<Record<string, object>>, change: (member: object) => object): object =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]))

@@ -1,0 +1,280 @@
+import t, { type Test } from 'tap'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, startTestHost } from '../../harness/host.ts'
+import { inlined } from '../../harness/openapi.ts'
+import { webToken } from '../../harness/web-sign-in.ts'
+
+interface Described {
+  readonly operationId: string
+  readonly description?: string
+  readonly security?: readonly Readonly<Record<string, unknown>>[]
+  readonly parameters?: readonly { readonly in: string; readonly name: string }[]
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json': {
+        readonly schema: { readonly properties: object; readonly additionalProperties?: boolean }
+      }
+    }
+  }
+}
+
+/** Every operation that makes or changes a key or a session. */
+const STRICT = [
+  ...['auth_bootstrap', 'auth_openConsole', 'sessions_create', 'sessions_createForPartner', 'sessions_end'],
+  ...['keys_create', 'keys_change', 'keys_rotate', 'keys_revoke'],
+]
+
+const host = await startTestHost({ RATE_LIMITS: 'off' })
+t.teardown(() => host.close())
+const { send } = host
+const description = (await send('/openapi.json')).body
+const paths = inlined(description, description['paths']) as Record<string, Record<string, Described>>
+const operations = Object.entries(paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({
+    ...operation,
+    path,
+    method: method.toUpperCase(),
+    // Legacy and further paths of an operation have a number behind its name.
+    name: operation.operationId.replace(/_\d+$/, ''),
+  })),
+)
+const owner = await bootstrapUser(send)
+const keyCount = async (): Promise<number> =>
+  ((await send('/user/v1/keys', { headers: bearer(owner.token) })).body['keys'] as unknown[]).length
+
+/** A credential for each security scheme. */
+const CREDENTIALS: Readonly<Record<string, Record<string, string>>> = {
+  UserSessionBearer: bearer(owner.token),
+  ConsumerSessionBearer: bearer(owner.token),
+  UserKey: { 'x-user-key': owner.key },
+  ConsumerKey: { 'x-consumer-key': owner.key },
+  PartnerKey: { 'x-partner-key': host.partnerKey },
+  WebToken: bearer(await webToken(send)),
+}
+
+/** A name that is near to one known name and is not known itself. */
+function misspelt(name: string, known: readonly string[]): string {
+  const wrong = [name.slice(0, -1), `${name}s`, `${name}x`].find(each => each !== '' && !known.includes(each))
+  return wrong as string
+}
+
+t.test('a misspelt scopes or policy makes no key and no session', async t => {
+  const before = await keyCount()
+  const body = { scope: ['cards.read'], policies: { maxAuthAmountCents: 100 } }
+  const expected = {
+    status: 400,
+    body: {
+      error: 'invalid_request',
+      field: 'scope',
+      message: 'scope is not a known member; did you mean scopes?',
+    },
+  }
+  for (const path of ['/user/v1/keys', '/consumer/v1/keys', '/identity/user-api-keys'])
+    t.match(await send(path, { body, headers: bearer(owner.token) }), expected, path)
+  t.match(await send('/user/v1/sessions', { body, headers: { 'x-user-key': owner.key } }), expected)
+  t.match(await send('/user/v1/sessions', { body, headers: bearer(owner.token) }), expected)
+  t.match(
+    await send('/user/v1/keys', {
+      body: { policies: { maxAuthAmountCents: 100 } },
+      headers: bearer(owner.token),
+    }),
+    { status: 400, body: { field: 'policies', message: /did you mean policy\?/ } },
+  )
+  t.equal(await keyCount(), before)
+})
+
+t.test('a bootstrap with an unknown member uses up no nonce', async t => {
+  const body = await signedBootstrap(newWallet())
+  t.match(await send('/user/v1/bootstrap', { body: { ...body, scope: [] } }), {
+    status: 400,
+    body: { field: 'scope' },
+  })
+  t.match(await send('/user/v1/bootstrap', { body }), { status: 200 })
+})
+
+t.test('exactly the operations that make or change a key or a session refuse unknown members', async t => {
+  const refusing = operations.filter(({ description: text }) => text?.startsWith('Refuses a member'))
+  t.same([...new Set(refusing.map(({ name }) => name))].sort(), STRICT.toSorted())
+  for (const { name, path, requestBody } of operations) {
+    const open = requestBody?.content['application/json'].schema.additionalProperties
+    if (requestBody) t.equal(open === false, STRICT.includes(name), `the body of ${path}`)
+  }
+})
+
+/** Sends a request of an operation with one of its credentials. */
+const sender =
+  ({ path, method }: (typeof operations)[number], headers: Record<string, string>) =>
+  (query: string, body?: object) =>
+    send(`${path.replaceAll(/\{\w+\}/g, 'some-id')}${query}`, {
+      ...{ method, headers },
+      ...(body === undefined ? {} : { body }),
+    })
+
+async function refusesUnknown(t: Test, operation: (typeof operations)[number]): Promise<void> {
+  const { path, method, security = [], parameters = [], requestBody } = operation
+  const schema = requestBody?.content['application/json'].schema
+  const members = Object.keys(schema?.properties ?? {})
+  const parameterNames = parameters.filter(each => each.in === 'query').map(({ name }) => name)
+  const schemes = security.length === 0 ? ['none'] : security.flatMap(each => Object.keys(each))
+  for (const [index, scheme] of schemes.entries()) {
+    const ask = sender(operation, CREDENTIALS[scheme] ?? {})
+    const at = `${method} ${path} with ${scheme}`
+    // Every name with one credential, and one name with each other credential.
+    for (const name of index === 0 ? members : members.slice(0, 1)) {
+      const wrong = misspelt(name, members)
+      // A legacy name is accepted, and current names are suggested.
+      const near = name === 'externalUserId' ? /is not a known member/ : new RegExp(`did you mean ${name}\\?`)
+      t.match(
+        await ask('', { [wrong]: null }),
+        { status: 400, body: { error: 'invalid_request', field: wrong, message: near } },
+        `${at}: ${wrong}`,
+      )
+    }
+    for (const name of parameterNames) {
+      const wrong = misspelt(name, parameterNames)
+      const message = `${wrong} is not a known query parameter; did you mean ${name}?`
+      t.match(await ask(`?${wrong}=1`), { status: 400, body: { field: wrong, message } }, `${at}: ?${wrong}`)
+    }
+    t.match(await ask('?__proto__=1'), { status: 400, body: { field: '__proto__' } }, `${at}: ?__proto__`)
+    t.match(
+      await ask('', { nothingLikeIt: 1 }),
+      { status: 400, body: { field: 'nothingLikeIt' } },
+      `${at}: nothing`,
+    )
+  }
+}
+
+t.test('refuses every misspelt member and query parameter, and suggests the right one', async t => {
+  const before = await keyCount()
+  for (const operation of operations.filter(({ name }) => STRICT.includes(name)))
+    await refusesUnknown(t, operation)
+  t.equal(await keyCount(), before, 'and nothing was made')
+})
+
+t.test('refuses an unknown member inside an object that an operation knows', async t => {
+  const wallet = { chain: 'evm', address: `0x${'1'.repeat(40)}` }
+  const headers = { 'x-partner-key': host.partnerKey }
+  await send('/partner/v1/users/resolve', { body: { externalUserId: 'ann', wallet }, headers })
+  const body = { externalUserId: 'ann', wallet, scopes: ['cards.read'] }
+  t.match(await send('/partner/v1/sessions', { body, headers }), { status: 200 }, 'old names are accepted')
+  t.match(
+    await send('/partner/v1/sessions', {
+      body: { ...body, wallet: { ...wallet, addres: 'x' } },
+      headers,
+    }),
+    {
+      status: 400,
+      body: {
+        field: 'wallet.addres',
+        message: 'wallet.addres is not a known member; did you mean address?',
+        errors: [{ field: 'wallet.addres' }],
+      },
+    },
+  )
+})
+
+t.test('an error repeats at most 64 characters of an unknown name', async t => {
+  const name = 'scopes'.padEnd(100_000, 'x')
+  for (const [query, body] of [
+    ['', { [name]: 1 }],
+    [`?${name.slice(0, 8000)}=1`, {}],
+  ] as const) {
+    const { status, body: error } = await send(`/user/v1/sessions${query}`, {
+      ...{ body, headers: { 'x-user-key': owner.key } },
+    })
+    t.equal(status, 400)
+    t.equal(error['field'], name.slice(0, 64))
+    t.ok((error['message'] as string).length < 200)
+  }
+})
+
+const folder = (query: string, extra: object = {}, headers: Record<string, string> = {}) =>
+  send(`/user/v1/folders${query}`, {
+    body: { name: 'Travel', ...extra },
+    headers: { ...bearer(owner.token), ...headers },
+  })
+
+t.test('accepts unknown members and query parameters elsewhere, and lists them in the response', async t => {
+  const made = await folder('?colour=1&note=2', { color: 'crimson', note: 'x' })
+  t.match(made, { status: 200, body: { ok: true, ignored: ['color', 'note', 'colour'] } })
+  t.notOk(JSON.stringify(made.body).includes('crimson'), 'never a value')
+  const listed = await send('/user/v1/cards?limits=1&limits=2', { headers: bearer(owner.token) })
+  t.match(listed, { status: 200, body: { ignored: ['limits'] } })
+  t.notOk('ignored' in (await folder('')).body, 'absent where nothing was ignored')
+  t.notOk('ignored' in (await folder('?cards=', { name: 7 })).body, 'absent in errors')
+})
+
+t.test(
+  'lists members of objects with their path, and those in a list once for all of its objects',
+  async t => {
+    const items = [
+      { id: 'a', value: 'one', note: 1, value2: { note: 3 } },
+      { id: 'b', value: 'two', note: 2 },
+    ]
+    const answer = await send('/user/v1/crypto/encrypt', {
+      body: { items, dry: true },
+      headers: bearer(owner.token),
+    })
+    t.match(answer, { status: 200, body: { ignored: ['items[].note', 'items[].value2', 'dry'] } })
+  },
+)
+
+t.test('lists at most 20 names of at most 64 characters', async t => {
+  const many = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`extra${index}`, 1]))
+  const ignored = async (extra: object, query = ''): Promise<readonly string[]> =>
+    (await folder(query, extra)).body['ignored'] as string[]
+  t.equal((await ignored(many(20))).length, 20)
+  t.same(await ignored(many(10_000)), Object.keys(many(20)))
+  t.equal((await ignored(many(19), '?a=1&b=1')).length, 20)
+  t.same(await ignored({ ['x'.repeat(64)]: 1 }), ['x'.repeat(64)])
+  t.same(await ignored({ ['x'.repeat(65)]: 1, ['x'.repeat(66)]: 1 }), ['x'.repeat(64)])
+  t.same(await ignored(JSON.parse('{"__proto__":1,"\\n\\"<b>":2,"":3}') as object), [
+    '__proto__',
+    '\n"<b>',
+    '',
+  ])
+})
+
+t.test('lists ignored names in the envelope of partners and in an Open Responses object', async t => {
+  const headers = { 'x-partner-key': host.partnerKey }
+  const resolve = (more: Record<string, string> = {}) =>
+    send('/partner/v1/users/resolve', {
+      body: { userId: 'ann', wallett: 1 },
+      headers: { ...headers, ...more },
+    })
+  const { body } = await resolve()
+  t.match(body, { ok: true, ignored: ['wallett'] })
+  t.notOk('ignored' in body.data)
+  const { output } = (await resolve({ 'x-open-responses': '1' })).body as unknown as {
+    output: [unknown, { output: string }]
+  }
+  t.match(JSON.parse(output[1].output), { ok: true, ignored: ['wallett'] })
+})
+
+t.test('a replay lists what its own request had, because the stored response has no such list', async t => {
+  const pay = (query: string, key = 'one-and-the-same') =>
+    send(`/user/v1/subscriptions/payin${query}`, {
+      body: { amountCents: 100 },
+      headers: { ...bearer(owner.token), 'idempotency-key': key },
+    })
+  const first = await pay('?first=1')
+  t.match(first, { status: 200, body: { ignored: ['first'] } })
+  const second = await pay('?second=1')
+  t.match(second, { status: 200, body: { ignored: ['second'], data: first.body.data } })
+  t.equal(second.headers.get('idempotency-replayed'), 'true')
+  t.notOk('ignored' in (await pay('')).body)
+})
+
+t.test('a pay-in keeps its unknown members, so they are not listed as ignored', async t => {
+  const headers = { ...bearer(owner.token), 'idempotency-key': 'keeps-members' }
+  const made = await send('/user/v1/subscriptions/payin', {
+    body: { amountCents: 100, order: 7, metadata: { note: 'x' } },
+    headers,
+  })
+  t.equal(made.status, 200)
+  t.notOk('ignored' in made.body)
+  const { id } = made.body.data['payin'] as { id: string }
+  t.match(await send(`/user/v1/subscriptions/payins/${id}`, { headers: bearer(owner.token) }), {
+    body: { data: { payin: { properties: { order: 7, metadata: { note: 'x' } } } } },
+  })
+})
