@@ -13,7 +13,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   insufficient_scope: 'Ask for a session with the scope that `scope` names.',
   internal_error: 'Our mistake. Report the `X-Request-Id`. Repeat a write only with the same key.',
   invalid_dpop_proof: 'Send a fresh DPoP proof for this request, and the token with the scheme `DPoP`.',
-  invalid_request: 'Mend what `field` names. Repeating the request as it is cannot help.',
+  invalid_request:
+    'Correct what `field` names: a wrong value, or an unknown name where unknown names are refused. Repeating the request as it is cannot help.',
   invalid_signature: 'Sign a new statement with a fresh nonce. Every cause has this one answer.',
   invalid_state: 'Another step comes first; `message` names it.',
   key_not_validated: 'The operator has to validate the partner key first.',
