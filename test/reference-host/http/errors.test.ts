@@ -41,7 +41,11 @@ t.test('refuses a body that is not a JSON object of acceptable size and type', a
     const answer = await host.send(PAYIN, { body: '{}', headers: { ...headers, 'content-type': type } })
     t.match(answer, { status: 415, body: { error: 'unsupported_media_type' } })
   }
-  const fits = await host.send(PAYIN, { body: { amountCents: 1, filler: 'x'.repeat(250_000) }, headers })
+  // Within the bound of a body. A pay-in keeps fewer bytes, so the members go to an operation that ignores them.
+  const fits = await host.send('/user/v1/folders', {
+    body: { name: 'Travel', filler: 'x'.repeat(250_000) },
+    headers,
+  })
   t.equal(fits.status, 200, 'the connection and the host are still good')
 })
 
