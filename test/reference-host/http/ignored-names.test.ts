@@ -15,8 +15,11 @@ const KEEPING = ['subscriptions_payin', 'subscriptions_checkout']
 
 /** Operations that the page shows only with a denial, or that always deny. */
 const DENIED = [
-  ...['identity_dataKey', 'partner_cards_simulateClearing', 'partner_cards_simulateRefund'],
-  ...['partner_cards_simulateReversal', 'partner_identity_dataKey'],
+  'identity_dataKey',
+  'partner_cards_simulateClearing',
+  'partner_cards_simulateRefund',
+  'partner_cards_simulateReversal',
+  'partner_identity_dataKey',
 ]
 
 interface Described {
@@ -68,7 +71,9 @@ function withUnknown({ path, body, ...rest }: Sent): Sent {
 
 const forward = ({ method, path, headers, body }: Sent): Promise<Response> =>
   fetch(host.url + path, {
-    ...{ method, headers, redirect: 'manual' },
+    method,
+    headers,
+    redirect: 'manual',
     ...(body === '' ? {} : { body }),
   })
 

@@ -19,8 +19,15 @@ interface Described {
 
 /** Every operation that makes or changes a key or a session. */
 const STRICT = [
-  ...['auth_bootstrap', 'auth_openConsole', 'sessions_create', 'sessions_createForPartner', 'sessions_end'],
-  ...['keys_create', 'keys_change', 'keys_rotate', 'keys_revoke'],
+  'auth_bootstrap',
+  'auth_openConsole',
+  'sessions_create',
+  'sessions_createForPartner',
+  'sessions_end',
+  'keys_create',
+  'keys_change',
+  'keys_rotate',
+  'keys_revoke',
 ]
 
 const host = await startTestHost({ RATE_LIMITS: 'off' })
@@ -105,7 +112,8 @@ const sender =
   ({ path, method }: (typeof operations)[number], headers: Record<string, string>) =>
   (query: string, body?: object) =>
     send(`${path.replaceAll(/\{\w+\}/g, 'some-id')}${query}`, {
-      ...{ method, headers },
+      method,
+      headers,
       ...(body === undefined ? {} : { body }),
     })
 
@@ -179,7 +187,8 @@ t.test('an error repeats at most 64 characters of an unknown name', async t => {
     [`?${name.slice(0, 8000)}=1`, {}],
   ] as const) {
     const { status, body: error } = await send(`/user/v1/sessions${query}`, {
-      ...{ body, headers: { 'x-user-key': owner.key } },
+      body,
+      headers: { 'x-user-key': owner.key },
     })
     t.equal(status, 400)
     t.equal(error['field'], name.slice(0, 64))
