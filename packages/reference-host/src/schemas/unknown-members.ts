@@ -35,7 +35,8 @@ export function* unknownMembers(
   }
   const objects = alternatives.filter(each => each.properties)
   if (objects.length === 0 || objects.some(isOpen)) return
-  for (const [name, member] of Object.entries(value)) {
+  for (const name of Object.keys(value)) {
+    const member = (value as Readonly<Record<string, unknown>>)[name]
     const named = objects.flatMap(({ properties = {} }) =>
       Object.hasOwn(properties, name) ? [properties[name] as MemberSchema] : [],
     )
