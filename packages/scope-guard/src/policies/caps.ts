@@ -6,7 +6,7 @@ import type { Policy, StoredPolicy, Window } from './policy.ts'
 import { windowAt } from './windows.ts'
 
 /** The kind of money movement; undefined for an operation that moves no money. */
-type SpendKind = Rule['spends']
+export type SpendKind = Rule['spends']
 
 /** One cap of one policy, compiled. Caps with the same name share a counter; the lowest of them applies. */
 interface Cap {
@@ -136,6 +136,15 @@ export function listCaps(policies: readonly StoredPolicy[], now: EpochMs): Count
       return { ...common, counter: `${name}@${label}`, endsAt }
     },
   )
+}
+
+/** Lists the caps that count or limit one operation: the lowest of those that share a counter. */
+export function capsOn(
+  policies: readonly StoredPolicy[],
+  operation: string,
+  kind: SpendKind,
+): readonly Pick<Cap, 'rule' | 'name' | 'most'>[] {
+  return lowest(policies.flatMap(capsOf)).filter(cap => cap.applies(operation, kind))
 }
 
 /** Compiles the caps of a chain. The caps of each operation are selected once. */

@@ -1,4 +1,5 @@
 import type { EpochMs, Rule } from '@gatewright/kernel'
+import { restrictionsOn, type Restriction } from './restrictions.ts'
 import { compileCaps, listCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts } from './predicates.ts'
@@ -11,6 +12,8 @@ export interface Chain {
   readonly countsCalls: boolean
   /** Returns the caps that apply to any of these operations, each cap once. */
   caps(operations: readonly string[], kind: Rule['spends']): OperationCaps
+  /** Lists what binds an operation, by name. It does not depend on the instant. */
+  restrictions(operation: string, kind: Rule['spends']): ReadonlyMap<string, Restriction>
   /** Lists every cap, with its counter at an instant. */
   allCaps(now: EpochMs): readonly CountedCap[]
 }
@@ -29,6 +32,7 @@ export function compileChain(chain: readonly StoredPolicy[]): Chain {
     block: compilePredicates(policies),
     countsCalls,
     caps: compileCaps(policies),
+    restrictions: (operation, kind) => restrictionsOn(policies, operation, kind),
     allCaps: now => listCaps(policies, now),
   }
 }
