@@ -13,6 +13,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/providers/sandbox-issuer.js') &
   typeof import('../../packages/reference-host/dist/providers/card-numbers.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/card-above-caller.js') &
+  typeof import('../../packages/reference-host/dist/modules/cards/caller-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
   typeof import('../../packages/reference-host/dist/ledger/check.js') &
   typeof import('../../packages/reference-host/dist/ledger/money.js') &
@@ -74,6 +75,7 @@ const FILES = [
   'providers/sandbox-issuer',
   'providers/card-numbers',
   'modules/cards/card-above-caller',
+  'modules/cards/caller-policies',
   'modules/cards/change',
   'ledger/check',
   'ledger/money',

@@ -44,7 +44,7 @@ export const SENTENCES: Sentences = {
   max_contracts: 'The account has as many contracts as allowed.',
   max_bills: 'The account has as many open bills as allowed: pay one first.',
   card_above_caller:
-    'The card lacks a cap of the calling session. Use the session or key that made it, or one without caps.',
+    'A policy that binds payments of the calling session does not bind the card ([who may](cards.md#who-may-reveal-unlock-or-loosen-a-card)). Use the key that made it, or a session without that policy.',
   max_cards: 'The account has as many cards as allowed. Cancel one.',
   max_folders: 'The account has as many folders as allowed. Delete one.',
   max_deposits: 'The account has too many deposits of the last 7 days that wait for money.',

@@ -1,114 +1,62 @@
-import assert from 'node:assert/strict'
 import type { PolicyDocument } from '@gatewright/scope-guard'
-import fc from 'fast-check'
 import t from 'tap'
-import { holds } from '../../harness/holds.ts'
 import { internals } from '../../harness/internals.ts'
 
-const { cardBindsCaller, hasMoneyMember, loosens, CARD_MOVES } = internals
+const { loosens, CARD_MOVES, policiesAskedOfCard, policiesBeyondKey, policiesOnCard } = internals
 
-const cents = fc.integer({ min: 1, max: 1000 })
-const operations = fc.uniqueArray(fc.constantFrom('cards.*', 'bills.pay', 'payments.create', 'keys.*'), {
-  ...{ minLength: 1, maxLength: 4 },
+const keyLineage = { accountId: 'acc', lineageId: 'one' }
+const policy = (id: string, document: object = { dailySpendCapCents: 100 }): PolicyDocument => ({
+  id,
+  document,
 })
-const optional = { requiredKeys: [] }
-const document = fc.record(
-  {
-    maxAuthAmountCents: cents,
-    dailySpendCapCents: cents,
-    dailyWithdrawalCapCents: cents,
-    denyOperations: operations,
-    limits: fc.array(
-      fc.oneof(
-        fc.record({ operations, window: fc.constant('day'), maxCents: cents }),
-        fc.record({ operations, window: fc.constant('day'), maxCount: cents }),
-      ),
-      { maxLength: 3 },
-    ),
-  },
-  optional,
-)
-const policies = fc
-  .uniqueArray(fc.tuple(fc.integer({ min: 0, max: 20 }), document), { selector: ([id]) => id, maxLength: 5 })
-  .map(all => all.map(([id, each]): PolicyDocument => ({ id: `pol_${id}`, document: each })))
-
-/** Checks a property as a test of its own. */
-function holding<T>(title: string, property: fc.IRawProperty<T>): void {
-  void t.test(title, t => holds(t, property))
+const idsOf = (policies: readonly PolicyDocument[]): readonly string[] => policies.map(({ id }) => id)
+const shared = (document: object, lineageId = 'one'): string => {
+  const card = { keyLineage: { ...keyLineage, lineageId }, sessionPolicies: [policy('b', document)] }
+  return idsOf(policiesOnCard(card, []))[1] as string
 }
 
-/** The same policy in another spelling: members and entries in another order. */
-function respelled(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(respelled).reverse()
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value)
-      .map(([name, each]) => [name, respelled(each)])
-      .reverse(),
-  )
-}
+t.test('a card carries the policies of its key, and those of its session under two ids', t => {
+  const card = { keyLineage, sessionPolicies: [policy('b'), policy('c', {})] }
+  const [first, second, third, ...sharedOnes] = policiesOnCard(card, [policy('a')])
+  t.same([first, second, third], [policy('a'), policy('b'), policy('c', {})])
+  t.same(sharedOnes, [policy(shared({ dailySpendCapCents: 100 })), policy(shared({}), {})])
+  t.same(policiesOnCard({ keyLineage: null, sessionPolicies: [] }, []), [], 'a seeded card')
+  t.end()
+})
 
-holding(
-  'a card that its own session made is below that session',
-  fc.property(policies, callers => {
-    assert.ok(cardBindsCaller(callers, callers))
-  }),
-)
+t.test('equal policies of sessions of one key share an id, and others do not', t => {
+  const limit = { operations: ['cards.*', 'bills.pay'], window: 'day', maxCents: 5 }
+  const one = { dailySpendCapCents: 100, limits: [limit] }
+  const same = {
+    limits: [{ maxCents: 5, window: 'day', operations: ['bills.pay', 'cards.*'] }],
+    dailySpendCapCents: 100,
+  }
+  t.equal(shared(one), shared(same), 'in another order')
+  t.equal(shared({ denyOperations: ['a.b', 'a.b'] }), shared({ denyOperations: ['a.b'] }), 'an entry twice')
+  t.equal(shared({ dailySpendCapCents: 1, notAfter: undefined }), shared({ dailySpendCapCents: 1 }))
+  const others = [
+    one,
+    { ...one, dailySpendCapCents: 101 },
+    { ...one, denyOperations: [] },
+    { limits: [limit] },
+    {},
+  ]
+  t.equal(new Set(others.map(each => shared(each))).size, others.length)
+  t.not(shared(one), shared(one, 'two'), 'of another key')
+  t.end()
+})
 
-holding(
-  'more policies on the card never take it away from a caller',
-  fc.property(policies, policies, policies, (callers, cards, more) => {
-    if (cardBindsCaller(callers, cards)) assert.ok(cardBindsCaller(callers, [...cards, ...more]))
-  }),
-)
+t.test('asks for the policies of the key by their ids, and for others by the shared id', t => {
+  const caller = { keyLineage, ofKey: [policy('a')], ofSession: [policy('a'), policy('b')] }
+  t.same(idsOf(policiesBeyondKey(caller)), ['b'])
+  t.same(idsOf(policiesAskedOfCard(caller)), ['a', shared({ dailySpendCapCents: 100 })])
+  t.end()
+})
 
-holding(
-  'more policies on the caller never give it a card',
-  fc.property(policies, policies, policies, (callers, cards, more) => {
-    if (!cardBindsCaller(callers, cards)) assert.ok(!cardBindsCaller([...callers, ...more], cards))
-  }),
-)
-
-holding(
-  'every cap of the caller must be on the card, by id or by content in any spelling',
-  fc.property(policies, callers => {
-    const capped = callers.filter(hasMoneyMember)
-    const other = capped.map(({ document: each }, index) => ({
-      id: `other_${index}`,
-      document: respelled(each),
-    }))
-    assert.ok(cardBindsCaller(callers, other))
-    for (const missing of capped) {
-      const same = (each: PolicyDocument): boolean => cardBindsCaller([missing], [each])
-      const rest = other.filter(each => !same(each))
-      assert.ok(!cardBindsCaller(callers, rest), JSON.stringify(missing))
-    }
-  }),
-)
-
-holding(
-  'a caller without caps may use every card',
-  fc.property(policies, policies, (callers, cards) => {
-    assert.ok(
-      cardBindsCaller(
-        callers.filter(each => !hasMoneyMember(each)),
-        cards,
-      ),
-    )
-  }),
-)
-
-t.test('an amount one cent higher is another content', t => {
-  const one = { id: 'a', document: { dailySpendCapCents: 100 } }
-  t.ok(cardBindsCaller([one], [{ ...one, id: 'b' }]))
-  t.notOk(cardBindsCaller([one], [{ id: 'b', document: { dailySpendCapCents: 101 } }]))
-  t.notOk(cardBindsCaller([one], [{ id: 'b', document: { dailySpendCapCents: 100, denyOperations: [] } }]))
-  t.notOk(
-    hasMoneyMember({
-      id: 'a',
-      document: { limits: [{ operations: ['keys.*'], window: 'day', maxCount: 1 }] },
-    }),
-  )
+t.test('old policies of a key that has just changed do not pass for policies of the session', t => {
+  const caller = { keyLineage, ofKey: [policy('new')], ofSession: [policy('old'), policy('b')] }
+  t.same(idsOf(policiesAskedOfCard(caller)), ['old', 'b'])
+  t.same(idsOf(policiesBeyondKey(caller)), ['old', 'b'], 'a card that it makes is bound by both')
   t.end()
 })
 

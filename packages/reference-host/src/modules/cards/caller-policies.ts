@@ -1,9 +1,14 @@
-import { allow, type Session, type Verdict } from '@gatewright/kernel'
-import type { PolicyDocument } from '@gatewright/scope-guard'
+import { allow, Fault, type Session, type Verdict } from '@gatewright/kernel'
+import type { Guard, PolicyDocument } from '@gatewright/scope-guard'
 import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
-import { Fault } from '@gatewright/kernel'
 import { deny, type HostDenial } from '../../http/codes.ts'
-import { cardBindsCaller, hasMoneyMember } from './card-above-caller.ts'
+import {
+  PAYMENT_RULE,
+  policiesAskedOfCard,
+  policiesBeyondKey,
+  policiesOnCard,
+  type CallerPolicies,
+} from './card-above-caller.ts'
 import type { Card } from './card.ts'
 import type { CardKeyPolicies } from './key-policies.ts'
 
@@ -13,41 +18,48 @@ export interface CardOrigin {
   readonly sessionPolicies: readonly PolicyDocument[]
 }
 
-async function documentsOf(issuer: Issuer, ids: readonly string[]): Promise<PolicyDocument[]> {
-  const documents = ids.length === 0 ? [] : await issuer.policies(ids)
-  return ids.map((id, index) => ({ id, document: documents[index] }))
+/** What the policies of callers and cards are read and compared with. */
+export interface CallerServices {
+  readonly issuer: Pick<Issuer, 'lineageOf' | 'lineagePolicies' | 'policies'>
+  readonly guard: Pick<Guard, 'findLooserMember'>
+  readonly cardKeyPolicies: Pick<CardKeyPolicies, 'read'>
 }
 
-/** Reads what binds the cards that a session makes. Not inside a transaction: keys can be in another store. */
-export async function originOf(issuer: Issuer, { keyId, policyIds }: Session): Promise<CardOrigin> {
+async function policiesOf(
+  issuer: CallerServices['issuer'],
+  { keyId, policyIds }: Session,
+): Promise<CallerPolicies> {
   const keyLineage = await issuer.lineageOf(keyId)
   const ofKey = keyLineage && (await issuer.lineagePolicies(keyLineage))
   if (!ofKey) throw new Fault('ERR_STORE_REPLY', 'the key of a live session is not stored')
-  const beyond = policyIds.filter(id => !ofKey.some(policy => policy.id === id))
-  return { keyLineage, sessionPolicies: await documentsOf(issuer, beyond) }
+  const documents = policyIds.length === 0 ? [] : await issuer.policies(policyIds)
+  return { keyLineage, ofKey, ofSession: policyIds.map((id, index) => ({ id, document: documents[index] })) }
 }
 
-/** Reads every policy that binds a card now. A key that is not known any more binds by nothing here. */
-async function policiesOf(keyPolicies: CardKeyPolicies, card: Card): Promise<readonly PolicyDocument[]> {
-  const ofKey = card.keyLineage ? await keyPolicies.read(card.keyLineage) : undefined
-  return [...(ofKey ?? []), ...card.sessionPolicies]
+/** Reads what binds the cards that a session makes. Not inside a transaction: keys can be in another store. */
+export async function originOf(issuer: CallerServices['issuer'], session: Session): Promise<CardOrigin> {
+  const caller = await policiesOf(issuer, session)
+  return { keyLineage: caller.keyLineage, sessionPolicies: policiesBeyondKey(caller) }
 }
 
 /**
- * Decides whether a session may reveal or loosen a card: only if no cap of the session is missing on the card. Not inside a transaction.
- * Denial: `policy_blocked` with the rule `card_above_caller`.
+ * Decides whether a session may reveal or loosen a card: only if each of its policies that would block or count a payment by card of its
+ * own binds the card, too, at least as tightly and on the same counters. A card whose key is not known any more is bound by its session's
+ * policies only. Not inside a transaction. Denial: `policy_blocked` with the rule `card_above_caller`.
  */
 export async function checkBelowCaller(
-  { issuer, cardKeyPolicies }: { readonly issuer: Issuer; readonly cardKeyPolicies: CardKeyPolicies },
+  { issuer, guard, cardKeyPolicies }: CallerServices,
   session: Session,
-  card: Card,
+  card: Pick<Card, 'keyLineage' | 'sessionPolicies'>,
 ): Promise<Verdict<undefined, HostDenial>> {
-  const callers = (await documentsOf(issuer, session.policyIds)).filter(hasMoneyMember)
-  if (callers.length === 0 || cardBindsCaller(callers, await policiesOf(cardKeyPolicies, card)))
-    return allow(undefined)
+  if (session.policyIds.length === 0) return allow(undefined)
+  const asked = policiesAskedOfCard(await policiesOf(issuer, session))
+  const ofKey = card.keyLineage ? await cardKeyPolicies.read(card.keyLineage) : undefined
+  const missing = guard.findLooserMember(policiesOnCard(card, ofKey ?? []), asked, PAYMENT_RULE)
+  if (missing === undefined) return allow(undefined)
   return deny(
     'policy_blocked',
-    'the card is not bound by every cap of this session: use the key that made it',
+    `${missing} of this session does not bind the card: use the key that made the card, or a session without it`,
     {
       details: { rule: 'card_above_caller' },
     },

@@ -1,9 +1,10 @@
-import { Fault, type Denial, type EpochMs, type Rule, type Verdict } from '@gatewright/kernel'
+import { Fault, type Denial, type EpochMs, type Verdict } from '@gatewright/kernel'
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import type { Guard, PolicyDocument, SpendAccess, SpendHold, SpendStorage } from '@gatewright/scope-guard'
 import type { Merchant } from '../../../ledger/transactions.ts'
 import { SANDBOX_PROVIDER } from '../../../providers/sandbox-kyc.ts'
 import { isAccountLocked } from '../../onboarding/gates.ts'
+import { PAYMENT_RULE, policiesOnCard } from '../card-above-caller.ts'
 import type { Card } from '../card.ts'
 import type { CardKeyPolicies } from '../key-policies.ts'
 import { exceedsLimit, isExpired, windowStart } from './limits.ts'
@@ -41,19 +42,17 @@ export interface DecisionServices {
   readonly spendStorage: (tx: SqlQueries) => SpendStorage
 }
 
-const RULE: Rule = { operation: 'cards.authorize', allOf: [], spends: 'spend' }
-
 /**
- * Reads the policies that bind a card: those that the key which made it carries now, and copies of those of the session. Call it
- * before the transaction. Undefined: they cannot be read, and the card must decline.
+ * Reads the policies that bind a card (`policiesOnCard`). Call it before the transaction. Undefined: they cannot be read, and the card
+ * must decline.
  */
 export async function cardPolicies(
   keyPolicies: Pick<CardKeyPolicies, 'read'>,
-  { keyLineage, sessionPolicies }: Card,
+  card: Pick<Card, 'keyLineage' | 'sessionPolicies'>,
 ): Promise<readonly PolicyDocument[] | undefined> {
-  if (!keyLineage) return sessionPolicies
-  const ofKey = await orUndefined(() => keyPolicies.read(keyLineage))
-  return ofKey && [...ofKey, ...sessionPolicies]
+  const { keyLineage } = card
+  const ofKey = keyLineage ? await orUndefined(() => keyPolicies.read(keyLineage)) : []
+  return ofKey && policiesOnCard(card, ofKey)
 }
 
 /**
@@ -64,8 +63,9 @@ export async function decide(
   { store, guard, spendStorage }: DecisionServices,
   tx: SqlQueries,
   { card, policies, now }: CardAtNow,
-  { id, amountCents, currency, heldCents = 0 }: HeldAmount,
+  amount: HeldAmount,
 ): Promise<SpendHold | Declined> {
+  const { amountCents, currency, heldCents = 0 } = amount
   if (currency !== 'USD') return { reason: 'currency_not_supported' }
   if (card.status !== 'active') return { reason: `card_${card.status}` }
   if (isExpired(card, now)) return { reason: 'card_expired' }
@@ -75,11 +75,21 @@ export async function decide(
     const counted = since === undefined ? heldCents : await store.countedCents(tx, card.id, since)
     if (exceedsLimit(card.limit, counted, amountCents)) return { reason: 'card_limit_exceeded' }
   }
+  return reserveUnder(guard, spendStorage(tx), { accountId: card.accountId, policies }, amount)
+}
+
+/** Decides whether policies allow a payment of an account, and reserves the amount under their caps. */
+export async function reserveUnder(
+  guard: Guard,
+  storage: SpendStorage,
+  { accountId, policies }: Pick<CardAtNow, 'policies'> & { readonly accountId: string },
+  { id, amountCents, currency }: Pick<HeldAmount, 'id' | 'amountCents' | 'currency'>,
+): Promise<SpendHold | Declined> {
   const access = await orUndefined<Verdict<SpendAccess>>(
-    async () => policies && guard.checkPolicies(card.accountId, policies, RULE),
+    async () => policies && guard.checkPolicies(accountId, policies, PAYMENT_RULE),
   )
   if (!access?.ok) return blockedBy(access)
-  const hold = await guard.reserve(access.value, { amountCents, currency, holdId: id }, spendStorage(tx))
+  const hold = await guard.reserve(access.value, { amountCents, currency, holdId: id }, storage)
   return hold.ok ? hold.value : blockedBy(hold)
 }
 
