@@ -13,10 +13,11 @@ export type { MaintenanceResult } from './maintain.ts'
 export type { JwksDocument } from './signing/jwks.ts'
 export type { Environment } from './keys/key-text.ts'
 export type { KeyLineage } from './keys/lineage.ts'
-export type { KeyWithPolicies } from './keys/list-keys.ts'
+export type { KeyPage, KeyWithPolicies } from './keys/list-keys.ts'
+export type { ListRequest } from './list-request.ts'
 export type { IssuerOptions } from './options.ts'
 export type { Pepper } from './keys/peppers.ts'
-export type { RevocationCounts } from './sessions/manage-sessions.ts'
+export type { RevocationCounts, SessionPage } from './sessions/manage-sessions.ts'
 export type { RotationOptions } from './keys/rotate-key.ts'
 export type { SigningKeyInfo } from './signing/key-ring.ts'
 export type { SigningKeyState } from './signing/schedule.ts'
@@ -36,6 +37,7 @@ export type {
   KeyStorage,
   KeyUse,
   KeyWrite,
+  ListPosition,
   PolicyRecord,
   SessionRecord,
   SessionStorage,

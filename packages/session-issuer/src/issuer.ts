@@ -14,8 +14,9 @@ import { jwksDocument, type JwksDocument } from './signing/jwks.ts'
 import { createKeyTexts } from './keys/key-text.ts'
 import { makeIssueSession, type IssuedSession, type SessionRequest } from './sessions/issue-session.ts'
 import { makeOpenConsole, type ConsoleRequest } from './keys/open-console.ts'
-import { listKeys, type KeyWithPolicies } from './keys/list-keys.ts'
-import { makeSessionVerbs, type RevocationCounts } from './sessions/manage-sessions.ts'
+import { makeListKeys, type KeyPage } from './keys/list-keys.ts'
+import type { ListRequest } from './list-request.ts'
+import { makeSessionVerbs, type RevocationCounts, type SessionPage } from './sessions/manage-sessions.ts'
 import { checkedOptions, type IssuerOptions } from './options.ts'
 import { createPeppers } from './keys/peppers.ts'
 import { lineageVerbs, type KeyLineage } from './keys/lineage.ts'
@@ -24,7 +25,7 @@ import { makeRotateKey, type RotationOptions } from './keys/rotate-key.ts'
 import { createKeyRing, type SigningKeyInfo } from './signing/key-ring.ts'
 import { rotationTiming } from './signing/schedule.ts'
 import type { AuditEntry, AuditPosition } from './storage/audit-port.ts'
-import type { ApiKey, PolicyRecord, SessionRecord } from './storage/port.ts'
+import type { ApiKey, PolicyRecord } from './storage/port.ts'
 
 /**
  * API keys, sessions and signing keys of one issuer. A caller is a key, a session or the operator; what it may do to a
@@ -42,8 +43,14 @@ export interface Issuer {
     surface: Surface,
     limitRead?: KeyReadLimiter<D>,
   ): Promise<Verdict<ApiKey, IssuerDenial | D>>
-  /** Lists the keys a caller may see: all keys of its account for a root, its own and those below it for others. */
-  listKeys(caller: ApiKey | Session): Promise<Verdict<readonly KeyWithPolicies[], IssuerDenial>>
+  /**
+   * Lists a page of the keys a caller may see, with their own policies: all keys of its account for a root, its own and those below
+   * it for others, ended ones included for a while. A page has at most `limit` keys, and fewer where their policies would pass 32 KiB
+   * of JSON. No key that exists while all pages are read is repeated or missed. Throws a `TypeError` for a wrong `limit`.
+   */
+  listKeys(caller: ApiKey | Session, request?: ListRequest): Promise<Verdict<KeyPage, IssuerDenial>>
+  /** The same keys, all of them, in any order and without policies. */
+  visibleKeys(caller: ApiKey | Session): Promise<Verdict<readonly ApiKey[], IssuerDenial>>
   /** Changes scopes or policy. The sessions of the key end in any case, those of a key below it where its rights change. */
   changeKey(caller: Caller, keyId: string, change: KeyChange): Promise<Verdict<ApiKey, IssuerDenial>>
   /** Replaces a key by a successor; see `RotationOptions`. */
@@ -67,8 +74,12 @@ export interface Issuer {
   revokeAccount(accountId: string): Promise<RevocationCounts>
   /** Exchanges a key or a session for a new session with at most its rights. */
   issueSession(by: ApiKey | Session, request?: SessionRequest): Promise<Verdict<IssuedSession, IssuerDenial>>
-  /** Lists the live sessions of the keys a caller may see, at most 1000, latest end first. */
-  listSessions(caller: ApiKey | Session): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
+  /**
+   * Lists a page of the live sessions of the keys a caller may see, latest end first. A page has at most `limit` sessions. For a
+   * caller that is no root it is made of the next 500 sessions of the account, so it can be short, or empty, before the last one. No
+   * session that lives all the while is repeated or missed. Throws a `TypeError` for a wrong `limit`.
+   */
+  listSessions(caller: ApiKey | Session, request?: ListRequest): Promise<Verdict<SessionPage, IssuerDenial>>
   /** Ends a session (`current`: the calling one) and those minted from it; with a console's, the console. Returns how many sessions ended. */
   endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   /**
@@ -148,7 +159,7 @@ export function createIssuer(given: IssuerOptions): Issuer {
     policies,
     ...lineageVerbs(options, policies),
     createKey: makeCreateKey(options, { texts, peppers, checkChains }, updateAccount),
-    listKeys: caller => listKeys(updateAccount, policies, caller),
+    ...makeListKeys(updateAccount, policies),
     ...makeChangeKeys(options, checkChains, updateAccount),
     rotateKey: makeRotateKey(options, texts, peppers, updateAccount),
     revokeAccount: makeRevokeAccount(updateAccount, { endAccountSessions }),

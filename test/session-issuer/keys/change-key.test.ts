@@ -148,7 +148,7 @@ t.test(
     clock.advance(1)
     const child = await newKey(issuer, ['a.read'], { parent: one.key, policy: { child: 1 } })
     const ids = async (caller: typeof one.key) =>
-      must(await issuer.listKeys(caller)).map(({ key, policies }) => [key.id, policies])
+      must(await issuer.listKeys(caller)).keys.map(({ key, policies }) => [key.id, policies])
     t.same(await ids(two.key), [
       [child.key.id, [{ child: 1 }]],
       [two.key.id, []],

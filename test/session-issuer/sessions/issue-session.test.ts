@@ -134,7 +134,7 @@ t.test('a caller lists and ends the sessions of its own keys, and a root those o
   const below = await newSession(issuer, child.key, { label: 'below' })
   const ids = async (caller: typeof root.key) =>
     must(await issuer.listSessions(caller))
-      .map(session => session.sessionId)
+      .sessions.map(session => session.sessionId)
       .sort()
   t.same(await ids(root.key), [above.sessionId, below.sessionId].sort())
   t.same(await ids(child.key), [below.sessionId])

@@ -2,8 +2,10 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { UpdateAccount, Decision } from './update-account.ts'
 import { canList, staleCredential, findActiveCaller, type Caller } from './authority.ts'
 import type { IssuerDenial } from '../codes.ts'
+import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import { toApiKey } from './key.ts'
-import type { ApiKey } from '../storage/port.ts'
+import { isAfter, newestFirst } from '../list-order.ts'
+import type { ApiKey, ListPosition } from '../storage/port.ts'
 
 /** A key with the documents of its own policies, in order; those it inherits are left out. */
 export interface KeyWithPolicies {
@@ -11,26 +13,105 @@ export interface KeyWithPolicies {
   readonly policies: readonly unknown[]
 }
 
-/** Lists the keys a caller may see, newest first, including those that ended recently. */
-export async function listKeys(
-  updateAccount: UpdateAccount,
-  policies: (ids: readonly string[]) => Promise<readonly unknown[]>,
-  caller: Exclude<Caller, 'operator'>,
-): Promise<Verdict<readonly KeyWithPolicies[], IssuerDenial>> {
-  const found = await updateAccount(caller.accountId, (keys, now): Decision<readonly ApiKey[]> => {
-    const active = findActiveCaller(caller, keys, now)
-    if (!active) return staleCredential
-    const visible = keys.filter(key => canList(active, key)).map(toApiKey)
-    return { ok: true, value: visible.sort((a, b) => b.createdAt - a.createdAt) }
-  })
-  if (!found.ok) return found
-  const own = found.value.map(key => key.policyIds.slice(key.inheritedPolicies))
-  const ids = [...new Set(own.flat())]
-  const documents = await policies(ids)
-  return allow(
-    found.value.map((key, index) => ({
-      key,
-      policies: (own[index] as readonly string[]).map(id => documents[ids.indexOf(id)]),
-    })),
-  )
+/** A page of the keys that a caller may see. */
+export interface KeyPage {
+  /** Newest first, those of one instant by falling id. It includes keys that ended recently. */
+  readonly keys: readonly KeyWithPolicies[]
+  /** Where the next page begins: the `after` of its request. Null: this is the last page. */
+  readonly next: ListPosition | null
 }
+
+type ReadPolicies = (ids: readonly string[]) => Promise<readonly unknown[]>
+
+/**
+ * Most bytes that the policies of one page have as JSON. The first key of a page is on it whatever its policies weigh, so that
+ * every key is on some page.
+ */
+const MAX_PAGE_POLICY_BYTES = 32_768
+/**
+ * How many policies are read at first, twice as many with each further read. So a page of heavy ones reads few that do not fit on
+ * it, and a page of 100 light ones takes 5 reads.
+ */
+const FIRST_READ = 4
+
+/** Makes the verbs of an issuer that list keys. */
+export function makeListKeys(
+  updateAccount: UpdateAccount,
+  readPolicies: ReadPolicies,
+): {
+  visibleKeys(caller: Exclude<Caller, 'operator'>): Promise<Verdict<readonly ApiKey[], IssuerDenial>>
+  listKeys(
+    caller: Exclude<Caller, 'operator'>,
+    request?: ListRequest,
+  ): Promise<Verdict<KeyPage, IssuerDenial>>
+} {
+  const visibleKeys = (
+    caller: Exclude<Caller, 'operator'>,
+  ): Promise<Verdict<readonly ApiKey[], IssuerDenial>> =>
+    updateAccount(caller.accountId, (keys, now): Decision<readonly ApiKey[]> => {
+      const active = findActiveCaller(caller, keys, now)
+      if (!active) return staleCredential
+      return { ok: true, value: keys.filter(key => canList(active, key)).map(toApiKey) }
+    })
+  return {
+    visibleKeys,
+    async listKeys(caller, request = {}) {
+      const { limit, after } = checkedListRequest(request)
+      const visible = await visibleKeys(caller)
+      if (!visible.ok) return visible
+      const sorted = visible.value
+        .map(key => ({ key, at: key.createdAt, id: key.id }))
+        .filter(row => isAfter(row, after))
+        .sort(newestFirst)
+      const wanted = sorted.slice(0, limit).map(({ key }) => key)
+      const keys = await withPolicies(wanted, readPolicies)
+      const last = keys.at(-1)?.key
+      const isLast = keys.length === sorted.length
+      return allow({ keys, next: last && !isLast ? { at: last.createdAt, id: last.id } : null })
+    },
+  }
+}
+
+/** Adds their own policies to the first of the keys, up to `MAX_PAGE_POLICY_BYTES`. */
+async function withPolicies(
+  keys: readonly ApiKey[],
+  readPolicies: ReadPolicies,
+): Promise<readonly KeyWithPolicies[]> {
+  const read = new Map<string, { readonly document: unknown; readonly bytes: number }>()
+  const page: KeyWithPolicies[] = []
+  let total = 0
+  let atOnce = FIRST_READ
+  for (const [index, key] of keys.entries()) {
+    const ids = ownPolicyIds(key)
+    if (ids.some(id => !read.has(id))) {
+      const next = nextPolicyIds(keys.slice(index), atOnce, id => !read.has(id))
+      atOnce *= 2
+      for (const [place, document] of (await readPolicies(next)).entries())
+        read.set(next[place] as string, { document, bytes: jsonBytes(document) })
+    }
+    const policies = ids.flatMap(id => read.get(id) ?? [])
+    total += policies.reduce((sum, { bytes }) => sum + bytes, 0)
+    if (page.length > 0 && total > MAX_PAGE_POLICY_BYTES) break
+    page.push({ key, policies: policies.map(({ document }) => document) })
+  }
+  return page
+}
+
+const ownPolicyIds = (key: ApiKey): readonly string[] => key.policyIds.slice(key.inheritedPolicies)
+
+/** The policies to read next: all of the first key, and those of following ones until there are `count`. */
+function nextPolicyIds(
+  keys: readonly ApiKey[],
+  count: number,
+  isWanted: (id: string) => boolean,
+): readonly string[] {
+  const ids = new Set<string>()
+  for (const key of keys) {
+    if (ids.size >= count) break
+    for (const id of ownPolicyIds(key)) if (isWanted(id)) ids.add(id)
+  }
+  return [...ids]
+}
+
+const encoder = new TextEncoder()
+const jsonBytes = (document: unknown): number => encoder.encode(JSON.stringify(document)).length

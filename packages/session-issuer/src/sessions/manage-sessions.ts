@@ -14,12 +14,21 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import { isLive } from '../keys/key.ts'
 import type { CheckedOptions } from '../options.ts'
 import { keysCreatedBy, canReachCreator } from '../keys/creators.ts'
-import type { KeyRecord, SessionRecord } from '../storage/port.ts'
+import { checkedListRequest, type ListRequest } from '../list-request.ts'
+import type { KeyRecord, ListPosition, SessionRecord } from '../storage/port.ts'
 
-/** Most sessions that one listing returns. */
-const MAX_LISTED = 1000
+/** Of how many sessions of its account a caller that is no root sees its own, per page: a store cannot select them. */
+const SEARCHED = 500
 /** Sessions revoked per step when all sessions of an account end. */
 const BATCH = 500
+
+/** A page of the live sessions that a caller may see. */
+export interface SessionPage {
+  /** Latest end first, those that end at one instant by falling id. */
+  readonly sessions: readonly SessionRecord[]
+  /** Where the next page begins: the `after` of its request. Null: this is the last page. */
+  readonly next: ListPosition | null
+}
 
 /** How many sessions and keys a verb ended. */
 export interface RevocationCounts {
@@ -31,7 +40,10 @@ export interface RevocationCounts {
 
 /** The verbs about existing sessions. */
 export interface SessionVerbs {
-  listSessions(caller: Exclude<Caller, 'operator'>): Promise<Verdict<readonly SessionRecord[], IssuerDenial>>
+  listSessions(
+    caller: Exclude<Caller, 'operator'>,
+    request?: ListRequest,
+  ): Promise<Verdict<SessionPage, IssuerDenial>>
   endSession(caller: Caller, sessionId: string): Promise<Verdict<number, IssuerDenial>>
   endSessionWithKeys(
     caller: Caller,
@@ -76,11 +88,19 @@ export function makeSessionVerbs(options: CheckedOptions, updateAccount: UpdateA
     })
 
   return {
-    async listSessions(caller) {
+    async listSessions(caller, request = {}) {
+      const { limit, after } = checkedListRequest(request)
       const visible = await visibleKeys(caller)
       if (!visible.ok) return visible
-      const all = await sessions.list(caller.accountId, MAX_LISTED, clock.now())
-      return allow(visible.value ? all.filter(one => visible.value?.includes(one.keyId)) : all)
+      const keyIds = visible.value && new Set(visible.value)
+      const most = keyIds ? SEARCHED : limit
+      // One more, to know whether there is a next page.
+      const found = await sessions.list(caller.accountId, most + 1, clock.now(), after)
+      const searched = found.slice(0, most)
+      const own = keyIds ? searched.filter(one => keyIds.has(one.keyId)) : searched
+      const page = own.slice(0, limit)
+      const last = own.length > limit ? page.at(-1) : found.length > most ? searched.at(-1) : undefined
+      return allow({ sessions: page, next: last ? { at: last.expiresAt, id: last.sessionId } : null })
     },
     async endSession(caller, sessionId) {
       const id = idOf(caller, sessionId)

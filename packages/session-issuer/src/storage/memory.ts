@@ -7,7 +7,7 @@ import {
   type MemoryFeed,
   type OptionNames,
 } from '@gatewright/kernel'
-import { endOf, keyUsed } from './parse-records.ts'
+import { endOf, isAfter, keyUsed, newestFirst } from './parse-records.ts'
 import type { AuditEntry, AuditStorage } from './audit-port.ts'
 import type {
   IssuerStorage,
@@ -127,11 +127,14 @@ function sessionStorage(feed: MemoryFeed, audit: AuditEntry[]): SessionStorage {
       return true
     },
     find: async id => records.get(id),
-    list: async (accountId, limit, now) =>
+    list: async (accountId, limit, now, after) =>
       [...records.values()]
         .filter(one => one.accountId === accountId && one.revokedAt === null && now < one.expiresAt)
-        .sort((a, b) => b.expiresAt - a.expiresAt)
-        .slice(0, limit),
+        .map(one => ({ one, at: one.expiresAt, id: one.sessionId }))
+        .filter(row => isAfter(row, after))
+        .sort(newestFirst)
+        .slice(0, limit)
+        .map(({ one }) => one),
     async revoke(id, now, entry) {
       const ended = revokeWhere(now, Infinity, one => one.sessionId === id || one.ancestry.includes(id))
       if (entry && ended > 0) audit.push(entry)

@@ -3,6 +3,7 @@ import type { AuditEntry } from './audit-port.ts'
 import type { KeyCreator, KeyRecord, KeyUse, PolicyRecord, SessionRecord } from './port.ts'
 
 export { endOf } from '../keys/key.ts'
+export { isAfter, newestFirst } from '../list-order.ts'
 
 /** A key with a use recorded. */
 export function keyUsed(key: KeyRecord, { at, rehash }: KeyUse): KeyRecord {

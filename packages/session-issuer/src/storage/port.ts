@@ -134,6 +134,12 @@ export interface KeyStorage {
   collect(limit: number, endedBefore: EpochMs): Promise<number>
 }
 
+/** A place in a list: that of a row, by the instant that the list is ordered by, and its id. It stays when the row is deleted. */
+export interface ListPosition {
+  readonly at: EpochMs
+  readonly id: string
+}
+
 /** A session as it is stored. */
 export interface SessionRecord extends Session {
   /** The sessions it was minted from, from the first to its parent. Empty when a key minted it. */
@@ -157,8 +163,16 @@ export interface SessionStorage {
   /** The session with an id, in whatever state. */
   find(id: string): Promise<SessionRecord | undefined>
 
-  /** Up to `limit` sessions of an account that are not revoked and live at `now`, latest end first. */
-  list(accountId: string, limit: number, now: EpochMs): Promise<readonly SessionRecord[]>
+  /**
+   * Up to `limit` sessions of an account that are not revoked and live at `now`: latest end first, those that end at one instant
+   * by falling id. With `after` only those that follow this place (`at` is an end).
+   */
+  list(
+    accountId: string,
+    limit: number,
+    now: EpochMs,
+    after?: ListPosition,
+  ): Promise<readonly SessionRecord[]>
 
   /**
    * Revokes a session and every session minted from it, and appends each to the feed and the audit row, if any was

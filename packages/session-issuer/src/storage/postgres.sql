@@ -101,3 +101,8 @@ drop table {prefix}key_policies;
 alter table {prefix}lineage_policies rename to {prefix}key_policies;
 
 create index {prefix}key_policies_lineage_id on {prefix}key_policies (lineage_id);
+
+drop index {prefix}sessions_account;
+
+-- Of live sessions only: a page is read without the revoked ones between them.
+create index {prefix}sessions_account on {prefix}sessions (account, expires_at, id) where revoked_at is null;

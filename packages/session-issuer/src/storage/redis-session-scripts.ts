@@ -91,14 +91,32 @@ until #ids == 0 or count >= tonumber(ARGV[5])
 return count
 `)
 
-/** Lists up to `limit` live sessions of an account, latest expiry first. KEYS[1]: the account's set. ARGV: prefix, now, limit. */
+/**
+ * Lists up to `limit` live sessions of an account, latest expiry first, those of one expiry by falling id. It reads the account's set
+ * in parts, because most of a large one is on other pages. KEYS[1]: the account's set. ARGV: prefix, now, limit, then the expiry
+ * and id to go on after, `+inf` and an empty id for the first page.
+ */
 export const LIST: RedisScript = redisScript(`
-local reply = {}
-for _, id in ipairs(redis.call('ZREVRANGEBYSCORE', KEYS[1], '+inf', '(' .. ARGV[2])) do
-  local stored = redis.call('GET', ARGV[1] .. 'session:' .. id)
-  if stored and string.sub(stored, 1, 1) == '|' then table.insert(reply, stored) end
-  if #reply >= tonumber(ARGV[3]) then break end
+local part = 200
+-- Compares bytes, as sorted sets do. The operator < of Lua compares by the locale of the server.
+local function less(one, other)
+  for index = 1, math.min(#one, #other) do
+    local a, b = string.byte(one, index), string.byte(other, index)
+    if a ~= b then return a < b end
+  end
+  return #one < #other
 end
+local reply, limit, offset, after = {}, tonumber(ARGV[3]), 0, tonumber(ARGV[4])
+repeat
+  local found = redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[4], '(' .. ARGV[2], 'WITHSCORES', 'LIMIT', offset, part)
+  for index = 1, #found, 2 do
+    if #reply < limit and (tonumber(found[index + 1]) ~= after or less(found[index], ARGV[5])) then
+      local stored = redis.call('GET', ARGV[1] .. 'session:' .. found[index])
+      if stored and string.sub(stored, 1, 1) == '|' then table.insert(reply, stored) end
+    end
+  end
+  offset = offset + part
+until #found < 2 * part or #reply >= limit
 return reply
 `)
 

@@ -36,8 +36,9 @@ export function redisSessionStorage(client: RedisClient, prefix: string): Sessio
       const stored = await orFault('redis', () => client.run(key, ['GET', key]))
       return stored === null ? undefined : toSession(stored)
     },
-    async list(accountId, limit, now) {
-      const args = [prefix, String(now), String(limit)]
+    async list(accountId, limit, now, after) {
+      const from = after ? [String(after.at), after.id] : ['+inf', '']
+      const args = [prefix, String(now), String(limit), ...from]
       const stored = await runScript(client, LIST, sessionsOf(accountId), args)
       if (!Array.isArray(stored)) throw malformedReply('redis', 'sessions')
       return stored.map(toSession)

@@ -40,12 +40,13 @@ export function sqlSessionStorage(db: SqlClient, dialect: SqlDialect, prefix: st
       const [row] = await rows(db, `select record, revoked_at from ${sessions} where id = $1`, [id])
       return row && toSession(row)
     },
-    async list(accountId, limit, now) {
+    async list(accountId, limit, now, { at, id } = { at: Number.MAX_SAFE_INTEGER, id: '' }) {
       const found = await rows(
         db,
         `select record, revoked_at from ${sessions} where account = $1 and expires_at > $2
-          and revoked_at is null order by expires_at desc limit $3`,
-        [keyDigest(accountId), now, limit],
+          and (expires_at, id) < ($3, $4) and revoked_at is null
+          order by expires_at desc, id desc limit $5`,
+        [keyDigest(accountId), now, at, id, limit],
       )
       return found.map(toSession)
     },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { collectBatches, FEED_RETENTION_MS, GRACE_MS } from '@gatewright/kernel'
 import { openedTests, race, type TestRunner } from '@gatewright/kernel/testing'
-import type { SessionRecord, SessionStorage } from '../storage/port.ts'
+import type { ListPosition, SessionRecord, SessionStorage } from '../storage/port.ts'
 import { childOf, sessionRecord } from './sample-records.ts'
 import {
   at,
@@ -36,6 +36,40 @@ export function sessionStorageContract(
       assert.deepEqual(await at(store, 1).list(accountId, 10, NOW + MINUTE - 1), [late, early])
       assert.deepEqual(await at(store, 1).list(accountId, 10, NOW + MINUTE), [late])
       assert.deepEqual(await at(store, 1).list(accountId, 1, NOW), [late])
+    })
+
+    test('lists on after a position, those of one end by falling id, without repeating or missing one', async store => {
+      const accountId = randomUUID()
+      const ends = [3, 2, 2, 2, 2, 1].map(n => NOW + n * MINUTE)
+      const all = ends.map(expiresAt => sessionRecord({ accountId, expiresAt }))
+      for (const one of all) await at(store, 0).insert(one, [])
+      const sorted = all.toSorted((a, b) => b.expiresAt - a.expiresAt || (a.sessionId < b.sessionId ? 1 : -1))
+      const after = (one: SessionRecord): ListPosition => ({ at: one.expiresAt, id: one.sessionId })
+      for (const [index, one] of sorted.entries()) {
+        assert.deepEqual(await at(store, 1).list(accountId, 10, NOW, after(one)), sorted.slice(index + 1))
+        assert.deepEqual(
+          await at(store, 1).list(accountId, 2, NOW, after(one)),
+          sorted.slice(index + 1, index + 3),
+        )
+      }
+      // The position is that of a row: it stays when the row has ended.
+      const third = sorted[2] as SessionRecord
+      await at(store, 0).revoke(third.sessionId, NOW)
+      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW, after(third)), sorted.slice(3))
+      const uncommon = { at: NOW + 2 * MINUTE, id: '~' }
+      const rest = sorted.filter(one => one.expiresAt <= uncommon.at && one !== third)
+      assert.deepEqual(await at(store, 1).list(accountId, 10, NOW, uncommon), rest)
+    })
+
+    test('lists past any number of sessions that are revoked', async store => {
+      const accountId = randomUUID()
+      const all = Array.from({ length: 300 }, (_, n) =>
+        sessionRecord({ accountId, expiresAt: NOW + MINUTE + n }),
+      )
+      for (const one of all) await at(store, 0).insert(one, [])
+      const [first] = all
+      for (const one of all.slice(1)) await at(store, 0).revoke(one.sessionId, NOW)
+      assert.deepEqual(await at(store, 1).list(accountId, 2, NOW), [first])
     })
 
     test('revokes a session and those minted from it, and no other', async store => {

@@ -34,11 +34,10 @@ export function readKeyCaps({ issuer, guard }: ModuleServices): Operation {
     example: { answer: { caps: [{ ...exampleCap, inherited: false }] } },
     refuses: [404],
     async handle({ caller, params }) {
-      const listed = await issuer.listKeys(callerOf(caller))
-      if (!listed.ok) return listed
-      const found = listed.value.find(({ key }) => key.id === params['keyId'])
-      if (!found) return deny('not_found', 'no such key')
-      const { key } = found
+      const visible = await issuer.visibleKeys(callerOf(caller))
+      if (!visible.ok) return visible
+      const key = visible.value.find(({ id }) => id === params['keyId'])
+      if (!key) return deny('not_found', 'no such key')
       const above = new Set(key.policyIds.slice(0, key.inheritedPolicies))
       const caps = (await guard.caps(keySession(key))).map(cap => ({
         ...capData(cap),

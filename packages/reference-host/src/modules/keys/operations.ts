@@ -3,8 +3,9 @@ import type { ApiKey } from '@gatewright/session-issuer'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { callerOf, operation, type Operation, type Success } from '../../http/operation.ts'
-import { component, Policy } from '../../schemas/fields.ts'
+import { component, nextCursor, Policy } from '../../schemas/fields.ts'
 import { checkPolicy, newKeyData, parseRequestedScopes, requestedScopes } from '../credential-fields.ts'
+import { pagingQueryUpTo, positionCursor, readPositionPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import { readKeyCaps } from './caps.ts'
 import * as examples from './examples.ts'
@@ -12,9 +13,14 @@ import { keyData, keyPaths, KeySchema, NewKey } from './fields.ts'
 import { keyAnswer, revokeKey } from './revoke.ts'
 
 const KeyList = Type.Object(
-  { keys: Type.Array(KeySchema) },
-  component('ApiKeyList', 'API keys, without their texts'),
+  { keys: Type.Array(KeySchema), nextCursor },
+  component(
+    'ApiKeyList',
+    'A page of API keys, newest first, without their texts. It ends early where their policies would pass 32 KiB',
+  ),
 )
+/** Existing clients read one page: it has all keys of most accounts. */
+const PAGE = { most: 100, defaultLimit: 50 } as const
 const Rights = {
   scopes: Type.Optional(requestedScopes),
   policy: Type.Optional(Policy),
@@ -105,13 +111,20 @@ function listKeys({ issuer }: ModuleServices): Operation {
     method: 'GET',
     paths: keyPaths(''),
     scopes: ['keys.read'],
+    query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
     answer: KeyList,
-    example: { answer: { keys: [examples.listedKey] } },
-    async handle({ caller }) {
-      const found = await issuer.listKeys(callerOf(caller))
+    example: { answer: { keys: [examples.listedKey], nextCursor: null } },
+    async handle({ caller, facts }) {
+      const paging = readPositionPaging(facts.query, PAGE)
+      if (!paging.ok) return paging
+      const found = await issuer.listKeys(callerOf(caller), paging.value)
       if (!found.ok) return found
-      const keys = found.value.map(({ key, policies }) => keyData(key, policies))
-      return allow({ data: { keys }, summary: `${keys.length} keys.` })
+      const keys = found.value.keys.map(({ key, policies }) => keyData(key, policies))
+      const { next } = found.value
+      return allow({
+        data: { keys, nextCursor: next && positionCursor(next) },
+        summary: `${keys.length} keys.`,
+      })
     },
   })
 }

@@ -54,12 +54,9 @@ async function cardsToCancel(
     return deny('invalid_request', 'cards must be "cancel", once, or absent', { field: 'cards' })
   if (!caller.session.scopes.includes('cards.write'))
     return deny('insufficient_scope', 'cards=cancel needs the scope cards.write', { field: 'cards' })
-  const listed = await issuer.listKeys(callerOf(caller))
-  if (!listed.ok) return listed
-  const lineages = lineagesBelow(
-    listed.value.map(({ key }) => key),
-    keyId,
-  )
+  const visible = await issuer.visibleKeys(callerOf(caller))
+  if (!visible.ok) return visible
+  const lineages = lineagesBelow(visible.value, keyId)
   return allow(() => cancelCardsOf(db, cards, lineages, { reason: 'user', now: clock.now() }))
 }
 

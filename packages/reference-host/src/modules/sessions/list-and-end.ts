@@ -2,8 +2,9 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny } from '../../http/codes.ts'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
-import { grantedScopes, instant, component, text, textOrNull } from '../../schemas/fields.ts'
+import { component, grantedScopes, instant, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
+import { pagingQueryUpTo, positionCursor, readPositionPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 
 const SessionSchema = Type.Object(
@@ -19,9 +20,13 @@ const SessionSchema = Type.Object(
   component('Session', 'A live session, without its token'),
 )
 const SessionList = Type.Object(
-  { sessions: Type.Array(SessionSchema) },
-  component('SessionList', 'Live sessions'),
+  { sessions: Type.Array(SessionSchema), nextCursor },
+  component(
+    'SessionList',
+    'A page of live sessions, latest end first. Of a key that is no root it can be short, or empty, before the last one',
+  ),
 )
+const PAGE = { most: 100, defaultLimit: 50 } as const
 const count = (description: string): Type.TInteger => Type.Integer({ minimum: 0, description })
 const EndedSessions = Type.Object(
   {
@@ -46,6 +51,7 @@ function listSessions({ issuer }: ModuleServices): Operation {
     title: 'List the live sessions of the keys that the caller may see',
     method: 'GET',
     paths: ['/user/v1/sessions'],
+    query: pagingQueryUpTo(PAGE.most, PAGE.defaultLimit),
     answer: SessionList,
     example: {
       answer: {
@@ -56,18 +62,27 @@ function listSessions({ issuer }: ModuleServices): Operation {
             ...{ createdAt: examples.AT, expiresAt: examples.LATER, current: true },
           },
         ],
+        nextCursor: null,
       },
     },
-    async handle({ caller }) {
-      const found = await issuer.listSessions(callerOf(caller))
+    async handle({ caller, facts }) {
+      const paging = readPositionPaging(facts.query, PAGE)
+      if (!paging.ok) return paging
+      const found = await issuer.listSessions(callerOf(caller), paging.value)
       if (!found.ok) return found
-      const sessions = found.value.map(({ sessionId, keyId, scopes, label, issuedAt, expiresAt }) => ({
-        ...{ sessionId, keyId, scopes, label },
-        createdAt: new Date(issuedAt).toISOString(),
-        expiresAt: new Date(expiresAt).toISOString(),
-        current: sessionId === caller.session.sessionId,
-      }))
-      return allow({ data: { sessions }, summary: `${sessions.length} live sessions.` })
+      const { next } = found.value
+      const sessions = found.value.sessions.map(
+        ({ sessionId, keyId, scopes, label, issuedAt, expiresAt }) => ({
+          ...{ sessionId, keyId, scopes, label },
+          createdAt: new Date(issuedAt).toISOString(),
+          expiresAt: new Date(expiresAt).toISOString(),
+          current: sessionId === caller.session.sessionId,
+        }),
+      )
+      return allow({
+        data: { sessions, nextCursor: next && positionCursor(next) },
+        summary: `${sessions.length} live sessions.`,
+      })
     },
   })
 }

@@ -1,0 +1,150 @@
+import t from 'tap'
+import type { ApiKey, Issuer, KeyPage, ListPosition } from '@gatewright/session-issuer'
+import { must, newKey, newSession, setUp } from '../fixtures.ts'
+
+/** Reads all pages. `between` runs after each page. */
+async function pagesOf(
+  issuer: Issuer,
+  caller: ApiKey,
+  limit?: number,
+  between: () => Promise<unknown> = async () => {},
+): Promise<KeyPage[]> {
+  const pages: KeyPage[] = []
+  let after: ListPosition | null | undefined
+  while (after !== null) {
+    const page: KeyPage = must(
+      await issuer.listKeys(caller, { ...(limit && { limit }), ...(after && { after }) }),
+    )
+    pages.push(page)
+    after = page.next
+    await between()
+  }
+  return pages
+}
+const idsOf = (pages: readonly KeyPage[]): string[] =>
+  pages.flatMap(({ keys }) => keys.map(({ key }) => key.id))
+const bytesOf = ({ keys }: KeyPage): number =>
+  keys.reduce(
+    (sum, { policies }) => sum + policies.reduce<number>((all, one) => all + JSON.stringify(one).length, 0),
+    0,
+  )
+const padded = (bytes: number): object => ({ x: 'x'.repeat(bytes - '{"x":""}'.length) })
+
+t.test('lists keys in pages, newest first, those of one instant by falling id', async t => {
+  const { issuer, clock } = setUp()
+  const { key: root } = await newKey(issuer, ['a.read'])
+  const made: ApiKey[] = [root]
+  for (let n = 0; n < 9; n++) {
+    if (n % 3 === 0) clock.advance(1)
+    made.push((await newKey(issuer, [], { parent: root })).key)
+  }
+  const sorted = made
+    .toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+    .map(({ id }) => id)
+  for (const limit of [1, 3, 4, 9, 10, 100]) {
+    const pages = await pagesOf(issuer, root, limit)
+    t.same(idsOf(pages), sorted, `limit ${limit}`)
+    t.same(pages.length, Math.ceil(10 / limit), `pages at limit ${limit}`)
+  }
+})
+
+t.test('repeats and misses no key while others are created and revoked between the pages', async t => {
+  const { issuer, clock } = setUp({ maxEndedKeys: 0 })
+  const { key: root } = await newKey(issuer, ['a.read'])
+  for (let n = 0; n < 8; n++) {
+    clock.advance(1)
+    await newKey(issuer, [], { parent: root })
+  }
+  const before = idsOf(await pagesOf(issuer, root, 100))
+  let ended: string | undefined
+  const pages = await pagesOf(issuer, root, 2, async () => {
+    clock.advance(1)
+    await newKey(issuer, [], { parent: root })
+    // Ends the last key of the first page. The next commit deletes it, so the position names a key that is gone.
+    if (ended === undefined) must(await issuer.revokeKey(root, (ended = before[1] as string)))
+  })
+  t.same(idsOf(pages), before)
+})
+
+t.test('lists 50 keys unless asked for up to 100, and throws for another limit', async t => {
+  const { issuer } = setUp({ maxLiveKeys: 200, maxKeysBelow: 200 })
+  const { key: root } = await newKey(issuer, [])
+  for (let n = 0; n < 110; n++) await newKey(issuer, [], { parent: root })
+  t.equal(must(await issuer.listKeys(root)).keys.length, 50)
+  t.equal(must(await issuer.listKeys(root, { limit: 100 })).keys.length, 100)
+  for (const limit of [0, 101, 1.5, NaN])
+    await t.rejects(issuer.listKeys(root, { limit }), {
+      name: 'TypeError',
+      message: /^limit must be an integer/,
+    })
+})
+
+t.test('ends a page before its policies pass 32 KiB, and gives each key some page', async t => {
+  const { issuer, clock } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const sizes = [16_384, 16_384, 1000, 31_769, 100, 32_768, 32_769, 50]
+  for (const size of sizes) {
+    clock.advance(1)
+    await newKey(issuer, [], { parent: root, policy: padded(size) })
+  }
+  const pages = await pagesOf(issuer, root)
+  t.same(
+    pages.map(page => [page.keys.length, bytesOf(page)]),
+    // The root, made first and so last, has no policy.
+    [
+      [1, 50],
+      [1, 32_769],
+      [1, 32_768],
+      [2, 31_869],
+      [2, 17_384],
+      [2, 16_384],
+    ],
+  )
+  t.equal(idsOf(pages).length, sizes.length + 1)
+})
+
+t.test('reads no policy of a key on another page', async t => {
+  const set = setUp()
+  const { key: root } = await newKey(set.issuer, [])
+  for (let n = 0; n < 40; n++) {
+    set.clock.advance(1)
+    if (n % 2 === 0)
+      must(
+        await set.issuer.revokeKey(
+          root,
+          (await newKey(set.issuer, [], { parent: root, policy: { n } })).key.id,
+        ),
+      )
+  }
+  let read: readonly string[] = []
+  const { keys } = set.options
+  const spied = {
+    ...keys,
+    policies: (ids: readonly string[]) => ((read = [...read, ...ids]), keys.policies(ids)),
+  }
+  const { issuer } = setUp({ ...set.options, keys: spied })
+  const page = must(await issuer.listKeys(root, { limit: 5 }))
+  t.equal(page.keys.length, 5)
+  t.same(
+    read,
+    page.keys.flatMap(({ key }) => key.policyIds),
+  )
+})
+
+t.test('shows the keys a caller may see without their policies', async t => {
+  const { issuer } = setUp()
+  const { key: root } = await newKey(issuer, [])
+  const { key: child } = await newKey(issuer, [], { parent: root })
+  const { key: below } = await newKey(issuer, [], { parent: child })
+  const { key: other } = await newKey(issuer, [], { parent: root })
+  const seen = async (by: Parameters<Issuer['visibleKeys']>[0]): Promise<string[]> =>
+    must(await issuer.visibleKeys(by))
+      .map(({ id }) => id)
+      .sort()
+  t.same(await seen(root), [root, child, below, other].map(({ id }) => id).sort())
+  t.same(await seen(child), [child, below].map(({ id }) => id).sort())
+  t.same(await seen(await newSession(issuer, below)), [below.id])
+  t.notMatch(JSON.stringify(must(await issuer.visibleKeys(root))), /digest|pepper/)
+  must(await issuer.revokeKey(root, child.id))
+  t.match(await issuer.visibleKeys(child), { code: 'unauthorized' })
+})
