@@ -1,5 +1,6 @@
 import { short } from '../../shared/address.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
+import { readAllKeys } from './all-keys.ts'
 import { capAmount, capName, capReset, capUnit, tightestFirst } from './cap-words.ts'
 import type { ConsoleContext } from './context.ts'
 import { empty, load, problemNote, section } from './states.ts'
@@ -11,7 +12,7 @@ const AT_ONCE = 4
 /** The caps of every live key: how much of each is used, held and free. */
 export function limitsSection(context: ConsoleContext): HTMLElement {
   const body = el('div', { class: 'lines' })
-  const show = ({ keys }: { readonly keys: readonly Key[] }): Child[] => {
+  const show = (keys: readonly Key[]): Child[] => {
     const live = keys.filter(key => !key.console && isLive(key))
     if (live.length === 0) return [noKeys(context)]
     const blocks = live.map(key => ({ key, element: el('div', { class: 'key-caps' }) }))
@@ -19,7 +20,7 @@ export function limitsSection(context: ConsoleContext): HTMLElement {
     void readAll(context, blocks, rest)
     return [...blocks.map(({ element }) => element), rest]
   }
-  const what = { what: 'your limits', read: () => context.call<{ keys: readonly Key[] }>('/keys'), show }
+  const what = { what: 'your limits', read: () => readAllKeys(context), show }
   void load(body, what)
   return section(
     'Limits',

@@ -1,6 +1,7 @@
 import type { Reply } from '../../shared/api.ts'
 import { button, el, type Child } from '../../shared/dom.ts'
 import { when } from '../../shared/time.ts'
+import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { narrowKey, revokeKey, rotateKey } from './key-actions.ts'
 import { makerWords, policyLines } from './key-words.ts'
@@ -32,13 +33,13 @@ interface Keys {
   readonly ownId: string
 }
 
-async function readKeys({ call }: ConsoleContext): Promise<Reply<Keys>> {
-  const [listed, own] = await Promise.all([
-    call<{ keys: readonly Key[] }>('/keys'),
-    call<{ identity: { keyId: string } }>('/identity'),
+async function readKeys(context: ConsoleContext): Promise<Reply<Keys>> {
+  const [keys, own] = await Promise.all([
+    readAllKeys(context),
+    context.call<{ identity: { keyId: string } }>('/identity'),
   ])
-  if (!listed.ok) return listed
-  return own.ok ? { ok: true, data: { keys: listed.data.keys, ownId: own.data.identity.keyId } } : own
+  if (!keys.ok) return keys
+  return own.ok ? { ok: true, data: { keys: keys.data, ownId: own.data.identity.keyId } } : own
 }
 
 function shown(context: ConsoleContext, { keys, ownId }: Keys, again: () => Promise<void>): Child[] {

@@ -1,8 +1,10 @@
 import { short } from '../../shared/address.ts'
+import type { Reply } from '../../shared/api.ts'
 import { ask } from '../../shared/dialog.ts'
 import { button, el, fill, type Child } from '../../shared/dom.ts'
 import { say } from '../../shared/live.ts'
 import { when } from '../../shared/time.ts'
+import { readAllKeys } from './all-keys.ts'
 import type { ConsoleContext } from './context.ts'
 import { load, notDone, problemNote, section } from './states.ts'
 import type { Key, Session } from './wire.ts'
@@ -11,18 +13,10 @@ import type { Key, Session } from './wire.ts'
 export function sessionsPanel(context: ConsoleContext): Child[] {
   const body = el('div', { class: 'lines' })
   const again = (): Promise<void> =>
-    load<{ sessions: readonly Session[]; keys: readonly Key[] }>(body, {
+    load<Both>(body, {
       what: 'your sessions',
       read: () => readBoth(context),
-      show: ({ sessions, keys }) => [
-        el('ul', { class: 'rows' }, ...sessions.map(session => row(context, session, keys, again))),
-        sessions.length === 1 &&
-          el(
-            'p',
-            { class: 'muted' },
-            'Only this page is signed in. Programs show up here when they start a session.',
-          ),
-      ],
+      show: both => shown(context, both, again),
     })
   void again()
   const note = el(
@@ -33,16 +27,56 @@ export function sessionsPanel(context: ConsoleContext): Child[] {
   return [section('Live sessions', [note, body], button('Read again', again, 'small'))]
 }
 
-async function readBoth({ call }: ConsoleContext) {
-  const [sessions, keys] = await Promise.all([
-    call<{ sessions: readonly Session[] }>('/sessions'),
-    call<{ keys: readonly Key[] }>('/keys'),
-  ])
-  if (!sessions.ok) return sessions
-  if (!keys.ok) return keys
-  // The own session first, then the one that ends last.
-  const sorted = [...sessions.data.sessions].sort((a, b) => Number(b.current) - Number(a.current))
-  return { ok: true as const, data: { sessions: sorted, keys: keys.data.keys } }
+/** A page of sessions, latest end first. */
+interface Page {
+  readonly sessions: readonly Session[]
+  readonly nextCursor: string | null
+}
+
+/** The first page of sessions, and the keys that they are of. */
+interface Both {
+  readonly page: Page
+  readonly keys: readonly Key[]
+}
+
+async function readBoth(context: ConsoleContext): Promise<Reply<Both>> {
+  const [page, keys] = await Promise.all([context.call<Page>('/sessions'), readAllKeys(context)])
+  if (!page.ok) return page
+  return keys.ok ? { ok: true, data: { page: page.data, keys: keys.data } } : keys
+}
+
+function shown(context: ConsoleContext, { page, keys }: Both, again: () => Promise<void>): Child[] {
+  const list = el('ul', { class: 'rows' })
+  const add = ({ sessions }: Page): void => {
+    // The own session first, then the one that ends last.
+    const sorted = sessions.toSorted((a, b) => Number(b.current) - Number(a.current))
+    list.append(...sorted.map(session => row(context, session, keys, again)))
+  }
+  add(page)
+  const isOnly = page.sessions.length === 1 && page.nextCursor === null
+  const note = 'Only this page is signed in. Programs show up here when they start a session.'
+  const fault = el('div')
+  return [list, isOnly && el('p', { class: 'muted' }, note), fault, moreButton(context, page, fault, add)]
+}
+
+function moreButton(
+  { call }: ConsoleContext,
+  { nextCursor }: Page,
+  fault: HTMLElement,
+  add: (page: Page) => void,
+): Child {
+  if (nextCursor === null) return undefined
+  let cursor = nextCursor
+  const more = button('Show more', async () => {
+    const reply = await call<Page>(`/sessions?cursor=${encodeURIComponent(cursor)}`)
+    if (!reply.ok) return fill(fault, problemNote('More sessions cannot be shown.', reply.problem))
+    fill(fault)
+    add(reply.data)
+    if (reply.data.nextCursor === null) more.remove()
+    else cursor = reply.data.nextCursor
+    return undefined
+  })
+  return more
 }
 
 function row(

@@ -1,0 +1,21 @@
+import type { Reply } from '../../shared/api.ts'
+import type { ConsoleContext } from './context.ts'
+import type { Key } from './wire.ts'
+
+interface Page {
+  readonly keys: readonly Key[]
+  readonly nextCursor: string | null
+}
+
+/** Reads all keys of the account, page by page. The host keeps a bounded number of live and ended ones, so that this ends. */
+export async function readAllKeys({ call }: Pick<ConsoleContext, 'call'>): Promise<Reply<readonly Key[]>> {
+  const keys: Key[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`
+    const page: Reply<Page> = await call<Page>(`/keys?limit=100${after}`)
+    if (!page.ok) return page
+    keys.push(...page.data.keys)
+    cursor = page.data.nextCursor
+  }
+  return { ok: true, data: keys }
+}

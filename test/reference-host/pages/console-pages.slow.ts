@@ -1,0 +1,49 @@
+// A console of an account with more keys and sessions than one page of the host's lists has.
+import t from 'tap'
+import { testWallet } from '../../harness/browser-wallets.ts'
+import { startBrowser, startPageHost } from '../../harness/browser.ts'
+import { openAccount, openTab, programOf } from '../../harness/console-page.ts'
+import { openHelper } from '../../harness/helper-page.ts'
+import { bearer } from '../../harness/host.ts'
+
+const host = await startPageHost({ RATE_LIMITS: 'off' })
+const browser = await startBrowser()
+t.teardown(async () => {
+  await browser.close()
+  await host.close()
+})
+
+t.test('shows every key, and the sessions of the next page on request', async t => {
+  const wallet = testWallet()
+  const first = await programOf(host, wallet, { limits: [] })
+  const headers = bearer(first.token)
+  // A policy of 7 kB: four of them are a page.
+  const operations = Array.from({ length: 80 }, (_, n) => `tag.${'x'.repeat(80)}${n}`)
+  const policy = { limits: [{ operations, maxCount: 1, window: 'day' }] }
+  for (let n = 0; n < 9; n++) {
+    const made = await host.send('/user/v1/keys', { body: { policy }, headers })
+    t.equal(made.status, 200)
+  }
+  for (let n = 0; n < 60; n++) {
+    const minted = await host.send('/user/v1/sessions', {
+      body: { ttlSeconds: 86_400, scopes: [] },
+      headers: { 'x-user-key': first.key },
+    })
+    t.equal(minted.status, 200)
+  }
+  const { page, faults } = await openHelper(browser, `${host.url}/helper`, [wallet])
+  await openAccount(page, wallet)
+  await openTab(page, 'Keys')
+  const revoke = page.getByRole('button', { name: 'Revoke' })
+  await revoke.first().waitFor()
+  t.equal(await revoke.count(), 10, 'the nine and the first one')
+  await openTab(page, 'Sessions')
+  const end = page.getByRole('button', { name: 'End', exact: true })
+  await end.first().waitFor()
+  t.equal(await end.count(), 50)
+  await page.getByRole('button', { name: 'Show more' }).click()
+  await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
+  // The program's own session too; that of this page has no button.
+  t.equal(await end.count(), 61)
+  t.same(faults, { reports: [], foreign: [], errors: [] })
+})
