@@ -61,6 +61,25 @@ t.test('fails while a provider is down', async t => {
     providerTokens: async () => {
       throw fault
     },
-  } as never) as unknown as { handle(): Promise<unknown> }
-  await t.rejects(operation.handle(), fault)
+  } as never) as unknown as { handle(call: object): Promise<unknown> }
+  await t.rejects(operation.handle({ facts: { query: new URLSearchParams() } }), fault)
+})
+
+t.test('pages the tokens of a host with more than 100', async t => {
+  const networks = Array.from({ length: 101 }, (_, n) => ({ ...usdc, network: `net-${1000 + n}` }))
+  const operation = listTokens({
+    receivers: [],
+    providerTokens: async () => networks,
+  } as never) as unknown as {
+    handle(call: object): Promise<{ value: { data: { tokens: typeof networks; nextCursor: string | null } } }>
+  }
+  const page = async (query: string) =>
+    (await operation.handle({ facts: { query: new URLSearchParams(query) } })).value.data
+  const first = await page('')
+  const last = await page(`cursor=${first.nextCursor}`)
+  t.same([first.tokens.length, last.tokens.length, last.nextCursor], [100, 1, null])
+  t.same(
+    [...first.tokens, ...last.tokens].map(({ network }) => network),
+    networks.map(({ network }) => network),
+  )
 })

@@ -1,5 +1,5 @@
 import * as Type from 'typebox/type'
-import type { Product } from '../product/product.ts'
+import { MOST_AGREEMENTS, MOST_LINKS, MOST_NOTICES, type Product } from '../product/product.ts'
 import { idText, nameText } from '../schemas/names.ts'
 import { jsonFile } from './json-file.ts'
 import type { Parser } from './parsers.ts'
@@ -28,7 +28,7 @@ const ProductFile = Type.Object(
         },
         strict,
       ),
-      { maxItems: 100 },
+      { maxItems: MOST_NOTICES },
     ),
     agreements: Type.Array(
       Type.Object(
@@ -36,12 +36,12 @@ const ProductFile = Type.Object(
           id: idText(),
           text: nameText(1, 10_000),
           links: Type.Array(Type.Object({ label: nameText(1, 120), url: httpsUrl }, strict), {
-            maxItems: 20,
+            maxItems: MOST_LINKS,
           }),
         },
         strict,
       ),
-      { maxItems: 20 },
+      { maxItems: MOST_AGREEMENTS },
     ),
   },
   strict,

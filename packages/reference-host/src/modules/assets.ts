@@ -2,7 +2,13 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { deny, type HostDenial } from '../http/codes.ts'
 import type { Success } from '../http/operation.ts'
-import type { Asset, Catalogue, Quote, QuoteRequest } from '../providers/catalogue.ts'
+import {
+  MOST_NETWORKS,
+  type Asset,
+  type Catalogue,
+  type Quote,
+  type QuoteRequest,
+} from '../providers/catalogue.ts'
 import { isRefused } from '../providers/refused.ts'
 import { DECIMAL } from '../providers/decimal.ts'
 import { component, text, textOrNull } from '../schemas/fields.ts'
@@ -25,6 +31,7 @@ const AssetSchema = Type.Object(
         decimals: Type.Integer({ description: 'Digits after the point' }),
         supportsExtraId: Type.Boolean({ description: 'Whether a payment can name a memo or tag' }),
       }),
+      { maxItems: MOST_NETWORKS },
     ),
   },
   component('Asset', 'An asset, and the networks on which it can be used'),
@@ -32,7 +39,7 @@ const AssetSchema = Type.Object(
 
 /** What `assets` operations answer. */
 export const AssetsAnswer = Type.Object(
-  { assets: Type.Array(AssetSchema) },
+  { assets: Type.Array(AssetSchema, { maxItems: 100 }) },
   component('AssetList', 'Assets and their networks'),
 )
 export const assetsExample = {

@@ -23,6 +23,11 @@ export interface Agreement {
   readonly links: readonly { readonly label: string; readonly url: string }[]
 }
 
+/** How many of each a product has at most: whole lists of them are in responses. */
+export const MOST_NOTICES = 100
+export const MOST_AGREEMENTS = 20
+export const MOST_LINKS = 20
+
 /** Texts of the product. */
 export interface Product {
   readonly support: Support

@@ -64,6 +64,9 @@ export const Decimal = Type.String({ pattern: DECIMAL })
 /** More cents than this would leave the exact integers when they are added up. */
 export const Cents = Type.Integer({ minimum: 0, maximum: 1_000_000_000_000 })
 
+/** Most networks of one asset. A reply with more is malformed. */
+export const MOST_NETWORKS = 100
+
 const lowerCase = Type.String({ pattern: '^[a-z0-9._-]{1,40}$' })
 const Network = Type.Object({
   ...{ id: lowerCase, label: nameText(1, 80), supportsExtraId: Type.Boolean() },
@@ -76,7 +79,7 @@ const assetsSchema = compileSchema(
     assets: Type.Array(
       Type.Object({
         ...{ ticker: lowerCase, name: nameText(1, 80), icon: orNull(idText(2000)) },
-        networks: Type.Array(Network),
+        networks: Type.Array(Network, { maxItems: MOST_NETWORKS }),
       }),
     ),
   }),

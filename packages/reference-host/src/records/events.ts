@@ -42,6 +42,9 @@ export interface RecordedEvent extends Required<NewEvent> {
   readonly readAt: EpochMs | null
 }
 
+/** How many events of one subject a list shows, the last ones: nothing bounds how many there are. */
+export const MOST_HISTORY = 20
+
 /** Stores the events of all accounts in one table, which serves as history and as notifications. */
 export interface EventStore extends Pick<OwnedRows<RecordedEvent>, 'page'> {
   /**
@@ -51,7 +54,7 @@ export interface EventStore extends Pick<OwnedRows<RecordedEvent>, 'page'> {
   record(tx: SqlQueries, event: NewEvent, now: EpochMs): Promise<void>
   /** Returns the events of a subject, oldest first. */
   history(db: SqlQueries, accountId: string, subject: Subject): Promise<RecordedEvent[]>
-  /** Returns the events of several subjects of one kind by subject id, each oldest first. */
+  /** Returns the last `MOST_HISTORY` events of each of several subjects of one kind by subject id, oldest first. */
   histories(
     db: SqlQueries,
     accountId: string,
@@ -104,10 +107,12 @@ export function eventStore(dialect: SqlDialect): EventStore {
     async histories(db, accountId, kind, ids) {
       const found = new Map<string, RecordedEvent[]>(ids.map(id => [id, []]))
       if (ids.length === 0) return found
-      const places = ids.map((_, index) => `$${index + 3}`).join(', ')
-      const text = `select * from gw_events where subject_kind = $1 and account_id = $2 and subject_id in (${places})
-        order by number`
-      for (const row of await rows(db, text, [kind, accountId, ...ids]))
+      const places = ids.map((_, index) => `$${index + 4}`).join(', ')
+      const text = `select * from (
+          select gw_events.*, row_number() over (partition by subject_id order by number desc) as place
+          from gw_events where subject_kind = $1 and account_id = $2 and subject_id in (${places})) numbered
+        where place <= $3 order by number`
+      for (const row of await rows(db, text, [kind, accountId, MOST_HISTORY, ...ids]))
         found.get(toText(row['subject_id']))?.push(toEvent(row))
       return found
     },

@@ -32,8 +32,11 @@ export const Currency: Type.TEnum<['USD']> = Type.Enum(['USD'], component('Curre
 /** Schema of the cursor of the next page. */
 export const nextCursor: TSchema = textOrNull('The `cursor` of the next page; null on the last page')
 
-/** Schema of granted scopes. */
-export const grantedScopes: TSchema = Type.Array(Type.String(), { description: 'What it may be used for' })
+/** Schema of granted scopes. No surface has more than 64. */
+export const grantedScopes: TSchema = Type.Array(Type.String(), {
+  maxItems: 64,
+  description: 'What it may be used for',
+})
 
 /** Schema of requested scopes that are retired and were not granted. */
 export const ignoredScopes: Type.TOptional<TSchema> = Type.Optional(

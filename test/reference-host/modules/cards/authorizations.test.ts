@@ -355,3 +355,15 @@ t.test('tells the owner of each payment', async t => {
   const { body } = await user.read('/notifications?limit=1')
   t.match(body.data['notifications'], [{ kind: 'authorization.authorized', text: /12\.34 USD/ }])
 })
+
+t.test('shows the last 20 things that happened to an authorization', async t => {
+  const user = await funded()
+  const paid = await user.pay(await user.card(), { amountCents: 500 })
+  await user.later(paid.id, 'clear', { amountCents: 500 })
+  // Requested and cleared: with 18 refunds it has 20 entries.
+  for (let n = 1; n <= 18; n++) await user.later(paid.id, 'refund', { amountCents: n })
+  const full = await user.later(paid.id, 'refund', { amountCents: 19 })
+  const { history } = authorizationOf(full)
+  t.equal(history.length, 20)
+  t.match([history[0], history.at(-1)], [{ cause: 'cleared' }, { cause: 'refunded', amountCents: 19 }])
+})

@@ -253,3 +253,26 @@ t.test('asks the provider for 24 hours after the last change', async t => {
   }
   t.same(host.failures, [])
 })
+
+t.test('shows the last 20 payments of a deposit, and the sum of all', async t => {
+  const user = await fundedUser(host, 0, { now: clock.now() })
+  const { id } = depositOf(await user.write('/deposits', USDC))
+  const shown = async () => {
+    const { body } = await user.read('/deposits?scope=all')
+    const [listed] = body.data['deposits'] as {
+      creditedCents: number
+      payments: { creditedCents: number }[]
+    }[]
+    t.same(depositOf(await user.read(`/deposits/${id}`)), listed)
+    return listed
+  }
+  for (let n = 1; n <= 20; n++) await user.write(`/sandbox/deposits/${id}/pay`, { amount: String(n + 1) })
+  const cents = (await shown())?.payments.map(each => each.creditedCents) ?? []
+  t.equal(cents.length, 20)
+  await user.write(`/sandbox/deposits/${id}/pay`, { amount: '50' })
+  const after = await shown()
+  const last = after?.creditedCents as number
+  t.equal(after?.payments.length, 20)
+  t.same(after?.payments.map(each => each.creditedCents).slice(0, 19), cents.slice(1))
+  t.equal(last, cents.reduce((sum, each) => sum + each, 0) + (after?.payments.at(-1)?.creditedCents ?? 0))
+})

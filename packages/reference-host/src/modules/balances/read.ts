@@ -16,7 +16,7 @@ const Balance = Type.Object(
   component('Balance', 'The money of the account in one currency'),
 )
 const Answer = Type.Object(
-  { balances: Type.Array(Balance) },
+  { balances: Type.Array(Balance, { maxItems: 1 }) },
   component('BalanceList', 'The balances of the account'),
 )
 const PartnerBalances = Type.Object(

@@ -17,10 +17,21 @@ import type { Deposit } from './deposit.ts'
 import { keepConflict, type ReportedPayment } from './payment-conflict.ts'
 
 /** One credited payment to a deposit: its transaction row. */
-export interface DepositPayment {
+interface DepositPayment {
   readonly id: string
   readonly creditedCents: number
   readonly at: EpochMs
+}
+
+/** How many payments of one deposit are shown, the last ones: nothing bounds how many there are. */
+export const MOST_PAYMENTS = 20
+
+/** What was paid to a deposit. */
+interface DepositPayments {
+  /** The sum of all payments. */
+  readonly creditedCents: number
+  /** The last `MOST_PAYMENTS`, oldest first. */
+  readonly last: readonly DepositPayment[]
 }
 
 /** A page of a list. With `openSince`, only deposits that wait for money and were made after that time. */
@@ -41,8 +52,8 @@ export interface DepositRecords extends Pick<OwnedRows<Deposit>, 'find'> {
   /** Returns the deposit of an id whatever its account is, for the work beside requests. */
   findAny(db: SqlQueries, id: string): Promise<Deposit | undefined>
   page(db: SqlQueries, accountId: string, page: DepositPage): Promise<Deposit[]>
-  /** Returns the payments of each deposit, oldest first. */
-  payments(db: SqlQueries, deposits: readonly Deposit[]): Promise<ReadonlyMap<string, DepositPayment[]>>
+  /** Returns what was paid to each deposit that was paid, by its id. */
+  payments(db: SqlQueries, deposits: readonly Deposit[]): Promise<ReadonlyMap<string, DepositPayments>>
   /**
    * Credits every payment that was not credited before, whatever state the deposit is in, and moves its state. A payment id of a provider
    * is credited once, ever: a payment with the id of another is kept on the deposit as `attention`, with an event. `ignored`:
@@ -130,16 +141,22 @@ export function depositRecords(services: DepositServices): DepositRecords {
       return (await rows(db, text, openSince === undefined ? values : [...values, openSince])).map(toDeposit)
     },
     async payments(db, deposits) {
-      const found = new Map(deposits.map(({ id }) => [id, [] as DepositPayment[]]))
+      const found = new Map<string, { creditedCents: number; last: DepositPayment[] }>()
       if (deposits.length === 0) return found
-      const places = deposits.map((_, index) => `$${index + 1}`).join(', ')
-      const text = `select source_id, part, amount_cents, created_at from gw_transactions
-        where source_kind = 'deposit' and source_id in (${places}) order by position`
-      for (const row of await rows(db, text, [...found.keys()]))
-        found.get(toText(row['source_id']))?.push({
-          ...{ id: toText(row['part']), creditedCents: toInteger(row['amount_cents']) },
-          at: toInteger(row['created_at']),
-        })
+      const places = deposits.map((_, index) => `$${index + 2}`).join(', ')
+      const text = `select source_id, part, amount_cents, created_at, credited from (
+          select source_id, part, amount_cents, created_at, position,
+            cast(sum(amount_cents) over (partition by source_id) as bigint) as credited,
+            row_number() over (partition by source_id order by position desc) as place
+          from gw_transactions where source_kind = 'deposit' and source_id in (${places})) numbered
+        where place <= $1 order by position`
+      for (const row of await rows(db, text, [MOST_PAYMENTS, ...deposits.map(({ id }) => id)])) {
+        const id = toText(row['source_id'])
+        const paid = found.get(id) ?? { creditedCents: toInteger(row['credited']), last: [] }
+        found.set(id, paid)
+        const creditedCents = toInteger(row['amount_cents'])
+        paid.last.push({ id: toText(row['part']), creditedCents, at: toInteger(row['created_at']) })
+      }
       return found
     },
     async report(tx, provider, { id, status, payments }, now) {

@@ -4,7 +4,7 @@ import { DEPOSIT_STATUSES } from '../../providers/deposits.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import * as examples from '../examples.ts'
 import type { Deposit } from './deposit.ts'
-import type { DepositRecords } from './records.ts'
+import { MOST_PAYMENTS, type DepositRecords } from './records.ts'
 
 const Payment = Type.Object(
   {
@@ -29,7 +29,10 @@ export const DepositSchema = Type.Object(
     chainId: Type.Union([Type.Integer(), Type.Null()], { description: 'EIP-155 chain id' }),
     status: Type.Enum([...DEPOSIT_STATUSES]),
     creditedCents: Type.Integer({ minimum: 0, description: 'The sum of all payments, in cents' }),
-    payments: Type.Array(Payment),
+    payments: Type.Array(Payment, {
+      maxItems: MOST_PAYMENTS,
+      description: 'The last 20, oldest first',
+    }),
     createdAt: instant('When it was made'),
     updatedAt: instant('When its state last changed'),
   },
@@ -49,14 +52,14 @@ export const depositExample = {
 export async function depositsData(records: DepositRecords, db: SqlQueries, deposits: readonly Deposit[]) {
   const payments = await records.payments(db, deposits)
   return deposits.map(deposit => {
-    const paid = payments.get(deposit.id) ?? []
+    const { creditedCents = 0, last = [] } = payments.get(deposit.id) ?? {}
     return {
       ...{ id: deposit.id, contractId: null, changeNowId: deposit.reference },
       ...{ fromCurrency: deposit.currency, fromNetwork: deposit.network },
       ...{ minAmount: deposit.minAmount, maxAmount: deposit.maxAmount },
       ...{ depositAddress: deposit.depositAddress, payinExtraId: deposit.extraId, chainId: deposit.chainId },
-      ...{ status: deposit.status, creditedCents: paid.reduce((sum, each) => sum + each.creditedCents, 0) },
-      payments: paid.map(({ at, ...payment }) => ({ ...payment, at: new Date(at).toISOString() })),
+      ...{ status: deposit.status, creditedCents },
+      payments: last.map(({ at, ...payment }) => ({ ...payment, at: new Date(at).toISOString() })),
       createdAt: new Date(deposit.createdAt).toISOString(),
       updatedAt: new Date(deposit.updatedAt).toISOString(),
     }

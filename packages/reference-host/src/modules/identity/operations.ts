@@ -13,12 +13,14 @@ const BindingPolicy = Type.Object(
   { id: text('Names the policy'), policy: Policy },
   component('BindingPolicy', 'A policy that binds the credential, its own or one from above'),
 )
+/** Most caps of a chain: 64 limits, and three caps with a name of each of 16 policies. */
+export const MOST_CAPS = 112
 /** Schema of a cap on a credential. */
 export const Cap = Type.Object(
   {
     policyId: text('The policy that has the cap'),
     rule: text('The member of the policy'),
-    operations: Type.Union([Type.Array(Type.String()), Type.Null()], {
+    operations: Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.Null()], {
       description: 'What a limit counts; null: every operation that moves money',
     }),
     unit: Type.Enum(['cents', 'count']),
@@ -42,8 +44,8 @@ const Identity = Type.Object(
     keyId: text('The key that is used, directly or by a session'),
     sessionId: textOrNull('The session; null where the key itself was sent'),
     scopes: grantedScopes,
-    policies: Type.Array(BindingPolicy, { description: 'All of them must allow' }),
-    caps: Type.Array(Cap, { description: 'Every cap of the policies' }),
+    policies: Type.Array(BindingPolicy, { maxItems: 16, description: 'All of them must allow' }),
+    caps: Type.Array(Cap, { maxItems: MOST_CAPS, description: 'Every cap of the policies' }),
     expiresAt: instantOrNull('When the credential stops working by itself; null: never'),
   },
   component('Identity', 'What the credential of this request is and may do'),

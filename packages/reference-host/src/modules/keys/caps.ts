@@ -4,7 +4,7 @@ import { deny } from '../../http/codes.ts'
 import { keySession } from '../../http/key-session.ts'
 import { callerOf, operation, type Operation } from '../../http/operation.ts'
 import { component } from '../../schemas/fields.ts'
-import { Cap, capData, exampleCap } from '../identity/operations.ts'
+import { Cap, capData, exampleCap, MOST_CAPS } from '../identity/operations.ts'
 import type { ModuleServices } from '../services.ts'
 import { keyPaths } from './fields.ts'
 
@@ -18,7 +18,12 @@ const KeyCap = Type.Object(
   component('KeyCap', 'A cap on a key, and how much of it is used'),
 )
 const Answer = Type.Object(
-  { caps: Type.Array(KeyCap, { description: 'Every cap of its policies, inherited ones included' }) },
+  {
+    caps: Type.Array(KeyCap, {
+      maxItems: MOST_CAPS,
+      description: 'Every cap of its policies, inherited ones included',
+    }),
+  },
   component('KeyCaps', 'The caps of a key, and how much of each is used'),
 )
 

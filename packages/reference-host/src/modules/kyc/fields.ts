@@ -5,7 +5,8 @@ import { deny, type HostDenial } from '../../http/codes.ts'
 import type { KycApplication } from '../../providers/kyc.ts'
 import { component } from '../../schemas/fields.ts'
 import { nameText } from '../../schemas/names.ts'
-import { OCCUPATIONS, PURPOSES, salaries, volumes } from './vocabulary.ts'
+import { OCCUPATION_PATTERN } from './occupations.ts'
+import { PURPOSES, salaries, volumes } from './vocabulary.ts'
 
 const described = <T extends object>(schema: T, description: string): T => ({ ...schema, description })
 const country = (description: string) => Type.String({ pattern: '^[A-Za-z]{2}$', description })
@@ -35,10 +36,11 @@ const common = {
     postalCode: nameText(1, 15),
     countryCode: country('Two letters (ISO 3166-1)'),
   }),
-  occupation: Type.Enum(
-    OCCUPATIONS.map(({ code }) => code),
-    { description: 'A code of `occupations`' },
-  ),
+  occupation: Type.String({
+    pattern: OCCUPATION_PATTERN,
+    description:
+      'A code of `occupations`, or any code of the US Standard Occupational Classification, such as `15-1132`',
+  }),
   annualSalary: Type.Enum([...salaries.taken], { description: 'US dollars a year' }),
   accountPurpose: Type.Enum([...PURPOSES], { description: 'What the account is for' }),
   expectedMonthlyVolume: Type.Enum([...volumes.taken], { description: 'US dollars a month' }),

@@ -3,7 +3,11 @@ import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
 import { component, text } from '../../schemas/fields.ts'
 import { describeFields, KycBody } from './fields.ts'
-import { OCCUPATIONS, PURPOSES, salaries, volumes } from './vocabulary.ts'
+import { OCCUPATIONS } from './occupations.ts'
+import { PURPOSES, salaries, volumes } from './vocabulary.ts'
+
+/** More items than any of these lists has: they are constants of the host. */
+const MOST = 100
 
 const KycField = Type.Object(
   {
@@ -13,18 +17,18 @@ const KycField = Type.Object(
     minLength: Type.Optional(Type.Integer()),
     maxLength: Type.Optional(Type.Integer()),
     regex: Type.Optional(text('What the text must match')),
-    enum: Type.Optional(Type.Array(Type.String())),
+    enum: Type.Optional(Type.Array(Type.String(), { maxItems: MOST })),
     description: text('What it is'),
   },
   component('KycField', 'A field of the application'),
 )
 const Answer = Type.Object(
   {
-    fields: Type.Array(KycField),
-    occupations: Type.Array(Type.Object({ code: Type.String(), label: Type.String() })),
-    annualSalary: Type.Array(Type.String()),
-    expectedMonthlyVolume: Type.Array(Type.String()),
-    accountPurpose: Type.Array(Type.String()),
+    fields: Type.Array(KycField, { maxItems: MOST }),
+    occupations: Type.Array(Type.Object({ code: Type.String(), label: Type.String() }), { maxItems: MOST }),
+    annualSalary: Type.Array(Type.String(), { maxItems: MOST }),
+    expectedMonthlyVolume: Type.Array(Type.String(), { maxItems: MOST }),
+    accountPurpose: Type.Array(Type.String(), { maxItems: MOST }),
   },
   component('KycValues', 'What an application must say, and the values that it may have'),
 )

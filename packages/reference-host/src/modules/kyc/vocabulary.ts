@@ -21,18 +21,6 @@ export const PURPOSES: readonly string[] = [
   'testing',
   'other',
 ]
-/** What people do for a living. */
-export const OCCUPATIONS: readonly { readonly code: string; readonly label: string }[] = [
-  { code: 'employee', label: 'Employee' },
-  { code: 'self_employed', label: 'Self-employed' },
-  { code: 'business_owner', label: 'Business owner' },
-  { code: 'student', label: 'Student' },
-  { code: 'retired', label: 'Retired' },
-  { code: 'homemaker', label: 'Homemaker' },
-  { code: 'unemployed', label: 'Not employed' },
-  { code: 'other', label: 'Something else' },
-]
-
 /** What a field takes: both vocabularies, on both surfaces, with a hyphen or an en dash. */
 interface Vocabulary {
   /** The words that `kyc.values` shows. */

@@ -27,7 +27,7 @@ const StepSchema = Type.Object(
 )
 const Answer = Type.Object(
   {
-    steps: Type.Array(StepSchema),
+    steps: Type.Array(StepSchema, { maxItems: STEPS.length }),
     next: Type.Union([Type.String(), Type.Null()], { description: 'The first open step' }),
   },
   component('Onboarding', 'The steps of the way in, and which is next'),

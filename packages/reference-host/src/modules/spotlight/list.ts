@@ -1,6 +1,7 @@
 import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { operation, type Operation } from '../../http/operation.ts'
+import { MOST_NOTICES } from '../../product/product.ts'
 import { component, instant, text, textOrNull } from '../../schemas/fields.ts'
 import type { ModuleServices } from '../services.ts'
 
@@ -16,7 +17,7 @@ const Item = Type.Object(
   component('SpotlightItem', 'A notice of the operator'),
 )
 const Answer = Type.Object(
-  { items: Type.Array(Item) },
+  { items: Type.Array(Item, { maxItems: MOST_NOTICES }) },
   component('SpotlightList', 'The notices that are shown now, in the order of the operator'),
 )
 

@@ -2,7 +2,8 @@ import { allow } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import type { PayinReceiver } from '../../chain/receivers.ts'
 import { operation, type Operation } from '../../http/operation.ts'
-import { component, text, textOrNull } from '../../schemas/fields.ts'
+import { component, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
+import { cutPage, pagingQueryUpTo, readPaging } from '../paging.ts'
 import type { ModuleServices } from '../services.ts'
 import type { TokenUse } from './token.ts'
 
@@ -18,20 +19,26 @@ const Token = Type.Object(
     network: text('The network; `eip155:<chain id>` for a chain without a name here'),
     address: textOrNull("The token's contract; null for the native coin"),
     decimals: Type.Integer({ minimum: 0, description: 'Digits after the decimal point' }),
-    uses: Type.Array(Type.Enum([...USES]), { description: 'What it can be used for at this host' }),
+    uses: Type.Array(Type.Enum([...USES]), {
+      maxItems: USES.length,
+      description: 'What it can be used for at this host',
+    }),
   },
   component('Token', 'A token that this host takes or pays'),
 )
 const Answer = Type.Object(
-  { tokens: Type.Array(Token) },
-  component('TokenList', 'The tokens of this host, by network, contract and symbol'),
+  { tokens: Type.Array(Token), nextCursor },
+  component('TokenList', 'A page of the tokens of this host, by network, contract and symbol'),
 )
+/** Existing clients read one page, which has every token of most hosts. */
+const LIMIT = 100
 
 /** `GET /user/v1/tokens`: lists the tokens for pay-ins, deposits and withdrawals. */
 export function listTokens({ receivers, providerTokens }: ModuleServices): Operation {
   return operation({
     ...{ id: 'tokens.list', title: 'List the tokens that this host takes or pays', surface: 'user' },
     ...{ method: 'GET', paths: ['/user/v1/tokens'], credential: 'session', scopes: ['tokens.read'] },
+    query: pagingQueryUpTo(LIMIT, LIMIT),
     answer: Answer,
     example: {
       answer: {
@@ -41,12 +48,21 @@ export function listTokens({ receivers, providerTokens }: ModuleServices): Opera
             ...{ address: '0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', uses: ['payin', 'deposit'] },
           },
         ],
+        nextCursor: null,
       },
     },
-    async handle() {
+    async handle({ facts }) {
+      const paging = readPaging(facts.query, { most: LIMIT, defaultLimit: LIMIT })
+      if (!paging.ok) return paging
+      const { after, limit } = paging.value
       // Receivers first: a pay-in names its asset by exactly this symbol.
-      const tokens = mergeTokens([...receivers.map(receiverToken), ...(await providerTokens())])
-      return allow({ data: { tokens }, summary: `${tokens.length} tokens.` })
+      const all = mergeTokens([...receivers.map(receiverToken), ...(await providerTokens())])
+      const numbered = all.map((token, index) => ({ token, position: index + 1 }))
+      const { items, nextCursor: next } = cutPage(numbered.slice(after, after + limit + 1), limit)
+      return allow({
+        data: { tokens: items.map(({ token }) => token), nextCursor: next },
+        summary: `${items.length} tokens.`,
+      })
     },
   })
 }

@@ -21,3 +21,34 @@ t.test('a list of pay-ins does not read the stored members of their requests', a
   t.match(await payins.page(db, 'acc_1', 0, 100), [{ id }], 'members that cannot be read do not matter')
   await t.rejects(payins.properties(db, 'acc_1', id))
 })
+
+t.test('the history of a pay-in has its last 100 moves, in order', async t => {
+  const { connections, close } = await openSqlite(1, db => migrateHost(db, 'sqlite'))
+  t.teardown(close)
+  const [db] = connections as [SqlClient]
+  const payins = payinStore('sqlite')
+  const terms = {
+    userId: null,
+    subscriptionId: null,
+    planId: null,
+    amountCents: 1,
+    payTo: null,
+    properties: {},
+  }
+  const payin = { ...terms, accountId: 'acc_1', operation: 'o', currency: 'USD', method: 'onchain' } as const
+  const effect = { effectId: 'e', hold: { id: 'h', held: false } as never }
+  const { id } = await db.transaction(tx => payins.insert(tx, effect, payin, 0))
+  const move = (number: number) =>
+    rows(
+      db,
+      `insert into gw_payin_moves (payin_id, number, from_status, to_status, cause, detail, at)
+        values ($1, $2, 'confirming', 'confirming', 'submitted', null, $2)`,
+      [id, number],
+    )
+  for (let number = 2; number <= 100; number++) await move(number)
+  const full = await payins.history(db, id)
+  t.match([full.length, full[0], full[1]], [100, { cause: 'created' }, { at: 2 }])
+  await move(101)
+  const cut = await payins.history(db, id)
+  t.match([cut.length, cut[0], cut.at(-1)], [100, { at: 2 }, { at: 101 }])
+})

@@ -1,6 +1,6 @@
 import type { SqlQueries } from '@gatewright/kernel/sql'
 import * as Type from 'typebox/type'
-import type { EventStore, RecordedEvent } from '../../../records/events.ts'
+import { MOST_HISTORY, type EventStore, type RecordedEvent } from '../../../records/events.ts'
 import { component, instant, text, textOrNull } from '../../../schemas/fields.ts'
 import * as examples from '../../examples.ts'
 import { DECLINE_REASONS } from './states.ts'
@@ -43,7 +43,10 @@ export const AuthorizationSchema = Type.Object(
     declineReason: Type.Union([Type.Enum([...DECLINE_REASONS]), Type.Null()]),
     declineRule: textOrNull('The member of the policy that blocked it, such as `dailySpendCapCents`'),
     createdAt: instant('When it was decided'),
-    history: Type.Array(HistoryEntry),
+    history: Type.Array(HistoryEntry, {
+      maxItems: MOST_HISTORY,
+      description: 'The last 20 things that happened to it, oldest first',
+    }),
   },
   component('Authorization', 'A payment by card'),
 )
@@ -70,8 +73,8 @@ export async function withHistory(
   db: SqlQueries,
   row: Authorization,
 ): Promise<Type.Static<typeof AuthorizationSchema>> {
-  const history = await events.history(db, row.accountId, { kind: 'authorization', id: row.id })
-  return authorizationData(row, history)
+  const histories = await events.histories(db, row.accountId, 'authorization', [row.id])
+  return authorizationData(row, histories.get(row.id) ?? [])
 }
 
 /** The authorization in examples. */

@@ -61,9 +61,12 @@ export interface PayinStore {
   properties(db: SqlQueries, accountId: string, id: string): Promise<NewPayin['properties'] | undefined>
   /** A page of an account's pay-ins, newest first, before `position` (0: from the newest). */
   page(db: SqlQueries, accountId: string, position: number, limit: number): Promise<readonly Payin[]>
-  /** All moves of a pay-in, in order. */
+  /** The last `MOST_MOVES` moves of a pay-in, in order. */
   history(db: SqlQueries, id: string): Promise<readonly PayinMove[]>
 }
+
+/** How many moves of one pay-in are shown, the last ones. */
+export const MOST_MOVES = 100
 
 /** How long a pay-in waits for its payment, in ms (24 hours). */
 const OPEN_MS = 86_400_000
@@ -160,8 +163,8 @@ export function payinStore(dialect: SqlDialect): PayinStore {
       ).map(toPayin)
     },
     async history(db, id) {
-      const text = 'select * from gw_payin_moves where payin_id = $1 order by number'
-      return (await rows(db, text, [id])).map(row => ({
+      const text = 'select * from gw_payin_moves where payin_id = $1 order by number desc limit $2'
+      return (await rows(db, text, [id, MOST_MOVES])).toReversed().map(row => ({
         from: row['from_status'] as PayinStatus | null,
         to: row['to_status'] as PayinStatus,
         cause: row['cause'] as PayinMove['cause'],
