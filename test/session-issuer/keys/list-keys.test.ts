@@ -80,7 +80,7 @@ t.test('lists 50 keys unless asked for up to 100, and throws for another limit',
 })
 
 t.test('ends a page before its policies pass 32 KiB, and gives each key some page', async t => {
-  const { issuer, clock } = setUp()
+  const { issuer, clock } = setUp({ maxPolicyBytes: 65_536, maxChainBytes: 1_048_576 })
   const { key: root } = await newKey(issuer, [])
   const sizes = [16_384, 16_384, 1000, 31_769, 100, 32_768, 32_769, 50]
   for (const size of sizes) {

@@ -55,4 +55,5 @@ export function refusePolicy(
   return deny('invalid_request', message, { field: 'policy' })
 }
 
-const jsonBytes = (document: unknown): number => utf8Length(JSON.stringify(document))
+/** The bytes of a document as JSON in UTF-8. */
+export const jsonBytes = (document: unknown): number => utf8Length(JSON.stringify(document))

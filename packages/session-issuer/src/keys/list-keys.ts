@@ -2,6 +2,7 @@ import { allow, type Verdict } from '@gatewright/kernel'
 import type { UpdateAccount, Decision } from './update-account.ts'
 import { canList, staleCredential, findActiveCaller, type Caller } from './authority.ts'
 import type { IssuerDenial } from '../codes.ts'
+import { jsonBytes } from './chain-bounds.ts'
 import { checkedListRequest, type ListRequest } from '../list-request.ts'
 import { toApiKey } from './key.ts'
 import { isAfter, newestFirst } from '../list-order.ts'
@@ -112,6 +113,3 @@ function nextPolicyIds(
   }
   return [...ids]
 }
-
-const encoder = new TextEncoder()
-const jsonBytes = (document: unknown): number => encoder.encode(JSON.stringify(document)).length
