@@ -5,6 +5,8 @@ import { freePort, startRedis } from './services.ts'
 /** A cluster of three nodes on loopback, each with a third of the slots. */
 export interface RedisCluster {
   readonly urls: readonly string[]
+  /** Adds a replica of the first node, and returns its URL. */
+  addReplica(): Promise<string>
   stop(): Promise<void>
 }
 
@@ -26,9 +28,27 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     if (index > 0) await clients[0]?.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', port, String(buses[index])])
   }
   for (const client of clients) await formed(client, 3)
+  const first = (await clients[0]?.sendCommand(['CLUSTER', 'MYID'])) as string
   for (const client of clients) client.destroy()
   return {
     urls: nodes.map(({ url }) => url),
+    async addReplica() {
+      const bus = await freePort()
+      const node = await startRedis(['--cluster-enabled', 'yes', '--cluster-port', String(bus)])
+      nodes.push(node)
+      const client = createClient({ url: node.url })
+      await client.connect()
+      const { port } = new URL(nodes[0]?.url ?? '')
+      await client.sendCommand(['CLUSTER', 'MEET', '127.0.0.1', port, String(buses[0])])
+      await formed(client, 4)
+      await client.sendCommand(['CLUSTER', 'REPLICATE', first])
+      for (let tries = 0; !JSON.stringify(await client.sendCommand(['ROLE'])).includes('connected'); tries += 1) {
+        if (tries === 200) throw new Error('the replica did not connect in 20 s')
+        await new Promise(resolve => setTimeout(resolve, 100))
+      }
+      client.destroy()
+      return node.url
+    },
     stop: async () => {
       await Promise.all(nodes.map(node => node.stop()))
     },

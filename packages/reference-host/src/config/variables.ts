@@ -63,7 +63,7 @@ export const variables = {
   REDIS_URL: optional(
     redisUrl,
     'none',
-    'Redis for nonces and rate limits; without it, nonces are in the database and each process counts requests for itself. Must run with `maxmemory-policy noeviction`',
+    'Redis for nonces and rate limits; without it, nonces are in the database and each process counts requests for itself. Must be the master, with `maxmemory-policy noeviction`; its user needs the commands `ROLE` and `INFO`',
   ),
   REDIS_CLUSTER_URLS: optional(
     listOf(redisUrl),

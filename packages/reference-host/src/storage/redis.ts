@@ -13,8 +13,12 @@ interface OpenRedis {
   readonly client: RedisClient
   /** The client as rate-limiter-flexible takes it. */
   readonly storeClient: unknown
+  /** The servers that take writes, each as what sends it a command. */
+  servers(): Promise<readonly SendToServer[]>
   close(): void
 }
+
+type SendToServer = (command: string[]) => Promise<unknown>
 
 /** How long a start waits for Redis. On a cluster: for each of its root nodes in turn, and for the nodes that one of them names. */
 const CONNECT_MS = 5000
@@ -23,8 +27,8 @@ const COMMAND_MS = 5000
 
 /**
  * Moves used nonces and rate limits of a backend to Redis. Idempotency records and spend counters stay in the
- * ledger's database. Refuses a `maxmemory-policy` other than `noeviction`, since an evicted nonce could be
- * used again. `commandMs` is for tests.
+ * ledger's database. Refuses a replica, which takes no writes, and a `maxmemory-policy` other than `noeviction`, since an evicted nonce
+ * could be used again: at start, and in each readiness check, which asks every master of a cluster. `commandMs` is for tests.
  */
 export async function withRedis(
   backend: Backend,
@@ -34,6 +38,7 @@ export async function withRedis(
   const {
     client: unlimited,
     storeClient,
+    servers,
     close,
   } = await ('url' in target ? single(target.url, commandMs) : cluster(target.clusterUrls, commandMs))
   // A Redis whose machine is gone never answers, and sends no end of its connections.
@@ -44,11 +49,8 @@ export async function withRedis(
     run: (key, command) => inTime(unlimited.run(key, command), commandMs, late),
   }
   const check = async (): Promise<void> => {
-    const info = String(await client.run('gw', ['INFO', 'memory']))
-    const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
-    if (policy !== 'noeviction') {
-      throw new Error(`Redis has maxmemory-policy ${policy ?? 'unknown'}: set it to noeviction`)
-    }
+    const checked = servers().then(each => Promise.all(each.map(checkServer)))
+    await inTime(checked, commandMs, late)
   }
   try {
     await check()
@@ -66,6 +68,22 @@ export async function withRedis(
       close()
       await backend.close()
     },
+  }
+}
+
+/** Keys that are read before the masters of a cluster are asked. A master with a tenth of the slots has none of them in 1 of 800 clusters. */
+const PROBED_KEYS = Array.from({ length: 64 }, (_, n) => `gw:probe:${n}`)
+
+/** Throws unless a server takes writes and evicts no key. */
+async function checkServer(send: SendToServer): Promise<void> {
+  const [role, info] = await Promise.all([send(['ROLE']), send(['INFO', 'memory'])])
+  if (!Array.isArray(role) || String(role[0]) !== 'master') {
+    const what = Array.isArray(role) && String(role[0]) === 'slave' ? 'a replica' : 'no master'
+    throw new Error(`Redis is ${what}, and takes no writes: let REDIS_URL lead to the master`)
+  }
+  const policy = /^maxmemory_policy:(\S+)/m.exec(String(info))?.[1]
+  if (policy !== 'noeviction') {
+    throw new Error(`Redis has maxmemory-policy ${policy ?? 'unknown'}: set it to noeviction`)
   }
 }
 
@@ -93,6 +111,7 @@ async function single(url: string, silentMs: number): Promise<OpenRedis> {
   return {
     client: fromNodeRedis(redis),
     storeClient: redis,
+    servers: async () => [command => redis.sendCommand(command)],
     close: () => {
       stopReplacing()
       redis.destroy()
@@ -110,6 +129,13 @@ async function cluster(urls: readonly string[], silentMs: number): Promise<OpenR
   return {
     client: fromNodeRedisCluster(redis),
     storeClient: redis,
+    async servers() {
+      // The client learns that a master was replaced only by a key of its slots.
+      await Promise.all(PROBED_KEYS.map(key => redis.sendCommand(key, false, ['EXISTS', key])))
+      return redis.masters.map(
+        master => async command => (await redis.nodeClient(master)).sendCommand(command),
+      )
+    },
     close: () => {
       stopReplacing()
       redis.destroy()
