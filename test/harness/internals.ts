@@ -16,6 +16,7 @@ type Host = typeof import('../../packages/reference-host/dist/records/jobs.js') 
   typeof import('../../packages/reference-host/dist/modules/cards/caller-policies.js') &
   typeof import('../../packages/reference-host/dist/modules/cards/change.js') &
   typeof import('../../packages/reference-host/dist/ledger/check.js') &
+  typeof import('../../packages/reference-host/dist/config/rate-limits.js') &
   typeof import('../../packages/reference-host/dist/ledger/money.js') &
   typeof import('../../packages/reference-host/dist/ledger/transactions.js') &
   typeof import('../../packages/reference-host/dist/providers/decimal.js') &
@@ -109,6 +110,7 @@ const FILES = [
   'modules/cards/authorizations/store',
   'modules/subscriptions/payins/payin-store',
   'composition/job-rounds',
+  'config/rate-limits',
   'modules/users/erase',
   'schemas/unknown-members',
 ]

@@ -1,5 +1,6 @@
 import { legacyPage } from '@gatewright/legacy-alias-router'
 import { aliasTable, configurationPage } from '@gatewright/reference-host'
+import { boundsPage } from './bounds.ts'
 import { errorsPage } from './errors.ts'
 import { issuerReadme } from './issuer-options.ts'
 import { unauthorizedPage } from './unauthorized.ts'
@@ -7,6 +8,7 @@ import { unauthorizedPage } from './unauthorized.ts'
 /** Every page that is made from code, by its path. `npm run docs:update` writes them. */
 export const pages: Readonly<Record<string, () => string | Promise<string>>> = {
   'docs/401.md': unauthorizedPage,
+  'docs/bounds.md': boundsPage,
   'docs/configuration.md': configurationPage,
   'docs/errors.md': errorsPage,
   'docs/legacy.md': () => legacyPage(aliasTable),

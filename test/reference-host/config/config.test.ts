@@ -70,9 +70,11 @@ t.test('reads the given variables, and takes the defaults of the others', async 
     rateLimits: {
       guardedPerKeyPerMinute: 5,
       writesPerSessionPerMinute: 120,
+      writesPerAccountPerMinute: 200,
       bootstrapPerAddressPerMinute: 30,
       failedCredentialsPerAddressPerMinute: 60,
       mintsPerKeyPerMinute: 60,
+      mintsPerAccountPerMinute: 80,
       documentsPerAddressPerMinute: 600,
       tokenChecksPerAddressPerMinute: 60,
       pollsPerAddressPerMinute: 120,

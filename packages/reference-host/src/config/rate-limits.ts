@@ -4,9 +4,11 @@ import type { Parser } from './parsers.ts'
 export const DEFAULT_LIMITS = {
   guardedPerKeyPerMinute: 600,
   writesPerSessionPerMinute: 120,
+  writesPerAccountPerMinute: 200,
   bootstrapPerAddressPerMinute: 30,
   failedCredentialsPerAddressPerMinute: 60,
   mintsPerKeyPerMinute: 60,
+  mintsPerAccountPerMinute: 80,
   documentsPerAddressPerMinute: 600,
   tokenChecksPerAddressPerMinute: 60,
   pollsPerAddressPerMinute: 120,

@@ -22,6 +22,8 @@ export interface EntryLimits {
   document(documentAndAddress: string): Promise<Verdict<readonly HeaderField[]>>
   /** By API key, after authentication. */
   mint(keyId: string): Promise<Verdict<readonly HeaderField[]>>
+  /** By account, apart for its root keys and for everything below them: a delegate never uses up what the owner mints with. */
+  mintOfAccount(accountAndKind: string): Promise<Verdict<readonly HeaderField[]>>
   /** Failed API key authentications, by client address. They never use up a key's own limit. */
   readonly failedKeys: FailureLimit
 }
@@ -40,15 +42,23 @@ export function guardLimits(
   backend: LimitedBackend,
 ): Pick<GuardOptions, 'limits' | 'failedCredentials'> {
   if (rateLimits === 'off') return { limits: [], failedCredentials: 'off' }
-  const { guardedPerKeyPerMinute, writesPerSessionPerMinute, failedCredentialsPerAddressPerMinute } =
-    rateLimits
+  const { guardedPerKeyPerMinute, writesPerSessionPerMinute, writesPerAccountPerMinute } = rateLimits
+  const { failedCredentialsPerAddressPerMinute } = rateLimits
   const window = { windowSeconds: 60, ...storeOption(backend) }
   return {
     limits: [
       { name: 'guardedPerKeyPerMinute', points: guardedPerKeyPerMinute, per: 'key', ...window },
       {
         ...{ name: 'writesPerSessionPerMinute', points: writesPerSessionPerMinute, per: 'session' },
-        ...{ classes: ['write'], ...window },
+        ...{ classes: ['write', 'ending'], ...window },
+      },
+      // However many keys and sessions an account has: it bounds what the account can make the host store.
+      {
+        name: 'writesPerAccountPerMinute',
+        points: writesPerAccountPerMinute,
+        per: 'account',
+        classes: ['write'],
+        ...window,
       },
     ],
     failedCredentials: { points: failedCredentialsPerAddressPerMinute, ...storeOption(backend) },
@@ -82,6 +92,7 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
         poll: unlimited,
         document: unlimited,
         mint: unlimited,
+        mintOfAccount: unlimited,
       },
       failedKeys,
     }
@@ -100,6 +111,7 @@ export function entryLimits({ rateLimits }: Config, backend: LimitedBackend): En
     // store is down.
     document: limit('documentsPerAddressPerMinute', {}),
     mint: limit('mintsPerKeyPerMinute'),
+    mintOfAccount: limit('mintsPerAccountPerMinute'),
     // The guard counts failed tokens separately.
     failedKeys: createFailureLimit('failedKeysPerAddressPerMinute', {
       points: rateLimits.failedCredentialsPerAddressPerMinute,

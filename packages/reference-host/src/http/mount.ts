@@ -1,6 +1,8 @@
 import type { AuthenticatedRequest, HandlerAnswer, HeaderField, DenialWithHeaders } from '@gatewright/http'
 import { koaGate, type KoaGate, type KoaMiddleware } from '@gatewright/http/koa'
 import { allow, type Verdict, type Rule } from '@gatewright/kernel'
+import type { Access } from '@gatewright/scope-guard'
+import type { ApiKey } from '@gatewright/session-issuer'
 import { addressBucket } from '@gatewright/kernel/address'
 import { bodySchema } from './body.ts'
 import { httpsRequired, type HostCredentials } from './credentials.ts'
@@ -79,7 +81,7 @@ function ruleOf({ id, surface, scopes = [], anyOf, method, ...operation }: Opera
     ...(anyOf ? { anyOf: anyOf as never[] } : {}),
     ...(operation.cardSecrets ? { cardSecrets: true } : {}),
     ...(surface === 'public' ? {} : { surface }),
-    ...(method === 'GET' ? {} : { limit: 'write' }),
+    ...(method === 'GET' ? {} : { limit: operation.limit === 'ending' ? 'ending' : 'write' }),
     ...('write' in operation && isCallersSpend(operation.spends) ? { spends: operation.spends } : {}),
   }
 }
@@ -97,6 +99,21 @@ async function handlePlain(
   return withIgnored(operation, call, toHandlerAnswer(await operation.handle(callOf(call, caller))))
 }
 
+/** Counts a mint by key, and on the user surface by account: a partner's key mints for many accounts. */
+async function admitMint(
+  caller: Access | ApiKey,
+  limits: MountServices['limits'],
+): Promise<Verdict<readonly HeaderField[]>> {
+  const key = 'session' in caller ? undefined : caller
+  const { accountId, surface } = 'session' in caller ? caller.session : caller
+  const ofKey = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
+  if (!ofKey.ok || surface === 'partner') return ofKey
+  const ofAccount = await limits.mintOfAccount(
+    `${key?.ancestry.length === 0 ? 'root' : 'below'} ${accountId}`,
+  )
+  return ofAccount.ok ? ofKey : ofAccount
+}
+
 /** Applies the rate limits outside the guard, then checks path and query parameters. */
 async function admit(
   operation: Operation,
@@ -112,7 +129,7 @@ async function admit(
   else if (limit === 'document') limited = await limits.document(`${id} ${addressBucket(facts.address)}`)
   // By lineage, so that a rotated key does not get a fresh bucket.
   else if (limit === 'mint' && caller && ('session' in caller || 'lineageId' in caller))
-    limited = await limits.mint('session' in caller ? caller.session.keyId : caller.lineageId)
+    limited = await admitMint(caller, limits)
   // It has no key to count by.
   else if (caller && 'webSession' in caller) limited = await limits.tokenCheck(addressBucket(facts.address))
   if (!limited.ok) return limited

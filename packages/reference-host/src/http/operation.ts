@@ -100,8 +100,10 @@ interface OperationDeclaration<C extends Credential, S extends TObject, D extend
   /**
    * Rate limit of an operation without a session: by client address, or by API key for `mint`. A public
    * operation must name its limit, or `none`. The handler counts a `poll` itself, since it does not deny one.
+   * `ending` is for operations with a session that end a credential: they do not count by account, so that no other session of the
+   * account can keep its owner from ending that session or its key.
    */
-  readonly limit?: 'bootstrap' | 'token-check' | 'poll' | 'document' | 'mint' | 'none'
+  readonly limit?: 'ending' | 'bootstrap' | 'token-check' | 'poll' | 'document' | 'mint' | 'none'
   /** Scopes that a session must have, all of them. Sessions only. */
   readonly scopes?: readonly string[]
   /** Scopes of which a session must have one, beside `scopes`. */

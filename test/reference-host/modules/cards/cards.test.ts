@@ -126,6 +126,16 @@ t.test('a user has at most 50 open cards', async t => {
   t.equal((await owner.call('/cards', { body: {}, headers })).status, 200, 'the refusal was not stored')
 })
 
+onBoth('keeps notes of up to 684 characters, and refuses longer ones', async (t, owner) => {
+  const noteOf = (length: number) => ({ ...NOTE, ct: 'a'.repeat(length) })
+  for (const name of ['encryptedName', 'encryptedColor', 'encryptedEmoji', 'encryptedMemo']) {
+    t.match(await owner.make({ [name]: noteOf(684) }), { [name]: noteOf(684) })
+    const headers = { 'idempotency-key': `too-long-${name}` }
+    const refused = await owner.call('/cards', { body: { [name]: noteOf(685) }, headers })
+    t.match(refused, { status: 400, body: { error: 'invalid_request', field: new RegExp(`^${name}`) } })
+  }
+})
+
 t.test('the gates stand before making and loosening a card, and before nothing else', async t => {
   const owner = await userOwner(host)
   const id = owner.idOf(await owner.make({ limit: { amount: 5000 } }))

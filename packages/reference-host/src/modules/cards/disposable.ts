@@ -4,7 +4,7 @@ import { deny, type HostDenial } from '../../http/codes.ts'
 import { ledgerWrite, type Operation } from '../../http/operation.ts'
 import { component, Currency, instant, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
-import { Encrypted } from '../crypto/fields.ts'
+import { EncryptedNote } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
 import { invalidState } from '../invalid-state.ts'
 import type { ModuleServices } from '../services.ts'
@@ -29,7 +29,7 @@ const ProposeBody = Type.Object(
   component('ProposeCardRequest', 'What a disposable card is for'),
 )
 const ExecuteBody = Type.Object(
-  { proposalId: idText(1000), encryptedName: Type.Optional(Encrypted) },
+  { proposalId: idText(1000), encryptedName: Type.Optional(EncryptedNote) },
   component('ExecuteProposalRequest', 'Which proposal to make a card of'),
 )
 const Disposable = Type.Object(

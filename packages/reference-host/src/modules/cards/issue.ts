@@ -11,6 +11,9 @@ import type { Card, NewCard } from './card.ts'
 
 /** Most cards of an account that are not canceled. */
 const MOST_CARDS = 50
+/** Most cards that an account makes in 24 hours, canceled ones included: a canceled card is kept. */
+const MOST_CARDS_A_DAY = 200
+const DAY_MS = 86_400_000
 
 /** What a new card is like, before it is issued. */
 export type CardTerms = Pick<
@@ -44,6 +47,23 @@ const tooManyCards = deny('policy_blocked', `the account has ${MOST_CARDS} cards
   details: { rule: 'max_cards' },
 })
 
+const tooManyToday = deny(
+  'policy_blocked',
+  `the account has made ${MOST_CARDS_A_DAY} cards within 24 hours: try again later`,
+  { details: { rule: 'max_cards' } },
+)
+
+/** Denies another card, when the account has as many as allowed, or has made as many within 24 hours. */
+async function refuseAnother(
+  { cards, clock }: Pick<ModuleServices, 'cards' | 'clock'>,
+  db: SqlQueries,
+  accountId: string,
+): Promise<HostDenial | undefined> {
+  if ((await cards.openCount(db, accountId)) >= MOST_CARDS) return tooManyCards
+  const made = await cards.madeAfter(db, accountId, clock.now() - DAY_MS, MOST_CARDS_A_DAY)
+  return made >= MOST_CARDS_A_DAY ? tooManyToday : undefined
+}
+
 /**
  * Issues a card before the transaction that makes it. Undefined: the account has the card already. Denials: `policy_blocked` with the
  * rule `max_cards`; wrong state with the reason `issuer_refused`. `insertIssued` counts again: other requests may be under way.
@@ -55,7 +75,8 @@ export async function issueCard(
 ): Promise<Verdict<IssuedTerms | undefined, HostDenial>> {
   const { cards, db, issuer } = services
   if (await cards.find(db, session.accountId, id)) return allow(undefined)
-  if ((await cards.openCount(db, session.accountId)) >= MOST_CARDS) return tooManyCards
+  const refusal = await refuseAnother(services, db, session.accountId)
+  if (refusal) return refusal
   const origin = await originOf(issuer, session)
   const { signal } = new AbortController()
   const issued = await issuerOf(services).issue(id, { limit, disposable }, signal)
@@ -80,7 +101,8 @@ export async function insertIssued(
 ): Promise<Verdict<Card | undefined, HostDenial>> {
   await lockAccount(tx, dialect, accountId)
   if (await cards.find(tx, accountId, terms.id)) return allow(undefined)
-  if ((await cards.openCount(tx, accountId)) >= MOST_CARDS) return tooManyCards
+  const refusal = await refuseAnother({ cards, clock }, tx, accountId)
+  if (refusal) return refusal
   const { last4, expirationMonth, expirationYear } = issued
   const issuer = issuerOf({ providers }).name
   const card: NewCard = {

@@ -29,6 +29,8 @@ export interface CardStore extends Pick<OwnedRows<Card>, 'find' | 'lock'> {
   ): Promise<Card[]>
   /** Counts the cards of an account that are not canceled. */
   openCount(db: SqlQueries, accountId: string): Promise<number>
+  /** How many of the account's newest cards, at most `most`, were made after an instant. */
+  madeAfter(db: SqlQueries, accountId: string, after: EpochMs, most: number): Promise<number>
   /** Changes what has no event. Lock the card before. */
   change(tx: SqlQueries, card: Card, changes: CardChanges): Promise<Card>
   /** Activates or locks a card and writes the event. The same status again changes nothing. Lock the card before. */
@@ -95,6 +97,12 @@ export function cardStore(dialect: SqlDialect, events: EventStore): CardStore {
     async openCount(db, accountId) {
       const [row] = await rows(db, OPEN, [accountId])
       return toInteger(row?.['n'])
+    },
+    async madeAfter(db, accountId, after, most) {
+      const text = `select count(*) as n from
+        (select created_at from gw_cards where account_id = $1 order by position desc limit $2) as newest
+        where created_at > $3`
+      return toInteger((await rows(db, text, [accountId, most, after]))[0]?.['n'])
     },
     change: (tx, card, changes) => update(tx, card, cardColumns(changes)),
     async setStatus(tx, card, to, now) {

@@ -2,7 +2,7 @@ import type { Surface } from '@gatewright/kernel'
 import * as Type from 'typebox/type'
 import { component, instant, instantOrNull, nextCursor, text, textOrNull } from '../../schemas/fields.ts'
 import { idText } from '../../schemas/names.ts'
-import { Encrypted, encryptedExample } from '../crypto/fields.ts'
+import { EncryptedNote, encryptedExample } from '../crypto/fields.ts'
 import * as examples from '../examples.ts'
 import { LIMIT_FREQUENCIES, NO_NOTES, type Card, type CardLimit, type CardStatus } from './card.ts'
 
@@ -32,7 +32,7 @@ const limit = (surface: Surface, frequency: Type.TSchema, title: string) =>
   )
 const newLimit = (surface: Surface, title: string) =>
   Type.Optional(orNull(limit(surface, Type.Optional(Frequency), title), 'Null: no limit'))
-const note = orNull(Encrypted, 'What the client encrypted; the host does not read it')
+const note = orNull(EncryptedNote, 'What the client encrypted; the host does not read it')
 const notes = { encryptedName: note, encryptedColor: note, encryptedEmoji: note, encryptedMemo: note }
 const newNotes = Type.Partial(Type.Object(notes)).properties
 const folderId = Type.Optional(orNull(idText(), 'The folder; null: none'))

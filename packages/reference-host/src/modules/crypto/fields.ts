@@ -1,20 +1,28 @@
 import * as Type from 'typebox/type'
 import { component } from '../../schemas/fields.ts'
 
+const v = Type.Literal(1)
+const iv = Type.String({
+  pattern: '^[A-Za-z0-9_+/-]{16}$',
+  description: '12 bytes, base64url. Base64 is read, too',
+})
+/** Ciphertext and tag of at most this many characters. */
+const ciphertext = (most: number) =>
+  Type.String({
+    pattern: `^[A-Za-z0-9_+/=-]{22,${most}}$`,
+    description: 'Ciphertext and tag, base64url without padding. Base64 with padding is read, too',
+  })
+
 /** Schema of an encrypted text. */
 export const Encrypted = Type.Object(
-  {
-    v: Type.Literal(1),
-    iv: Type.String({
-      pattern: '^[A-Za-z0-9_+/-]{16}$',
-      description: '12 bytes, base64url. Base64 is read, too',
-    }),
-    ct: Type.String({
-      pattern: '^[A-Za-z0-9_+/=-]{22,5484}$',
-      description: 'Ciphertext and tag, base64url without padding. Base64 with padding is read, too',
-    }),
-  },
+  { v, iv, ct: ciphertext(5484) },
   component('EncryptedText', 'A text that only this account opens: AES-256-GCM'),
+)
+
+/** Schema of an encrypted text that the host keeps with a row, of at most 496 bytes. */
+export const EncryptedNote = Type.Object(
+  { v, iv, ct: ciphertext(684) },
+  component('EncryptedNote', 'A text of at most 496 bytes that only this account opens: AES-256-GCM'),
 )
 
 /** An encrypted text in examples. */

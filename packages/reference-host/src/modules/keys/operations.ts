@@ -137,6 +137,8 @@ function changeKey(services: ModuleServices): Operation {
     title: 'Change the scopes or policy of a key, or revoke it',
     method: 'PATCH',
     paths: keyPaths('/{keyId}'),
+    // A policy that is replaced is kept with the key: its counters go on.
+    limit: 'mint',
     scopes: ['keys.write'],
     unknownMembers: 'deny',
     body: ChangeBody,

@@ -17,6 +17,7 @@ export function revokeKey(services: ModuleServices): Operation {
     title:
       'Revoke a key and end its sessions; cards=cancel also cancels the cards of it and of keys below it',
     method: 'DELETE',
+    limit: 'ending',
     paths: keyPaths('/{keyId}'),
     scopes: ['keys.write'],
     unknownMembers: 'deny',

@@ -94,6 +94,7 @@ function endSession({ issuer }: ModuleServices): Operation {
     title:
       'End a session and those minted from it; "current" is the calling one; keys=revoke ends the keys they made',
     method: 'DELETE',
+    limit: 'ending',
     paths: ['/user/v1/sessions/{sessionId}'],
     unknownMembers: 'deny',
     query: Type.Object({

@@ -1,0 +1,452 @@
+// The largest request that each write of the operation table accepts, at a host that is paid on a chain.
+import { randomUUID } from 'node:crypto'
+import type { SqlClient } from '@gatewright/kernel/sql'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabaseOf } from '../../harness/database-rows.ts'
+import { bearer, bootstrapUser, newWallet, signedBootstrap, type Answer } from '../../harness/host.ts'
+import { kycBody } from '../../harness/kyc.ts'
+import { startPaidHost } from '../../harness/paid-host.ts'
+import { memberOf, OUTSIDE } from '../../harness/transfers.ts'
+import { signedLogin, webToken } from '../../harness/web-sign-in.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'gatewright-bounds-'))
+const env = { DATA_DIR: folder, RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '300' }
+const paid = await startPaidHost({}, env)
+export const { host, clock } = paid
+const database = openDatabaseOf(env)
+/** The database of the host. */
+export const db: SqlClient = database.db
+/** Stops the host and its chain. */
+export async function close(): Promise<void> {
+  await database.close()
+  await paid.close()
+  rmSync(folder, { recursive: true, force: true })
+}
+const { send } = host
+
+/** A policy of nearly 8 KiB with 16 limits that count every call: 16 counters of its own. */
+function heavyPolicy(name: string): object {
+  const tags = [
+    'subscriptions',
+    'contracts',
+    'deposits',
+    'payments',
+    'bills',
+    'cards',
+    'folders',
+    'withdrawals',
+  ]
+  const limits = Array.from({ length: 16 }, (_, index) => ({
+    operations: [
+      ...tags.map(tag => `${tag}.*`),
+      ...Array.from(
+        { length: 8 },
+        (_, n) => `${name}${'abcdefghijklmnop'[index]}.${'p'.repeat(24)}${'abcdefgh'[n]}`,
+      ),
+    ],
+    window: 'total',
+    ...(index % 2 === 0 ? { maxCount: 1_000_000 } : { maxCents: 100_000_000_000 }),
+  }))
+  return { limits }
+}
+const ok = (answer: Answer): Answer => {
+  if (answer.status > 202) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`)
+  return answer
+}
+/** A policy of nearly 8 KiB that counts nothing. */
+const longPolicy = {
+  denyOperations: Array.from({ length: 95 }, (_, n) =>
+    `unknown.${'o'.repeat(66)}${n}`.replaceAll(/[0-9]/g, digit => 'abcdefghij'[Number(digit)] as string),
+  ),
+}
+const wallet = newWallet()
+const policies = { policy: heavyPolicy('key'), sessionPolicy: heavyPolicy('session') }
+const statement = await signedBootstrap(wallet, { sessionTtlSeconds: 86_400, ...policies }, clock.now())
+const booted = ok(await send('/user/v1/bootstrap', { body: statement })).body
+const key = booted['userApiKey'] as string
+/** A session under three policies of nearly 8 KiB: room for a fourth. 32 counters count each of its calls that spends. */
+const minted = await send('/user/v1/sessions', {
+  ...{ body: { policy: longPolicy, ttlSeconds: 86_400 }, headers: bearer(booted['sessionToken'] as string) },
+})
+const token = ok(minted).body['sessionToken'] as string
+
+type Call = (
+  path: string,
+  body?: object,
+  options?: { method?: string; headers?: Record<string, string> },
+) => Promise<Answer>
+const caller =
+  (surface: string, proof: Record<string, string>): Call =>
+  (path, body, { method, headers } = {}) =>
+    send(path.startsWith('/auth') ? path : `/${surface}/v1${path}`, {
+      ...{ method: method ?? 'POST', headers: { 'idempotency-key': randomUUID(), ...proof, ...headers } },
+      ...(body === undefined ? {} : { body }),
+    })
+const user = caller('user', bearer(token))
+const partnerKey = { 'x-partner-key': host.partnerKey }
+const partnerUserId = randomUUID()
+await send('/partner/v1/users/resolve', { body: { userId: partnerUserId }, headers: partnerKey })
+const partnerScopes = [
+  ...[
+    'users.read',
+    'users.write',
+    'kyc.read',
+    'kyc.write',
+    'cards.read',
+    'cards.write',
+    'cards.secrets.read',
+  ],
+  ...[
+    'encryption.read',
+    'encryption.write',
+    'deposits.read',
+    'deposits.write',
+    'transactions.read',
+    'withdrawals.write',
+  ],
+]
+const opened = await send('/partner/v1/sessions', {
+  ...{ headers: partnerKey, body: { userId: partnerUserId, scopes: partnerScopes, ttlSeconds: 86_400 } },
+})
+const partner = caller('partner', bearer(opened.body.data['sessionToken'] as string))
+const newUser = () => bootstrapUser(send, {}, clock.now())
+const friend = (await newUser()).address
+/** Somebody new, whose identity is not checked yet. */
+const somebody = {
+  user: async (): Promise<Call> => caller('user', bearer((await newUser()).token)),
+  partner: async (): Promise<Call> => {
+    const userId = randomUUID()
+    await send('/partner/v1/users/resolve', { body: { userId }, headers: partnerKey })
+    const session = await send('/partner/v1/sessions', {
+      body: { userId, scopes: partnerScopes },
+      headers: partnerKey,
+    })
+    return caller('partner', bearer(session.body.data['sessionToken'] as string))
+  },
+}
+for (const call of [user, partner]) ok(await call('/sandbox/kyc', { status: 'approved' }))
+ok(await user('/deposits', { amountCents: 100_000_000 }))
+ok(await partner('/agreements', { accepted: true }))
+const funding = memberOf(await partner('/deposits', { currency: 'usdc', network: 'base' }), 'deposit')
+ok(await partner(`/sandbox/deposits/${funding.id}/pay`, { amount: '5000' }))
+
+const wide = (length: number): string => '\u{1F4B3}'.repeat(length)
+const note = { v: 1, iv: 'a'.repeat(16), ct: 'a'.repeat(684) }
+const notes = { encryptedName: note, encryptedColor: note, encryptedEmoji: note, encryptedMemo: note }
+const cardOf = async (call: Call): Promise<string> => {
+  const { body } = ok(await call('/cards', {}))
+  return (body.data['cardId'] ?? (body.data['card'] as { id: string }).id) as string
+}
+const limits = {
+  user: { amount: 100_000, frequency: 'per30DayPeriod' },
+  partner: { amountCents: 100_000, frequency: 'per30DayPeriod' },
+}
+const payinOf = async (): Promise<string> =>
+  memberOf(await user('/subscriptions/payin', { plan: 'basic' }), 'payin').id
+const properties = { metadata: { note: 'a'.repeat(4096 - 24) } }
+const asset = { currency: 'usdc', network: 'base' }
+const authorizationOf = async (call: Call): Promise<string> => {
+  const cardId = await cardOf(call)
+  return memberOf(await call('/sandbox/authorizations', { cardId, amountCents: 100 }), 'authorization').id
+}
+const merchant = { name: wide(40), mcc: '1234', city: wide(40), country: 'US' }
+const newKeyOf = async (): Promise<string> =>
+  ok(await user('/keys', { scopes: ['users.read'] })).body['userKeyId'] as string
+const cliOf = async (): Promise<{ requestId: string; code: string; requestToken: string }> => {
+  const { url, code, requestToken } = ok(await send('/auth/cli/start', { body: {} })).body.data as Record<
+    string,
+    string
+  >
+  return {
+    requestId: (url as string).split('request=')[1] as string,
+    code: code as string,
+    requestToken: requestToken as string,
+  }
+}
+const fullKyc = (lastName: string): object =>
+  kycBody(lastName, {
+    ...{ firstName: wide(50), email: `${'a'.repeat(60)}@${'b'.repeat(60)}.example` },
+    address: {
+      line1: wide(100),
+      line2: wide(100),
+      city: wide(50),
+      region: wide(50),
+      postalCode: '123456789012345',
+      countryCode: 'US',
+    },
+  })
+const secretsOf = async (call: Call): Promise<string> => {
+  const { data } = ok(await call('/cards/secrets/session', {})).body
+  return ((data['secrets'] ?? data) as { sessionId: string }).sessionId
+}
+const encryptedOf = async (): Promise<object> =>
+  (
+    (
+      ok(await user('/crypto/encrypt', { items: [{ id: 'a', value: 'text' }] })).body['items'] as {
+        encrypted: object
+      }[]
+    )[0] as { encrypted: object }
+  ).encrypted
+
+/** Prepares what a write needs, and returns the largest request that is accepted. */
+type Largest = () => Promise<() => Promise<Answer>>
+const onBoth = (
+  name: string,
+  make: (call: Call, surface: 'user' | 'partner') => Largest,
+): Record<string, Largest> => ({
+  [`user ${name}`]: make(user, 'user'),
+  [`partner ${name}`]: make(partner, 'partner'),
+})
+const just =
+  (request: () => Promise<Answer>): Largest =>
+  async () =>
+    request
+const ending =
+  (call: Call, what: string): Largest =>
+  async () => {
+    const id = await authorizationOf(call)
+    if (what === 'refund') ok(await call(`/sandbox/authorizations/${id}/clear`, {}))
+    return () => call(`/sandbox/authorizations/${id}/${what}`, {})
+  }
+
+export const LARGEST: Readonly<Record<string, Largest>> = {
+  'user auth.bootstrap': async () => {
+    const body = await signedBootstrap(
+      newWallet(),
+      {
+        ...{ walletLabel: wide(60), policy: heavyPolicy('key'), sessionPolicy: heavyPolicy('session') },
+      },
+      clock.now(),
+    )
+    return () => send('/user/v1/bootstrap', { body })
+  },
+  'public auth.challenge': just(() =>
+    send('/auth/challenge', { body: { address: newWallet().address, walletLabel: wide(60) } }),
+  ),
+  'public auth.login': async () => {
+    const body = await signedLogin(send, newWallet(), { walletLabel: wide(60), connector: wide(20) })
+    return () => send('/auth/login', { body })
+  },
+  'public auth.session': async () => {
+    const accessToken = await webToken(send)
+    return () => send('/auth/session', { body: { accessToken } })
+  },
+  'public auth.openConsole': async () => {
+    const web = await webToken(send, wallet)
+    return () => send('/auth/console', { body: {}, headers: bearer(web) })
+  },
+  'public auth.startCli': just(() => send('/auth/cli/start', { body: { clientName: wide(60) } })),
+  'public auth.pollCli': async () => {
+    const { requestToken } = await cliOf()
+    return () => send('/auth/cli/poll', { body: { requestToken } })
+  },
+  'public auth.inspectCli': async () => {
+    const { requestId } = await cliOf()
+    return () => send('/auth/cli/inspect', { body: { requestId } })
+  },
+  'public auth.denyCli': async () => {
+    const { requestId, code } = await cliOf()
+    return () => send('/auth/cli/deny', { body: { requestId, code } })
+  },
+  'user keys.create': just(() => user('/keys', { policy: longPolicy })),
+  'user keys.change': async () => {
+    const id = await newKeyOf()
+    ok(await user(`/keys/${id}`, { policy: heavyPolicy('first') }, { method: 'PATCH' }))
+    return () => user(`/keys/${id}`, { policy: heavyPolicy('again') }, { method: 'PATCH' })
+  },
+  'user keys.rotate': async () => {
+    const id = ok(await user('/keys', { policy: heavyPolicy('below') })).body['userKeyId'] as string
+    return () => user(`/keys/${id}/rotate`, {})
+  },
+  'user keys.revoke': async () => {
+    const id = await newKeyOf()
+    return () => user(`/keys/${id}`, undefined, { method: 'DELETE' })
+  },
+  'user sessions.create': just(() =>
+    send('/user/v1/sessions', { body: { policy: heavyPolicy('mint') }, headers: { 'x-user-key': key } }),
+  ),
+  'user sessions.end': async () => {
+    const id = ok(await user('/sessions', {})).body['sessionId'] as string
+    return () => user(`/sessions/${id}`, undefined, { method: 'DELETE' })
+  },
+  'partner users.resolve': just(() =>
+    send('/partner/v1/users/resolve', {
+      body: {
+        userId: `${randomUUID()}${wide(40)}`,
+        walletAddress: newWallet().address,
+        walletLabel: wide(60),
+      },
+      headers: partnerKey,
+    }),
+  ),
+  'partner sessions.createForPartner': just(() =>
+    send('/partner/v1/sessions', {
+      body: { userId: partnerUserId, scopes: partnerScopes, sessionLabel: wide(60) },
+      headers: partnerKey,
+    }),
+  ),
+  'user subscriptions.payin': just(() => user('/subscriptions/payin', { amountCents: 100, ...properties })),
+  'user subscriptions.checkout': just(() =>
+    user('/subscriptions/checkout', { plan: 'basic', ...properties }),
+  ),
+  'user subscriptions.confirm': async () => {
+    const payinId = await payinOf()
+    return () => user('/subscriptions/payin/confirm', { payinId, txHash: `0x${'a'.repeat(64)}` })
+  },
+  'user subscriptions.confirmBalance': async () => {
+    const payinId = await payinOf()
+    return () => user('/subscriptions/payin/confirm-balance', { payinId })
+  },
+  'user subscriptions.cancel': async () => {
+    const { id } = memberOf(await user('/subscriptions/checkout', { plan: 'basic' }), 'subscription')
+    return () => user(`/subscriptions/${id}/cancel`, {})
+  },
+  'user contracts.create': just(() => user('/contracts', { label: wide(80) })),
+  'user deposits.transfer': async () => {
+    const { id } = memberOf(await user('/contracts', { label: 'a' }), 'contract')
+    return () => user('/deposits/transfer', { toContractId: id, fromContractId: null, amountCents: 100 })
+  },
+  'user payments.create': just(() =>
+    user('/payments', { to: { walletAddress: friend }, amountCents: 10, memo: wide(140) }),
+  ),
+  'user bills.create': just(() =>
+    user('/bills', { payee: wide(80), amountCents: 10, dueAt: '2099-01-01', reference: wide(80) }),
+  ),
+  'user bills.pay': async () => {
+    const { id } = memberOf(
+      await user('/bills', { payee: wide(80), amountCents: 10, dueAt: '2099-01-01', reference: wide(80) }),
+      'bill',
+    )
+    return () => user(`/bills/${id}/pay`, {})
+  },
+  ...onBoth('cards.simulateAuthorization', call => async () => {
+    const cardId = await cardOf(call)
+    return () => call('/sandbox/authorizations', { cardId, amountCents: 100, merchant })
+  }),
+  ...onBoth('cards.simulateClearing', call => ending(call, 'clear')),
+  ...onBoth('cards.simulateReversal', call => ending(call, 'reverse')),
+  ...onBoth('cards.simulateRefund', call => ending(call, 'refund')),
+  ...onBoth('cards.create', (call, surface) =>
+    just(() => call('/cards', { ...notes, limit: limits[surface] })),
+  ),
+  ...onBoth('cards.change', (call, surface) => async () => {
+    const id = await cardOf(call)
+    return () =>
+      call(`/cards/${id}`, { ...notes, limit: limits[surface], status: 'locked' }, { method: 'PATCH' })
+  }),
+  ...onBoth('cards.openSecrets', call => just(() => call('/cards/secrets/session', {}))),
+  ...onBoth('cards.reveal', call => async () => {
+    const [id, sessionId] = [await cardOf(call), await secretsOf(call)]
+    return () => call(`/cards/${id}/secrets`, { sessionId })
+  }),
+  'user cards.propose': just(() =>
+    user('/cards/disposable/proposals', {
+      amountCents: 500,
+      limitFrequency: 'per24HourPeriod',
+      autoCancelAfterAuth: true,
+    }),
+  ),
+  'user cards.execute': async () => {
+    const { proposalId } = memberOf(
+      await user('/cards/disposable/proposals', { amountCents: 500 }),
+      'disposable',
+    )
+    return () => user('/cards/disposable/execute', { proposalId, encryptedName: note })
+  },
+  'user cards.cancel': async () => {
+    const id = await cardOf(user)
+    ok(await user(`/cards/${id}`, notes, { method: 'PATCH' }))
+    return () => user(`/cards/${id}/delete-now`, {})
+  },
+  'partner cards.cancel': async () => {
+    const id = await cardOf(partner)
+    ok(await partner(`/cards/${id}`, notes, { method: 'PATCH' }))
+    return () => partner(`/cards/${id}`, undefined, { method: 'DELETE' })
+  },
+  'user folders.create': just(() => user('/folders', { name: wide(80) })),
+  'user folders.change': async () => {
+    const { id } = memberOf(await user('/folders', { name: wide(80) }), 'folder')
+    return () => user(`/folders/${id}`, { name: wide(80) }, { method: 'PATCH' })
+  },
+  'user folders.delete': async () => {
+    const { id } = memberOf(await user('/folders', { name: wide(80) }), 'folder')
+    return () => user(`/folders/${id}`, undefined, { method: 'DELETE' })
+  },
+  'partner deposits.range': just(() => partner('/deposits/range', asset)),
+  'partner deposits.estimate': just(() => partner('/deposits/estimate', { ...asset, amount: '25' })),
+  'partner withdrawals.range': just(() => partner('/withdrawals/range', { destination: asset })),
+  'partner withdrawals.estimate': just(() =>
+    partner('/withdrawals/estimate', { destination: asset, amountCents: 500 }),
+  ),
+  ...onBoth('deposits.create', call => just(() => call('/deposits', { ...asset, amount: '25.000001' }))),
+  ...onBoth('deposits.simulate', call => async () => {
+    const { id } = memberOf(await call('/deposits', asset), 'deposit')
+    return () => call(`/sandbox/deposits/${id}/pay`, { amount: '50' })
+  }),
+  ...onBoth('withdrawals.create', call =>
+    just(() => call('/withdrawals', { amountCents: 500, destination: { ...asset, address: OUTSIDE } })),
+  ),
+  'user users.change': just(() =>
+    user(
+      '/users',
+      { displayName: wide(80), email: `${'a'.repeat(60)}@${'b'.repeat(60)}.example` },
+      { method: 'PATCH' },
+    ),
+  ),
+  'partner users.change': just(() =>
+    partner(
+      '/users',
+      { displayName: wide(80), email: `${'a'.repeat(60)}@${'b'.repeat(60)}.example` },
+      { method: 'PATCH' },
+    ),
+  ),
+  'user identity.change': just(() => user('/identity', { walletLabel: wide(120) }, { method: 'PATCH' })),
+  'user crypto.encrypt': just(() =>
+    user('/crypto/encrypt', {
+      items: Array.from({ length: 40 }, (_, n) => ({ id: `${n}`, value: 'a'.repeat(4096) })),
+    }),
+  ),
+  'user crypto.decrypt': async () => {
+    const encrypted = await encryptedOf()
+    return () => user('/crypto/decrypt', { items: [{ id: 'a', encrypted }] })
+  },
+  'partner crypto.encrypt': just(() => partner('/encryption/encrypt', { value: 'a'.repeat(4096) })),
+  'partner crypto.decrypt': async () => {
+    const { data } = ok(await partner('/encryption/encrypt', { value: 'a'.repeat(4096) })).body
+    return () =>
+      partner(
+        '/encryption/decrypt',
+        data['encrypted'] ? { value: data['encrypted'] } : { value: data['value'] },
+      )
+  },
+  'user referrals.apply': async () => {
+    const [one, other] = [await somebody.user(), await somebody.user()]
+    const { data } = ok(await other('/referrals', undefined, { method: 'GET' })).body
+    const { code } = (data['referral'] ?? data) as { code: string }
+    return () => one('/referrals', { code })
+  },
+  'user notifications.mark': async () => {
+    const { data } = ok(await user('/notifications', undefined, { method: 'GET' })).body
+    const [{ id } = { id: '' }] = data['notifications'] as { id: string }[]
+    return () => user(`/notifications/${id}`, { read: true }, { method: 'PATCH' })
+  },
+  ...onBoth('kyc.submit', (_, surface) => async () => {
+    const one = await somebody[surface]()
+    return () => one(surface === 'user' ? '/kyc' : '/kyc/applications', fullKyc('Pending'))
+  }),
+  ...onBoth('kyc.simulate', (_, surface) => async () => {
+    const one = await somebody[surface]()
+    return () => one('/sandbox/kyc', { status: 'approved' })
+  }),
+  ...onBoth('agreements.accept', (_, surface) => async () => {
+    const one = await somebody[surface]()
+    ok(await one('/sandbox/kyc', { status: 'approved' }))
+    return () => one('/agreements', { accepted: true })
+  }),
+  'user onboarding.skip': async () => {
+    const one = await somebody.user()
+    return () => one('/onboarding/funding', {})
+  },
+}

@@ -1,0 +1,371 @@
+// What every write of the operation table makes a host keep. The page docs/bounds.md is made from it, and
+// test/reference-host/bounds.test.ts makes the largest accepted request of each, counts its bytes, and refuses a missing row.
+import { internals } from '../harness/internals.ts'
+
+/** The limit that bounds how often a write is made. */
+type Limit =
+  /** `writesPerAccountPerMinute`. */
+  | 'account'
+  /** `mintsPerAccountPerMinute`, once for root keys and once for all below them. */
+  | 'mint'
+  /** Once for each key or session, which are bounded by `mint`. */
+  | 'ending'
+  /** `bootstrapPerAddressPerMinute`, by client address. */
+  | 'bootstrap'
+  /** `tokenChecksPerAddressPerMinute`, by client address. */
+  | 'token-check'
+  /** `pollsPerAddressPerMinute`, by client address. */
+  | 'poll'
+  /** `mintsPerKeyPerMinute`, by partner key. */
+  | 'partner-mint'
+  /** `guardedPerKeyPerMinute`, by partner key. */
+  | 'partner'
+  /** The provider is trusted: it signs with a secret that the operator gave it. */
+  | 'provider'
+
+/** What one write makes a host keep. */
+export interface Bound {
+  readonly keeps: string
+  /** Most bytes that one request adds: the columns of its rows, in tables and indexes. */
+  readonly bytes: number
+  readonly limit: Limit
+  /** Most rows of this kind that an account has at a time. Of what is beyond them, `rest` bytes stay. */
+  readonly most?: number
+  readonly rest?: number
+  /** Of every two writes one must end such a row before the next fits. */
+  readonly paired?: true
+  /** How long it is kept. */
+  readonly until: string
+  /** Only after the identity of the account was checked, where `ONBOARDING_GATES` is `on`, as on every live host. */
+  readonly gated?: true
+}
+
+/** Most bytes that one write may add in 10 minutes at the rate limit, per account. */
+export const MOST_BYTES = 20_000_000
+
+/** Windows of a minute that 10 minutes can touch, since windows are fixed. */
+const WINDOWS = 11
+
+/** How often a write is made in 10 minutes at most. Undefined: no limit. */
+export function timesOf({ limit }: Bound): number | undefined {
+  const limits = internals.DEFAULT_LIMITS
+  const perMinute = {
+    account: limits.writesPerAccountPerMinute,
+    mint: 2 * limits.mintsPerAccountPerMinute,
+    ending: 2 * limits.mintsPerAccountPerMinute,
+    bootstrap: limits.bootstrapPerAddressPerMinute,
+    'token-check': limits.tokenChecksPerAddressPerMinute,
+    poll: limits.pollsPerAddressPerMinute,
+    'partner-mint': limits.mintsPerKeyPerMinute,
+    partner: limits.guardedPerKeyPerMinute,
+    provider: undefined,
+  }[limit]
+  return perMinute === undefined ? undefined : perMinute * WINDOWS
+}
+
+/** Most bytes that a write adds in 10 minutes. Undefined: no limit. */
+export function addsOf(bound: Bound): number | undefined {
+  const times = timesOf(bound)
+  if (times === undefined) return undefined
+  const { bytes, most = Infinity, rest = 0, paired } = bound
+  if (paired) return Math.max(most, times / 2) * bytes
+  return most < times ? most * bytes + times * rest : times * bytes
+}
+
+const DAY = '24 h: the stored response'
+const GOOD = 'for good; the stored response 24 h'
+const account = { limit: 'account', until: GOOD } as const
+const inPlace = { limit: 'account', until: 'until the next one replaces it' } as const
+const nothing = { keeps: 'nothing', bytes: 0, until: '' } as const
+const AUTHORIZATION = 'an authorization, its events, transactions and counters'
+const authorization = { ...account, gated: true } as const
+const AUDIT = 'an audit row and entries of the revocation feed'
+
+/** Each write, by surface and operation id. */
+export const BOUNDS: Readonly<Record<string, Bound>> = {
+  'user auth.bootstrap': {
+    keeps: 'a user, a key and a session with a policy of 8 KiB each, audit rows',
+    ...{ bytes: 21_000, limit: 'bootstrap' },
+    until: 'the user for good; the session to its end, the key to 7 days after its end, audit rows 90 days',
+  },
+  'public auth.challenge': { ...nothing, limit: 'bootstrap' },
+  'public auth.login': {
+    ...{ keeps: 'a user; the id of the challenge', bytes: 900, limit: 'bootstrap' },
+    until: 'the user for good; the challenge to its end',
+  },
+  'public auth.session': { ...nothing, limit: 'token-check' },
+  'public auth.openConsole': {
+    keeps: 'a console key and its session, 5 at most; audit rows',
+    ...{ bytes: 4500, limit: 'token-check', until: 'to 7 days after its end; audit rows 90 days' },
+  },
+  'public auth.startCli': {
+    ...{ keeps: 'a request of a command line', bytes: 600, limit: 'bootstrap' },
+    until: 'until it ends, and is collected',
+  },
+  'public auth.pollCli': { ...nothing, limit: 'poll' },
+  'public auth.inspectCli': { ...nothing, limit: 'bootstrap' },
+  'public auth.denyCli': { ...nothing, limit: 'bootstrap' },
+  'user keys.create': {
+    keeps: 'a key with the policies above it, 32 KiB at most; an audit row',
+    ...{ bytes: 27_000, limit: 'account', most: 250, rest: 800 },
+    until: '50 live and 200 ended keys, 7 days after their end; audit rows 90 days',
+  },
+  'user keys.change': {
+    ...{ keeps: 'a policy of 8 KiB; an audit row', bytes: 8300, limit: 'mint' },
+    until: 'with its key; audit rows 90 days',
+  },
+  'user keys.rotate': {
+    ...{ keeps: 'a key; an audit row', bytes: 4800, limit: 'mint' },
+    until: 'to 7 days after its end; audit rows 90 days',
+  },
+  'user keys.revoke': { keeps: AUDIT, bytes: 800, limit: 'ending', until: 'audit rows 90 days' },
+  'user sessions.create': {
+    ...{ keeps: 'a session with a policy of 8 KiB; an audit row', bytes: 9400, limit: 'mint' },
+    until: 'to the end of the session, 24 h at most; audit rows 90 days',
+  },
+  'user sessions.end': { keeps: AUDIT, bytes: 800, limit: 'ending', until: 'audit rows 90 days' },
+  'partner users.resolve': {
+    ...{ keeps: 'a user; in a sandbox two cards', bytes: 12_500, limit: 'partner', most: 1 },
+    until: 'for good, once for each user of the partner',
+  },
+  'partner sessions.createForPartner': {
+    ...{ keeps: 'a session; an audit row', bytes: 1700, limit: 'partner-mint' },
+    until: 'to the end of the session, 24 h at most; audit rows 90 days',
+  },
+  'user subscriptions.payin': {
+    keeps: 'a pay-in with 4 KiB of members, its hold and history',
+    ...{ bytes: 9300, limit: 'account', most: 100, paired: true },
+    until: 'settled ones for good, others 30 days after their deadline; 100 open at a time',
+  },
+  'user subscriptions.checkout': {
+    keeps: 'a subscription and its pay-in, as above',
+    ...{ bytes: 9700, limit: 'account', most: 100, paired: true },
+    until: 'paid ones for good, others 30 days after the deadline; 100 open at a time',
+  },
+  'user subscriptions.confirm': {
+    ...account,
+    ...{ keeps: 'a step in the history of a pay-in, 30 at most', bytes: 1400 },
+    until: `with its pay-in; ${DAY}`,
+  },
+  'user subscriptions.confirmBalance': {
+    ...account,
+    ...{ keeps: 'a ledger transfer, a transaction and an event, in place of a hold', bytes: 400 },
+  },
+  'user subscriptions.cancel': { ...account, keeps: 'a date and the response', bytes: 1100, until: DAY },
+  'user contracts.create': { ...account, keeps: 'a contract, 20 at most', bytes: 1400 },
+  'user deposits.transfer': { ...account, keeps: 'a ledger transfer and transactions', bytes: 2300 },
+  'user payments.create': {
+    ...account,
+    ...{ keeps: 'a ledger transfer, transactions, events, counters', bytes: 4900, gated: true },
+  },
+  'user bills.create': { ...account, keeps: 'a bill and an event, 100 open at a time', bytes: 2700 },
+  'user bills.pay': {
+    ...account,
+    ...{ keeps: 'a ledger transfer, a transaction, an event', bytes: 3000, gated: true },
+  },
+  'user cards.simulateAuthorization': { ...authorization, keeps: AUTHORIZATION, bytes: 6900 },
+  'partner cards.simulateAuthorization': { ...authorization, keeps: AUTHORIZATION, bytes: 4700 },
+  'user cards.simulateClearing': { ...authorization, keeps: 'an event, in place of a hold', bytes: 300 },
+  'partner cards.simulateClearing': { ...authorization, keeps: 'an event and a transfer', bytes: 2200 },
+  'user cards.simulateReversal': { ...authorization, keeps: 'an event, in place of a hold', bytes: 300 },
+  'partner cards.simulateReversal': { ...authorization, keeps: 'an event', bytes: 2300 },
+  'user cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 3400 },
+  'partner cards.simulateRefund': { ...authorization, keeps: 'an event and a transfer', bytes: 3400 },
+  'user cards.create': {
+    ...account,
+    keeps: 'a card with four notes of 684 characters and the policies of its session, 24 KiB at most',
+    ...{ bytes: 23_000, most: 200, gated: true, until: `${GOOD}; 50 open at a time, 200 in 24 h` },
+  },
+  'partner cards.create': {
+    ...account,
+    ...{ keeps: 'a card with four notes of 684 characters', bytes: 7800, most: 200, gated: true },
+    until: `${GOOD}; 50 open at a time, 200 in 24 h`,
+  },
+  'user cards.change': {
+    ...{ limit: 'account', keeps: 'an event; the notes, in place and in the response', bytes: 7200 },
+    until: GOOD,
+  },
+  'partner cards.change': {
+    ...{ limit: 'account', keeps: 'an event; the notes, in place and in the response', bytes: 3500 },
+    until: GOOD,
+  },
+  'user cards.openSecrets': { ...nothing, limit: 'account' },
+  'partner cards.openSecrets': { ...nothing, limit: 'account' },
+  'user cards.reveal': { ...account, keeps: 'an event', bytes: 500 },
+  'partner cards.reveal': { ...account, keeps: 'an event', bytes: 500 },
+  'user cards.propose': { limit: 'account', keeps: 'the response', bytes: 1000, until: DAY },
+  'user cards.execute': {
+    ...account,
+    keeps: 'a card with a note and the policies of its session, 24 KiB at most',
+    ...{ bytes: 19_500, most: 200, gated: true, until: `${GOOD}; counted with cards.create` },
+  },
+  'user cards.cancel': { ...account, keeps: 'an event and the response', bytes: 4300 },
+  'partner cards.cancel': { ...account, keeps: 'an event', bytes: 500 },
+  'user folders.create': {
+    ...account,
+    keeps: 'a folder, 100 at most',
+    bytes: 1400,
+    until: `until deleted; ${DAY}`,
+  },
+  'user folders.change': { ...inPlace, keeps: 'a name', bytes: 0 },
+  'user folders.delete': { ...nothing, limit: 'account' },
+  'partner deposits.range': { ...nothing, limit: 'account' },
+  'partner deposits.estimate': { ...nothing, limit: 'account' },
+  'partner withdrawals.range': { ...nothing, limit: 'account' },
+  'partner withdrawals.estimate': { ...nothing, limit: 'account' },
+  'user deposits.create': {
+    ...account,
+    ...{
+      keeps: 'a deposit, 20 waiting at a time; without a gate in a sandbox, play money',
+      bytes: 2300,
+      gated: true,
+    },
+  },
+  'partner deposits.create': {
+    ...account,
+    ...{ keeps: 'a deposit, 20 waiting at a time', bytes: 2300, gated: true },
+  },
+  'user deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 2900 },
+  'partner deposits.simulate': { ...account, keeps: 'a payment, a ledger transfer, events', bytes: 2900 },
+  'user withdrawals.create': {
+    ...account,
+    ...{
+      keeps: 'a withdrawal, its hold, transactions, events; 20 under way at a time',
+      bytes: 6000,
+      gated: true,
+    },
+  },
+  'partner withdrawals.create': {
+    ...account,
+    ...{ keeps: 'the response; a withdrawal, 20 under way at a time', bytes: 1000, gated: true },
+  },
+  'user users.change': { ...inPlace, keeps: 'the profile, encrypted', bytes: 0 },
+  'partner users.change': { ...inPlace, keeps: 'the profile, encrypted', bytes: 0 },
+  'user identity.change': { ...inPlace, keeps: 'the label of the wallet', bytes: 0 },
+  'user crypto.encrypt': {
+    limit: 'account',
+    keeps: 'one key for the account, once',
+    bytes: 0,
+    until: 'for good',
+  },
+  'user crypto.decrypt': { ...nothing, limit: 'account' },
+  'partner crypto.encrypt': {
+    limit: 'account',
+    keeps: 'one key for the account, once',
+    bytes: 0,
+    until: 'for good',
+  },
+  'partner crypto.decrypt': { ...nothing, limit: 'account' },
+  'user referrals.apply': {
+    limit: 'account',
+    keeps: 'who invited the account, once',
+    bytes: 100,
+    until: 'for good',
+  },
+  'user notifications.mark': { ...inPlace, keeps: 'when it was read', bytes: 100 },
+  'user kyc.submit': {
+    limit: 'account',
+    keeps: 'the application, encrypted, in place of the last; an event',
+    bytes: 3700,
+    until: 'for good',
+  },
+  'partner kyc.submit': {
+    limit: 'account',
+    keeps: 'the application, encrypted, in place of the last; an event',
+    bytes: 3700,
+    until: 'for good',
+  },
+  'user kyc.simulate': { limit: 'account', keeps: 'an event', bytes: 700, until: 'for good' },
+  'partner kyc.simulate': { limit: 'account', keeps: 'an event', bytes: 700, until: 'for good' },
+  'user agreements.accept': {
+    limit: 'account',
+    keeps: 'an acceptance, once for each text',
+    bytes: 300,
+    until: 'for good',
+  },
+  'partner agreements.accept': {
+    limit: 'account',
+    keeps: 'an acceptance, once for each text',
+    bytes: 300,
+    until: 'for good',
+  },
+  'user onboarding.skip': {
+    limit: 'account',
+    keeps: 'the name of a step, once',
+    bytes: 100,
+    until: 'for good',
+  },
+  'public system.providerEvents': {
+    ...{ keeps: 'the id of a message, and what the event changes', bytes: 2000, limit: 'provider' },
+    until: 'message ids 30 days; the rest for good',
+  },
+}
+
+/** Who makes a write, and what counts it. */
+const WHO: Readonly<Record<Limit, string>> = {
+  account: 'an account',
+  mint: 'an account',
+  ending: 'an account',
+  bootstrap: 'anyone, by client address',
+  'token-check': 'anyone, by client address',
+  poll: 'anyone, by client address',
+  'partner-mint': 'a partner key',
+  partner: 'a partner key',
+  provider: 'a provider that signs',
+}
+
+const number = (value: number): string => value.toLocaleString('en-US').replaceAll(',', ' ')
+
+function rowOf([name, bound]: readonly [string, Bound]): string {
+  const [times, adds] = [timesOf(bound), addsOf(bound)]
+  const before = bound.gated ? 'no' : 'yes'
+  const figures = [
+    number(bound.bytes),
+    times === undefined ? 'no limit' : number(times),
+    adds === undefined ? '' : `${(adds / 1e6).toFixed(1)} MB`,
+  ]
+  return `| \`${name}\` | ${bound.keeps} | ${figures.join(' | ')} | ${bound.until} | ${WHO[bound.limit]} | ${before} |`
+}
+
+/** The page docs/bounds.md. */
+export function boundsPage(): string {
+  const { writesPerAccountPerMinute, mintsPerAccountPerMinute } = internals.DEFAULT_LIMITS
+  return `# What a caller can make a host keep
+
+<!-- Written by \`npm run docs:update\` from test/workspace/bounds.ts. -->
+
+Every write of the operation table, with the most bytes that one request adds to the database. For each, what 10 minutes at the
+default rate limits add for one account is less than ${MOST_BYTES / 1e6} MB. A test makes the largest accepted request of each write,
+under a chain of policies as heavy as allowed, and counts its rows: the columns, once for the table and once for each index.
+
+What bounds the number of writes, however many keys and sessions an account has:
+
+- \`writesPerAccountPerMinute\` (${writesPerAccountPerMinute}): all writes of an account with a session. What ends a key or a session is not counted here, so
+  a key that floods cannot keep its owner from ending it.
+- \`mintsPerAccountPerMinute\` (${mintsPerAccountPerMinute}): new sessions, changed and rotated keys, counted apart for the root keys of an account and for all that is
+  below them, so that what is below a root key cannot use up what its owner mints with.
+- \`bootstrapPerAddressPerMinute\`, \`tokenChecksPerAddressPerMinute\` and \`pollsPerAddressPerMinute\`: requests without a session, by client address. What
+  many addresses add is bounded by nothing else.
+- Partner keys and webhook secrets come from the operator. Their users and events are trusted not to flood.
+
+A process without Redis counts for itself, so N of them let pass N times as much. Windows are fixed: 10 minutes can touch 11 of them.
+
+Counters of caps (about 150 bytes, at most 32 for each call) are included. Those of a day or a month are deleted after it; those of a
+limit with the window \`total\` are kept for good.
+
+"Before" says whether an account may make the write before its identity is checked, on a host with \`ONBOARDING_GATES=on\`, as on every live
+host. Operations named \`simulate\` exist in a sandbox only.
+
+| Write | Keeps | Bytes of one, at most | In 10 minutes, at most | Adds, at most | Kept | By | Before |
+|---|---|---|---|---|---|---|---|
+${Object.entries(BOUNDS).map(rowOf).join('\n')}
+
+Reads keep nothing but the counters of policies that count them, and the time of the last use of a key.
+
+## Why
+
+A wallet costs nothing, so the sum over accounts is bounded by what an operator's proxy lets through by address. What one account adds is
+bounded here. Pay-ins keep 4096 bytes of unknown members and card notes 684 characters each, because the stored response of an
+idempotent write holds them once more for 24 hours. Canceled cards are kept for their authorizations, so cards are also counted by day.
+`
+}
