@@ -6,7 +6,8 @@ import { runCommand } from '@gatewright/reference-host'
 import t from 'tap'
 import { storedBytes } from '../../harness/stored-bytes.ts'
 import { addsOf, BOUNDS, MOST_BYTES } from '../../workspace/bounds.ts'
-import { close, db, host, LARGEST } from './largest-writes.ts'
+import { close, db, host } from './callers.ts'
+import { LARGEST } from './largest-writes.ts'
 
 t.teardown(close)
 

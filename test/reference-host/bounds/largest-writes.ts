@@ -1,136 +1,26 @@
-// The largest request that each write of the operation table accepts, at a host that is paid on a chain.
+// The largest request that each write of the operation table accepts.
 import { randomUUID } from 'node:crypto'
-import type { SqlClient } from '@gatewright/kernel/sql'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openDatabaseOf } from '../../harness/database-rows.ts'
-import { bearer, bootstrapUser, newWallet, signedBootstrap, type Answer } from '../../harness/host.ts'
+import { bearer, newWallet, signedBootstrap, type Answer } from '../../harness/host.ts'
 import { kycBody } from '../../harness/kyc.ts'
-import { startPaidHost } from '../../harness/paid-host.ts'
 import { memberOf, OUTSIDE } from '../../harness/transfers.ts'
 import { signedLogin, webToken } from '../../harness/web-sign-in.ts'
-
-const folder = mkdtempSync(join(tmpdir(), 'gatewright-bounds-'))
-const env = { DATA_DIR: folder, RATE_LIMITS: 'off', CHAIN_POLL_SECONDS: '300' }
-const paid = await startPaidHost({}, env)
-export const { host, clock } = paid
-const database = openDatabaseOf(env)
-/** The database of the host. */
-export const db: SqlClient = database.db
-/** Stops the host and its chain. */
-export async function close(): Promise<void> {
-  await database.close()
-  await paid.close()
-  rmSync(folder, { recursive: true, force: true })
-}
-const { send } = host
-
-/** A policy of nearly 8 KiB with 16 limits that count every call: 16 counters of its own. */
-function heavyPolicy(name: string): object {
-  const tags = [
-    'subscriptions',
-    'contracts',
-    'deposits',
-    'payments',
-    'bills',
-    'cards',
-    'folders',
-    'withdrawals',
-  ]
-  const limits = Array.from({ length: 16 }, (_, index) => ({
-    operations: [
-      ...tags.map(tag => `${tag}.*`),
-      ...Array.from(
-        { length: 8 },
-        (_, n) => `${name}${'abcdefghijklmnop'[index]}.${'p'.repeat(24)}${'abcdefgh'[n]}`,
-      ),
-    ],
-    window: 'total',
-    ...(index % 2 === 0 ? { maxCount: 1_000_000 } : { maxCents: 100_000_000_000 }),
-  }))
-  return { limits }
-}
-const ok = (answer: Answer): Answer => {
-  if (answer.status > 202) throw new Error(`${answer.status}: ${JSON.stringify(answer.body)}`)
-  return answer
-}
-/** A policy of nearly 8 KiB that counts nothing. */
-const longPolicy = {
-  denyOperations: Array.from({ length: 95 }, (_, n) =>
-    `unknown.${'o'.repeat(66)}${n}`.replaceAll(/[0-9]/g, digit => 'abcdefghij'[Number(digit)] as string),
-  ),
-}
-const wallet = newWallet()
-const policies = { policy: heavyPolicy('key'), sessionPolicy: heavyPolicy('session') }
-const statement = await signedBootstrap(wallet, { sessionTtlSeconds: 86_400, ...policies }, clock.now())
-const booted = ok(await send('/user/v1/bootstrap', { body: statement })).body
-const key = booted['userApiKey'] as string
-/** A session under three policies of nearly 8 KiB: room for a fourth. 32 counters count each of its calls that spends. */
-const minted = await send('/user/v1/sessions', {
-  ...{ body: { policy: longPolicy, ttlSeconds: 86_400 }, headers: bearer(booted['sessionToken'] as string) },
-})
-const token = ok(minted).body['sessionToken'] as string
-
-type Call = (
-  path: string,
-  body?: object,
-  options?: { method?: string; headers?: Record<string, string> },
-) => Promise<Answer>
-const caller =
-  (surface: string, proof: Record<string, string>): Call =>
-  (path, body, { method, headers } = {}) =>
-    send(path.startsWith('/auth') ? path : `/${surface}/v1${path}`, {
-      ...{ method: method ?? 'POST', headers: { 'idempotency-key': randomUUID(), ...proof, ...headers } },
-      ...(body === undefined ? {} : { body }),
-    })
-const user = caller('user', bearer(token))
-const partnerKey = { 'x-partner-key': host.partnerKey }
-const partnerUserId = randomUUID()
-await send('/partner/v1/users/resolve', { body: { userId: partnerUserId }, headers: partnerKey })
-const partnerScopes = [
-  ...[
-    'users.read',
-    'users.write',
-    'kyc.read',
-    'kyc.write',
-    'cards.read',
-    'cards.write',
-    'cards.secrets.read',
-  ],
-  ...[
-    'encryption.read',
-    'encryption.write',
-    'deposits.read',
-    'deposits.write',
-    'transactions.read',
-    'withdrawals.write',
-  ],
-]
-const opened = await send('/partner/v1/sessions', {
-  ...{ headers: partnerKey, body: { userId: partnerUserId, scopes: partnerScopes, ttlSeconds: 86_400 } },
-})
-const partner = caller('partner', bearer(opened.body.data['sessionToken'] as string))
-const newUser = () => bootstrapUser(send, {}, clock.now())
-const friend = (await newUser()).address
-/** Somebody new, whose identity is not checked yet. */
-const somebody = {
-  user: async (): Promise<Call> => caller('user', bearer((await newUser()).token)),
-  partner: async (): Promise<Call> => {
-    const userId = randomUUID()
-    await send('/partner/v1/users/resolve', { body: { userId }, headers: partnerKey })
-    const session = await send('/partner/v1/sessions', {
-      body: { userId, scopes: partnerScopes },
-      headers: partnerKey,
-    })
-    return caller('partner', bearer(session.body.data['sessionToken'] as string))
-  },
-}
-for (const call of [user, partner]) ok(await call('/sandbox/kyc', { status: 'approved' }))
-ok(await user('/deposits', { amountCents: 100_000_000 }))
-ok(await partner('/agreements', { accepted: true }))
-const funding = memberOf(await partner('/deposits', { currency: 'usdc', network: 'base' }), 'deposit')
-ok(await partner(`/sandbox/deposits/${funding.id}/pay`, { amount: '5000' }))
+import {
+  clock,
+  friend,
+  heavyPolicy,
+  key,
+  longPolicy,
+  ok,
+  partner,
+  partnerKey,
+  partnerScopes,
+  partnerUserId,
+  send,
+  somebody,
+  user,
+  wallet,
+  type Call,
+} from './callers.ts'
 
 const wide = (length: number): string => '\u{1F4B3}'.repeat(length)
 const note = { v: 1, iv: 'a'.repeat(16), ct: 'a'.repeat(684) }
@@ -253,11 +143,11 @@ export const LARGEST: Readonly<Record<string, Largest>> = {
   'user keys.create': just(() => user('/keys', { policy: longPolicy })),
   'user keys.change': async () => {
     const id = await newKeyOf()
-    ok(await user(`/keys/${id}`, { policy: heavyPolicy('first') }, { method: 'PATCH' }))
-    return () => user(`/keys/${id}`, { policy: heavyPolicy('again') }, { method: 'PATCH' })
+    ok(await user(`/keys/${id}`, { policy: longPolicy }, { method: 'PATCH' }))
+    return () => user(`/keys/${id}`, { policy: longPolicy }, { method: 'PATCH' })
   },
   'user keys.rotate': async () => {
-    const id = ok(await user('/keys', { policy: heavyPolicy('below') })).body['userKeyId'] as string
+    const id = ok(await user('/keys', { policy: longPolicy })).body['userKeyId'] as string
     return () => user(`/keys/${id}/rotate`, {})
   },
   'user keys.revoke': async () => {
