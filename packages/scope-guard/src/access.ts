@@ -41,10 +41,14 @@ export interface VerifiedSession {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly chain: Chain
-  /** The last rule whose surface and scopes the session satisfied. Neither can change, so that rule is not checked again. */
-  lastAuthorizedRule: Rule | undefined
+  readonly authorized: AuthorizedRule
   /** Of a token that is bound to a key: claims the proof of this request. Call it after every check that keeps no claim. */
   readonly claimProof?: ClaimProof
+}
+
+/** The last rule whose surface and scopes a session satisfied. Neither can change, so that rule is not checked again. */
+export interface AuthorizedRule {
+  lastRule: Rule | undefined
 }
 
 /** Claims the proof of one request. A denial: the proof was used before, or has become too old. */

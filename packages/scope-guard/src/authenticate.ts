@@ -1,11 +1,12 @@
-import type { Clock, EpochMs } from '@gatewright/kernel'
-import type { GuardFacts, VerifiedSession } from './access.ts'
+import type { Clock, EpochMs, Session } from '@gatewright/kernel'
+import type { AuthorizedRule, GuardFacts, VerifiedSession } from './access.ts'
 import type { Challenges } from './challenges.ts'
 import type { GuardDenial } from './codes.ts'
 import { bindingOf, createBindingCheck, type Binding, type CheckBinding } from './dpop/check.ts'
 import { createFailureLimit, type FailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
 import type { ChainLoader } from './policies/chain-loader.ts'
+import type { Chain } from './policies/chain.ts'
 import { createTokenCache, type TokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
 import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from './token/verify.ts'
@@ -16,8 +17,13 @@ import { createTokenVerifier, type TokenVerifier, type UnverifiedToken } from '.
  */
 export type Authenticate = (facts: GuardFacts) => Promise<VerifiedSession | GuardDenial>
 
-/** A verified session that later requests with the same token reuse. */
-interface CachedSession extends VerifiedSession {
+/** A verified session that later requests with the same token reuse. Its chain is not part of it: that has a cache of its own. */
+interface CachedSession {
+  readonly session: Session
+  readonly scopes: ReadonlySet<string>
+  readonly authorized: AuthorizedRule
+  /** By which its chain is found. Undefined: its chain was not loaded yet. */
+  chainKey: string | undefined
   /** The key that the token is bound to. */
   readonly thumbprint: Binding
   /** From this instant on its token is verified again. */
@@ -34,7 +40,6 @@ interface Dependencies {
   readonly cache: TokenCache<CachedSession>
   readonly tokens: TokenVerifier
   readonly failures: FailureLimit
-  readonly chains: ChainLoader
 }
 
 const BEARER = 'Bearer '
@@ -55,10 +60,13 @@ export function createAuthenticate(
     cacheMs: cacheSeconds * 1000,
     maxTokenBytes,
     challenges,
-    cache: createTokenCache(cacheEntries, cacheBytes),
+    cache: createTokenCache(
+      cacheEntries,
+      cacheBytes,
+      ({ session }) => session.scopes.length + session.policyIds.length,
+    ),
     tokens: createTokenVerifier(pinnedKeys(options.keys, options.rsaAlgorithm), options, clock, challenges),
     failures: createFailureLimit(FAILURE_LIMIT, options.failedCredentials, clock),
-    chains,
   }
   const checkBinding = createBindingCheck({
     ...{ dpop: options.dpop, clock, challenges, failures: dependencies.failures },
@@ -71,36 +79,55 @@ export function createAuthenticate(
     if (authorization === undefined) return challenges.missing()
     const isBearer = authorization === field || !isDpop(field as string)
     const cached = dependencies.cache.get(authorization)
-    const isFresh = cached !== undefined && clock.now() < cached.freshUntil
+    const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
     // Without an await: most requests have a cached bearer token.
-    if (isFresh && isBearer && cached.thumbprint === undefined) return cached
-    const verified = isFresh ? cached : await verifyToken(dependencies, authorization, cached, facts.address)
+    if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
+      const chain = fresh.chainKey === undefined ? undefined : chains.find(fresh.chainKey)
+      if (chain !== undefined) return verifiedSession(fresh, chain)
+    }
+    const verified = fresh ?? (await verifyToken(dependencies, authorization, cached, facts.address))
     if (isDenial(verified)) {
       // Without the option, a DPoP credential is of an unknown scheme. Only a bound token is told more.
       return isBearer || options.dpop || verified.status !== 401 ? verified : challenges.missing()
     }
-    if (isBearer && verified.thumbprint === undefined) return verified
-    return provenSession(checkBinding, facts, authorization, verified)
+    if (isBearer && verified.thumbprint === undefined) return withCachedChain(chains, verified)
+    const claimProof = await checkProof(checkBinding, facts, authorization, verified)
+    if (typeof claimProof !== 'function') return claimProof
+    const { session, scopes, chain, authorized } = await withCachedChain(chains, verified)
+    return { session, scopes, chain, authorized, claimProof }
   }
 }
 
-/** Returns a verified session of a bound token if the request has its proof, or the denial. */
-async function provenSession(
+/** Checks the proof of a request with a bound token. */
+function checkProof(
   check: CheckBinding,
   facts: GuardFacts,
   authorization: string,
-  verified: CachedSession,
-): Promise<VerifiedSession | GuardDenial> {
-  const checked = await check({
+  { thumbprint }: CachedSession,
+): ReturnType<CheckBinding> {
+  return check({
     facts,
     isDpopScheme: isDpop(facts.authorization as string),
     accessToken: authorization.slice(BEARER.length),
-    thumbprint: verified.thumbprint,
+    thumbprint,
   })
-  if (typeof checked !== 'function') return checked
-  const { session, scopes, chain, lastAuthorizedRule } = verified
-  return { session, scopes, chain, lastAuthorizedRule, claimProof: checked }
 }
+
+/** Adds the chain of a session, which is loaded if it was never loaded or was evicted. */
+async function withCachedChain(chains: ChainLoader, cached: CachedSession): Promise<VerifiedSession> {
+  const found = cached.chainKey === undefined ? undefined : chains.find(cached.chainKey)
+  if (found) return verifiedSession(cached, found)
+  const { key, chain } = await chains.load(cached.session.policyIds)
+  cached.chainKey = key
+  return verifiedSession(cached, chain)
+}
+
+const verifiedSession = ({ session, scopes, authorized }: CachedSession, chain: Chain): VerifiedSession => ({
+  session,
+  scopes,
+  chain,
+  authorized,
+})
 
 function verifyToken(
   dependencies: Dependencies,
@@ -183,12 +210,12 @@ async function verify(
 }
 
 /** Caches a token with a valid signature. Its times count from `startedAt`, before its key was looked up. */
-async function cacheSession(
-  { clock, cacheMs, cache, tokens, chains, challenges }: Dependencies,
+function cacheSession(
+  { clock, cacheMs, cache, tokens, challenges }: Dependencies,
   authorization: string,
   token: UnverifiedToken,
   startedAt: EpochMs,
-): Promise<CachedSession | GuardDenial> {
+): CachedSession | GuardDenial {
   const session = tokens.sessionOf(token)
   if (isDenial(session)) return session
   const binding = bindingOf(token.claims)
@@ -197,10 +224,10 @@ async function cacheSession(
     session,
     thumbprint: binding.thumbprint,
     scopes: new Set(session.scopes),
-    chain: session.policyIds.length === 0 ? chains.empty : await chains.load(session.policyIds),
     freshUntil: startedAt + cacheMs,
     keptUntil: startedAt + 2 * cacheMs,
-    lastAuthorizedRule: undefined,
+    authorized: { lastRule: undefined },
+    chainKey: undefined,
   }
   cache.set(authorization, cached, clock.now())
   return cached

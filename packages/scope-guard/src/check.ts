@@ -95,8 +95,8 @@ export async function authenticateSession(
 
 /** Loads the policies of a session that the caller has verified. */
 export async function withChain({ chains }: GuardDependencies, session: Session): Promise<VerifiedSession> {
-  const chain = await chains.load(session.policyIds)
-  return { session, scopes: new Set(session.scopes), chain, lastAuthorizedRule: undefined }
+  const { chain } = await chains.load(session.policyIds)
+  return { session, scopes: new Set(session.scopes), chain, authorized: { lastRule: undefined } }
 }
 
 /** Denies a session that has expired or is revoked. */
@@ -115,12 +115,12 @@ export function ruleDenial(
   verified: VerifiedSession,
   rule: Rule,
 ): GuardDenial | undefined {
-  if (verified.lastAuthorizedRule === rule) return undefined
+  if (verified.authorized.lastRule === rule) return undefined
   const { session, scopes } = verified
   if (rule.surface !== undefined && rule.surface !== session.surface) return wrongSurface(rule.surface)
   const missing = missingScopes(rule, scopes)
   if (missing !== undefined) return challenges.scope(requiredScopes(rule), missing)
-  verified.lastAuthorizedRule = rule
+  verified.authorized.lastRule = rule
   return undefined
 }
 

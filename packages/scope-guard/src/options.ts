@@ -69,6 +69,11 @@ export interface GuardOptions {
   readonly cacheEntries?: number
   /** How many bytes of verified tokens are cached, at least 64 KiB, default 32 MiB. */
   readonly cacheBytes?: number
+  /**
+   * How many bytes of compiled policies are cached, at least 512 KiB, so that each chain that `checkPolicyChain` accepts fits; default
+   * 32 MiB. Sessions with the same policies share them. A chain that was evicted is read from `policies` again.
+   */
+  readonly policyCacheBytes?: number
   /** How long a verification is reused, 1 to 3600 s, default 60. A removed signing key is accepted for at most as long. */
   readonly cacheSeconds?: number
   /** The realm of `WWW-Authenticate`. Default `api`. */
@@ -95,6 +100,7 @@ const OPTIONS: OptionNames<GuardOptions> = {
   maxTokenBytes: true,
   cacheEntries: true,
   cacheBytes: true,
+  policyCacheBytes: true,
   cacheSeconds: true,
   realm: true,
 }
@@ -165,6 +171,12 @@ export function checkedOptions(options: GuardOptions): CheckedOptions {
     maxTokenBytes: integerOption('maxTokenBytes', options.maxTokenBytes ?? 4096, 256, 16_384),
     cacheEntries: integerOption('cacheEntries', options.cacheEntries ?? 10_000, 1, 10_000_000),
     cacheBytes: integerOption('cacheBytes', options.cacheBytes ?? 2 ** 25, 2 ** 16, 2 ** 40),
+    policyCacheBytes: integerOption(
+      'policyCacheBytes',
+      options.policyCacheBytes ?? 2 ** 25,
+      2 ** 19,
+      2 ** 40,
+    ),
     cacheSeconds: integerOption('cacheSeconds', options.cacheSeconds ?? 60, 1, 3600),
     realm: options.realm ?? 'api',
   }

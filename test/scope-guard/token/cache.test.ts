@@ -69,6 +69,29 @@ t.test('caches at most cacheBytes of tokens', async t => {
   t.equal(verified(), 7)
 })
 
+t.test('weighs the scopes of a session with its token', async t => {
+  const key = await signingKey()
+  const source = localKeys({ keys: [key.jwk] })
+  let verified = 0
+  const { guard, clock } = await bench({
+    keys: async kid => {
+      verified++
+      return source(kid)
+    },
+    cacheBytes: 65_536,
+  })
+  const scopes = Array.from({ length: 300 }, (_, index) => `s${index}.r`)
+  const tokens = await Promise.all(
+    ['a', 'b'].map(sessionId => sign(key, claims(session(clock.now(), { sessionId, scopes })))),
+  )
+  // Each has about 3 KB of text and weighs more than 32 KiB, so the second evicts the first.
+  for (const token of [...tokens, ...tokens]) {
+    t.ok(token.length < 4096)
+    t.match(await guard.authenticate({ authorization: `Bearer ${token}` }), { ok: true })
+  }
+  t.equal(verified, 4)
+})
+
 t.test(
   'compares the whole text of a token: a token that differs in one letter is verified and refused',
   async t => {

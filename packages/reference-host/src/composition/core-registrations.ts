@@ -128,6 +128,8 @@ export const KEY_GUARD: ServiceKey<Guard> = defineService('key guard', get => {
     policies: get(ISSUER).policies,
     spend: backend.spend(backend.sql),
     limits: keyUseLimits(config, backend),
+    // Keys are presented to mint sessions, far less often than sessions are used.
+    policyCacheBytes: 2 ** 23,
     failedCredentials: 'off',
   })
 })

@@ -1,7 +1,7 @@
 import { counterOwner, type EpochMs, type Rule } from '@gatewright/kernel'
 import type { SpendItem } from '../storage/port.ts'
 import type { Block } from './predicates.ts'
-import { operationMatcher } from './operation-matcher.ts'
+import { patternsOf } from './operation-matcher.ts'
 import type { Policy, StoredPolicy, Window } from './policy.ts'
 import { windowAt } from './windows.ts'
 
@@ -19,7 +19,8 @@ interface Cap {
   readonly operations: readonly string[] | undefined
   /** The counter's name without its window. It begins with the owner of the policy's counters: new keys and sessions use the same one. */
   readonly name: string
-  applies(operation: string, kind: SpendKind): boolean
+  /** Which calls the cap is for, of the operations that it names. */
+  readonly counts: 'calls' | 'money' | 'withdrawals'
 }
 
 /** A counter that a call adds to, with the policy rule to name if its cap is reached. */
@@ -43,42 +44,37 @@ export interface OperationCaps {
 }
 
 function capsOf({ id, policy }: StoredPolicy): Cap[] {
-  const caps: Cap[] = []
-  const add = (
-    rule: keyof Policy,
-    cap: Omit<Cap, 'rule' | 'policyId' | 'name' | 'operations'>,
-    about: unknown[],
-    limited?: readonly string[],
-  ): void => {
-    const name = JSON.stringify([counterOwner(id), rule, ...about])
-    caps.push({ ...cap, rule, policyId: id, name, operations: limited })
-  }
-  const money = { unit: 'cents', applies: (_: string, kind: SpendKind) => kind !== undefined } as const
+  const owner = counterOwner(id)
   const { maxAuthAmountCents, dailySpendCapCents, dailyWithdrawalCapCents, limits = [] } = policy
-  if (maxAuthAmountCents !== undefined) {
-    add('maxAuthAmountCents', { ...money, window: 'operation', most: maxAuthAmountCents }, [])
+  const onMoney = (
+    rule: keyof Policy,
+    most: number | undefined,
+    window: Window,
+    counts: Cap['counts'] = 'money',
+  ): Cap[] => {
+    if (most === undefined) return []
+    const name = JSON.stringify([owner, rule])
+    return [{ rule, policyId: id, unit: 'cents', window, most, operations: undefined, name, counts }]
   }
-  if (dailySpendCapCents !== undefined) {
-    add('dailySpendCapCents', { ...money, window: 'day', most: dailySpendCapCents }, [])
-  }
-  if (dailyWithdrawalCapCents !== undefined) {
-    const applies: Cap['applies'] = (_, kind) => kind === 'withdrawal'
-    add(
-      'dailyWithdrawalCapCents',
-      { unit: 'cents', window: 'day', most: dailyWithdrawalCapCents, applies },
-      [],
-    )
-  }
-  for (const { operations, window, maxCents, maxCount } of limits) {
-    const matches = operationMatcher(operations)
-    const unit = maxCents === undefined ? 'count' : 'cents'
-    const applies: Cap['applies'] = (operation, kind) =>
-      matches(operation) && (unit === 'count' || kind !== undefined)
-    const most = (maxCents ?? maxCount) as number
-    const sorted = [...new Set([...operations].sort())]
-    add('limits', { unit, window, most, applies }, [unit, window, ...sorted], sorted)
-  }
-  return caps
+  const onOperations = limits.map(({ operations: named, window, maxCents, maxCount }): Cap => {
+    const operations = [...new Set(named)].sort()
+    const [unit, most] =
+      maxCents === undefined ? (['count', maxCount as number] as const) : (['cents', maxCents] as const)
+    const name = JSON.stringify([owner, 'limits', unit, window, ...operations])
+    const counts = unit === 'count' ? 'calls' : 'money'
+    return { rule: 'limits', policyId: id, unit, window, most, operations, name, counts }
+  })
+  return [
+    ...onMoney('maxAuthAmountCents', maxAuthAmountCents, 'operation'),
+    ...onMoney('dailySpendCapCents', dailySpendCapCents, 'day'),
+    ...onMoney('dailyWithdrawalCapCents', dailyWithdrawalCapCents, 'day', 'withdrawals'),
+    ...onOperations,
+  ]
+}
+
+/** Whether a cap is for calls that move money of this kind, or none. */
+function isFor({ counts }: Cap, kind: SpendKind): boolean {
+  return counts === 'calls' || kind === 'withdrawal' || (counts === 'money' && kind !== undefined)
 }
 
 /** Keeps the lowest cap of each name, sorted by name, so that no result depends on the order of the policies. */
@@ -126,40 +122,63 @@ export interface CountedCap {
   readonly endsAt: EpochMs | null
 }
 
-/** Lists every cap of a chain, at an instant. */
-export function listCaps(policies: readonly StoredPolicy[], now: EpochMs): CountedCap[] {
-  return lowest(policies.flatMap(capsOf)).map(
-    ({ rule, policyId, operations, unit, window, most: cap, name }) => {
-      const common = { rule, policyId, operations, unit, window, cap }
-      if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
-      const { label, endsAt } = windowAt(window, now)
-      return { ...common, counter: `${name}@${label}`, endsAt }
-    },
-  )
+/** The caps of a chain. */
+export interface ChainCaps {
+  /** Selects the caps that apply to any of these operations, each cap once. */
+  select(operations: readonly string[], kind: SpendKind): OperationCaps
+  /** Lists the caps that count or limit one operation: the lowest of those that share a counter. */
+  on(operation: string, kind: SpendKind): readonly Pick<Cap, 'rule' | 'name' | 'most'>[]
+  /** Lists every cap, with its counter at an instant. */
+  list(now: EpochMs): CountedCap[]
+  /** Counts the counters of the operation with the most of them. */
+  mostCounters(): number
 }
 
-/** Lists the caps that count or limit one operation: the lowest of those that share a counter. */
-export function capsOn(
-  policies: readonly StoredPolicy[],
-  operation: string,
-  kind: SpendKind,
-): readonly Pick<Cap, 'rule' | 'name' | 'most'>[] {
-  return lowest(policies.flatMap(capsOf)).filter(cap => cap.applies(operation, kind))
-}
+const NO_CAPS = operationCaps([])
 
-/** Compiles the caps of a chain. The caps of each operation are selected once. */
-export function compileCaps(
-  policies: readonly StoredPolicy[],
-): (operations: readonly string[], kind: SpendKind) => OperationCaps {
+/** Compiles the caps of a chain: finds them by the operations and `tag.*` that they name. It remembers nothing of what is selected. */
+export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
   const caps = lowest(policies.flatMap(capsOf))
-  const byOperation = new Map<string, OperationCaps>()
-  return (operations, kind) => {
-    const key = `${kind ?? ''} ${operations.join(' ')}`
-    let selected = byOperation.get(key)
-    if (!selected) {
-      selected = operationCaps(caps.filter(cap => operations.some(operation => cap.applies(operation, kind))))
-      byOperation.set(key, selected)
+  const byPattern = new Map<string, readonly number[]>()
+  for (const [index, { operations = [] }] of caps.entries()) {
+    // Most patterns are named by one cap. All of these share its array.
+    const alone = [index]
+    for (const pattern of operations) {
+      const named = byPattern.get(pattern)
+      byPattern.set(pattern, named ? [...named, index] : alone)
     }
-    return selected
+  }
+  const namedBy = (operation: string): number[] =>
+    patternsOf(operation).flatMap(pattern => byPattern.get(pattern) ?? [])
+  const isCounted = (index: number): boolean => caps[index]?.window !== 'operation'
+  const onAllMoney = caps.flatMap(({ operations }, index) => (operations ? [] : [index]))
+  const capsOn = (operations: readonly string[], kind: SpendKind): readonly Cap[] => {
+    const onNamed = byPattern.size === 0 ? [] : operations.flatMap(namedBy)
+    if (onNamed.length === 0 && (onAllMoney.length === 0 || kind === undefined)) return []
+    const selected = [...new Set([...onAllMoney, ...onNamed])].sort((a, b) => a - b)
+    return selected.map(index => caps[index] as Cap).filter(cap => isFor(cap, kind))
+  }
+  return {
+    select(operations, kind) {
+      const selected = capsOn(operations, kind)
+      return selected.length === 0 ? NO_CAPS : operationCaps(selected)
+    },
+    on: (operation, kind) => capsOn([operation], kind),
+    list: now =>
+      caps.map(({ rule, policyId, operations, unit, window, most: cap, name }) => {
+        const common = { rule, policyId, operations, unit, window, cap }
+        if (window === 'operation') return { ...common, counter: undefined, endsAt: null }
+        const { label, endsAt } = windowAt(window, now)
+        return { ...common, counter: `${name}@${label}`, endsAt }
+      }),
+    mostCounters() {
+      // A withdrawal counts for every cap on money. The caps of an operation that no limit names are those of its longest `tag.*`.
+      let most = onAllMoney.filter(isCounted).length
+      for (const pattern of byPattern.keys()) {
+        const applying = [...onAllMoney, ...namedBy(pattern)]
+        if (applying.length > most) most = Math.max(most, [...new Set(applying)].filter(isCounted).length)
+      }
+      return most
+    },
   }
 }

@@ -1,6 +1,6 @@
 import { allow, type Denial, type Verdict } from '@gatewright/kernel'
 import { deny } from '../codes.ts'
-import { listCaps, type CountedCap } from './caps.ts'
+import { compileCaps } from './caps.ts'
 import { storedPolicy, type PolicyDocument } from './chain-loader.ts'
 import { jsonBytes } from './parse.ts'
 
@@ -26,7 +26,7 @@ export function checkPolicyChain(
   if (bytes > MAX_BYTES) return tooMuch(`at most ${MAX_BYTES} bytes of JSON`, bytes)
   const limits = policies.reduce((sum, { policy }) => sum + (policy.limits?.length ?? 0), 0)
   if (limits > MAX_LIMITS) return tooMuch(`at most ${MAX_LIMITS} limits`, limits)
-  const counters = mostCounters(listCaps(policies, 0).filter(({ counter }) => counter !== undefined))
+  const counters = compileCaps(policies).mostCounters()
   return counters > MAX_COUNTERS
     ? tooMuch(`caps that one call adds to at most ${MAX_COUNTERS} counters of`, counters)
     : allow(undefined)
@@ -35,28 +35,4 @@ export function checkPolicyChain(
 function tooMuch(bound: string, got: number): Denial<'invalid_request'> {
   const message = `policy and the policies it joins must have ${bound} together, got ${got}: send a smaller policy`
   return deny('invalid_request', message, { field: 'policy' })
-}
-
-/**
- * Counts the caps of the operation with the most of them, as a withdrawal, which every cap on money counts. The caps of an operation that
- * no cap names are those of its longest `tag.*`, so it is enough to try each name and each `tag.*`.
- */
-function mostCounters(caps: readonly CountedCap[]): number {
-  const byPattern = new Map<string, CountedCap[]>()
-  for (const cap of caps) {
-    for (const pattern of cap.operations ?? [])
-      byPattern.set(pattern, [...(byPattern.get(pattern) ?? []), cap])
-  }
-  const onAllMoney = caps.filter(({ operations }) => operations === undefined).length
-  const named = [...byPattern.keys()].map(
-    pattern => new Set(patternsThatMatch(pattern).flatMap(one => byPattern.get(one) ?? [])).size,
-  )
-  return onAllMoney + named.reduce((most, count) => Math.max(most, count), 0)
-}
-
-/** Lists the patterns that match an operation, or all operations of a `tag.*`: itself, and `tag.*` for each of its dots. */
-function patternsThatMatch(operation: string): string[] {
-  const parts = operation.split('.')
-  const tags = parts.slice(1).map((_, index) => `${parts.slice(0, index + 1).join('.')}.*`)
-  return [...new Set([operation, ...tags])]
 }

@@ -1,5 +1,5 @@
-import { Fault } from '@gatewright/kernel'
-import { sha256 } from '@gatewright/kernel/platform'
+import { Fault, type Clock, type EpochMs } from '@gatewright/kernel'
+import { sha256, utf8Length } from '@gatewright/kernel/platform'
 import { LRUCache } from '#platform/lru'
 import { withinTime } from '../timeout.ts'
 import { compileChain, type Chain } from './chain.ts'
@@ -12,12 +12,18 @@ import type { StoredPolicy } from './policy.ts'
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
 
+/** A compiled chain, and the key by which it is found while it is cached. */
+export interface LoadedChain {
+  readonly key: string
+  readonly chain: Chain
+}
+
 /** Makes the compiled chain of policies. Equal policies share one chain. */
 export interface ChainLoader {
   /** Reads the policies of a session from the source. */
-  load(ids: readonly string[]): Promise<Chain>
-  /** The chain of a session without policies. */
-  readonly empty: Chain
+  load(ids: readonly string[]): Promise<LoadedChain>
+  /** Finds a cached chain by its key. Undefined: it was evicted, so load it again. */
+  find(key: string): Chain | undefined
   /** Compiles given documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
   compile(policies: readonly PolicyDocument[]): Chain
 }
@@ -28,29 +34,69 @@ export interface PolicyDocument {
   readonly document: unknown
 }
 
-/** How many compiled chains are kept for other sessions with the same policies. */
-const MAX_CHAINS = 1000
+/** The bounds of the cache of compiled chains. */
+interface CacheOptions {
+  readonly clock: Clock
+  /** The most bytes of all chains together. */
+  readonly bytes: number
+  /** How long a chain is kept after it was last loaded or compiled, in ms. */
+  readonly keptMs: number
+}
 
-const EMPTY = compileChain([])
+interface CachedChain {
+  readonly chain: Chain
+  keptUntil: EpochMs
+}
+
+/** The most chains that one new chain removes because their time has ended. */
+const MOST_SWEPT = 32
+
+/** The chain of a session without policies. It takes no place in the cache. */
+const EMPTY: LoadedChain = { key: '', chain: compileChain([]) }
 
 /**
- * Loads and compiles chains. Sessions with the same policy documents share one compiled chain.
+ * Loads and compiles chains. Sessions with the same policy documents share one compiled chain. The cache is bounded by bytes; if it is
+ * full, the least recently used chain is evicted. Chains whose time has ended are removed when a new one is added. A chain that is larger
+ * than the whole cache is compiled each time.
  * Faults: `ERR_STORE_UNAVAILABLE` if the source throws, `ERR_STORE_REPLY` if a document is missing or is not a policy.
  */
-export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoader {
-  const compiled = new LRUCache<string, Chain>({ maxSize: MAX_CHAINS })
-  const compile: ChainLoader['compile'] = policies => {
-    const digest = sha256(JSON.stringify(policies.map(({ id, document }) => [id, document])))
-    let chain = compiled.get(digest)
-    if (!chain) {
-      chain = compileChain(policies.map(storedPolicy))
-      compiled.set(digest, chain, { size: 1 })
+export function chainLoader(
+  source: PolicySource,
+  timeoutMs: number,
+  { clock, bytes, keptMs }: CacheOptions,
+): ChainLoader {
+  const cache = new LRUCache<string, CachedChain>({ maxSize: bytes })
+  const sweep = (now: EpochMs): void => {
+    let left = MOST_SWEPT
+    for (const key of cache.rkeys()) {
+      const entry = cache.peek(key)
+      if (entry === undefined || now < entry.keptUntil || left-- === 0) return
+      cache.delete(key)
     }
-    return chain
+  }
+  const compile = (policies: readonly PolicyDocument[]): LoadedChain => {
+    if (policies.length === 0) return EMPTY
+    const text = JSON.stringify(policies.map(({ id, document }) => [id, document]))
+    const key = sha256(text)
+    const now = clock.now()
+    const known = cache.get(key)
+    if (known) {
+      known.keptUntil = now + keptMs
+      return { key, chain: known.chain }
+    }
+    sweep(now)
+    const stored = policies.map(storedPolicy)
+    const chain = compileChain(stored)
+    cache.set(key, { chain, keptUntil: now + keptMs }, { size: chainBytes(utf8Length(text), stored) })
+    return { key, chain }
   }
   return {
-    empty: EMPTY,
-    compile,
+    compile: policies => compile(policies).chain,
+    find(key) {
+      if (key === EMPTY.key) return EMPTY.chain
+      // Recording the use of an entry costs as much as finding it, and matters only when entries may be evicted.
+      return (cache.calculatedSize * 2 < bytes ? cache.peek(key) : cache.get(key))?.chain
+    },
     async load(ids) {
       if (ids.length === 0) return EMPTY
       const documents: unknown = await withinTime('policy source', timeoutMs, async () => source(ids))
@@ -60,6 +106,25 @@ export function chainLoader(source: PolicySource, timeoutMs: number): ChainLoade
       return compile(ids.map((id, index) => ({ id, document: documents[index] })))
     },
   }
+}
+
+/** The approximate bytes of a compiled chain without what its policies add. */
+const CHAIN_BYTES = 3072
+/** The approximate bytes that a compiled cap adds. */
+const LIMIT_BYTES = 384
+/** The approximate bytes that an entry of a list adds: its text, and its place in the lists and maps of its chain. */
+const ENTRY_BYTES = 88
+
+/** Estimates the memory of a compiled chain from the bytes of its documents, its limits and the entries of its lists. */
+function chainBytes(documentBytes: number, policies: readonly StoredPolicy[]): number {
+  let bytes = CHAIN_BYTES + 2 * documentBytes
+  for (const { policy } of policies) {
+    const { limits = [], denyOperations = [], allowOperations = [], allowedIps = [] } = policy
+    const entries = denyOperations.length + allowOperations.length + allowedIps.length
+    const named = limits.reduce((sum, { operations }) => sum + operations.length, 0)
+    bytes += LIMIT_BYTES * (limits.length + 1) + ENTRY_BYTES * (entries + named)
+  }
+  return bytes
 }
 
 /** Reads a stored document. Fault: `ERR_STORE_REPLY` if it is not a policy. */

@@ -1,6 +1,6 @@
 import type { EpochMs, Rule } from '@gatewright/kernel'
 import { restrictionsOn, type Restriction } from './restrictions.ts'
-import { compileCaps, listCaps, type CountedCap, type OperationCaps } from './caps.ts'
+import { compileCaps, type CountedCap, type OperationCaps } from './caps.ts'
 import type { StoredPolicy } from './policy.ts'
 import { compilePredicates, type Block, type CallFacts } from './predicates.ts'
 
@@ -28,11 +28,12 @@ export function compileChain(chain: readonly StoredPolicy[]): Chain {
   const countsCalls = policies.some(({ policy }) =>
     policy.limits?.some(limit => limit.maxCount !== undefined),
   )
+  const caps = compileCaps(policies)
   return {
     block: compilePredicates(policies),
     countsCalls,
-    caps: compileCaps(policies),
-    restrictions: (operation, kind) => restrictionsOn(policies, operation, kind),
-    allCaps: now => listCaps(policies, now),
+    caps: caps.select,
+    restrictions: (operation, kind) => restrictionsOn(policies, operation, caps.on(operation, kind)),
+    allCaps: caps.list,
   }
 }

@@ -7,3 +7,16 @@ export function operationMatcher(patterns: readonly string[]): (operation: strin
   const prefixes = patterns.filter(pattern => pattern.endsWith('.*')).map(pattern => pattern.slice(0, -1))
   return operation => exact.has(operation) || prefixes.some(prefix => operation.startsWith(prefix))
 }
+
+/**
+ * Lists every operation id and `tag.*` pattern that matches an operation: its own id, and `tag.*` up to each of its dots. For a pattern
+ * these are the ones that match each operation that it matches.
+ */
+export function patternsOf(operation: string): string[] {
+  const patterns = [operation]
+  for (let dot = operation.indexOf('.'); dot >= 0; dot = operation.indexOf('.', dot + 1)) {
+    const pattern = `${operation.slice(0, dot)}.*`
+    if (pattern !== operation) patterns.push(pattern)
+  }
+  return patterns
+}

@@ -31,6 +31,9 @@ interface Predicate {
 /** The members that depend on the operation alone. */
 const OPERATION_ONLY: readonly (keyof Policy)[] = ['denyOperations', 'allowOperations']
 
+/** The most operations whose block one compiled chain remembers. */
+const MOST_REMEMBERED = 64
+
 /** How each member decides, in the order in which blocks are reported: members on the operation alone come first. */
 const MEMBERS: readonly (readonly [
   keyof Policy,
@@ -103,11 +106,12 @@ export function compilePredicates(
     }),
   )
   const perCall = predicates.filter(({ operationOnly }) => !operationOnly)
-  /** The block of an operation whatever the call; null if none. There are only as many operations as rules. */
+  /** The block of an operation whatever the call; null if none. It starts again when it is full: a cached chain stays small. */
   const byOperation = new Map<string, Block | null>()
   const blockOfOperation = (facts: CallFacts): Block | null => {
     const found = predicates.find(predicate => predicate.operationOnly && predicate.blocks(facts))
     const block = found?.block ?? null
+    if (byOperation.size === MOST_REMEMBERED) byOperation.clear()
     byOperation.set(facts.operation, block)
     return block
   }

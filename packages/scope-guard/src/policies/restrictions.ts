@@ -1,5 +1,5 @@
 import { counterOwner } from '@gatewright/kernel'
-import { capsOn, type SpendKind } from './caps.ts'
+import type { ChainCaps } from './caps.ts'
 import { operationMatcher } from './operation-matcher.ts'
 import type { Policy, StoredPolicy } from './policy.ts'
 
@@ -13,15 +13,15 @@ export interface Restriction {
 }
 
 /**
- * Lists what binds an operation under policies: its caps, its dates, and whether it is blocked altogether. Of those with one
+ * Lists what binds an operation under policies: the caps on it, its dates, and whether it is blocked altogether. Of those with one
  * name the tightest. `allowedIps` and `allowCardSecrets` are left out: they depend on the client, and on what a response shows.
  */
 export function restrictionsOn(
   policies: readonly StoredPolicy[],
   operation: string,
-  kind: SpendKind,
+  capsOn: ReturnType<ChainCaps['on']>,
 ): ReadonlyMap<string, Restriction> {
-  const caps = capsOn(policies, operation, kind).map(
+  const caps = capsOn.map(
     ({ rule, name, most }): Restriction => ({ member: rule, name, most }),
   )
   const tightest = new Map<string, Restriction>()

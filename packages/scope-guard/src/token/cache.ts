@@ -24,8 +24,10 @@ interface Entry<T> extends OffHeapText {
  */
 const keyOf = (authorization: string): string => authorization.slice(-12)
 
-/** The approximate size of an entry without its text, in bytes: session, scope set, map slots, buffer object. */
+/** The approximate size of an entry without its text and its lists, in bytes: session, map slots, buffer object. */
 const ENTRY_BYTES = 1280
+/** The approximate size of an entry of a session's lists, such as a scope, in bytes. */
+const LISTED_BYTES = 96
 
 /** After this many new entries, up to twice as many expired entries are removed, so that they do not accumulate. */
 const SETS_PER_SWEEP = 16
@@ -34,11 +36,12 @@ const SETS_PER_SWEEP = 16
  * Makes the cache, bounded by entries and by bytes. An entry is found by the end of its text and compared by all of it, so
  * two tokens are never confused. The texts are stored outside the JavaScript heap, so a heap snapshot shows only their
  * ends, and they are erased when their entry is removed. Entries are removed after their `keptUntil`, a few with every
- * 16 new ones. If the cache is full, the least recently used entry is evicted; use is recorded only once it is half full.
+ * 16 new ones. `listed` says how many scopes and policy ids a value has, for its weight. If the cache is full, the least recently used entry is evicted; use is recorded only once it is half full.
  */
 export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
   entries: number,
   bytes: number,
+  listed: (value: T) => number,
 ): TokenCache<T> {
   const pool = createOffHeapPool()
   const dispose = (entry: Entry<T>): void => pool.erase(entry, entry.length)
@@ -72,7 +75,8 @@ export function createTokenCache<T extends { readonly keptUntil: EpochMs }>(
       const { length } = authorization
       const { bytes: block, start } = pool.store(authorization)
       const entry = { bytes: block, start, length, value }
-      cache.set(keyOf(authorization), entry, { size: Math.max(length, SLOT_BYTES) + ENTRY_BYTES })
+      const size = Math.max(length, SLOT_BYTES) + ENTRY_BYTES + listed(value) * LISTED_BYTES
+      cache.set(keyOf(authorization), entry, { size })
       if (cache.size > entries) cache.pop()
     },
   }
