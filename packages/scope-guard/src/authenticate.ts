@@ -5,7 +5,7 @@ import type { GuardDenial } from './codes.ts'
 import { bindingOf, createBindingCheck, type Binding, type CheckBinding } from './dpop/check.ts'
 import { createFailureLimit, type FailureLimit } from './rate-limits/failure-limit.ts'
 import type { CheckedOptions } from './options.ts'
-import type { ChainLoader } from './policies/chain-loader.ts'
+import type { ChainLoader, ChainPlace } from './policies/chain-loader.ts'
 import type { Chain } from './policies/chain.ts'
 import { createTokenCache, type TokenCache } from './token/cache.ts'
 import { pinnedKeys } from './token/keys.ts'
@@ -22,8 +22,8 @@ interface CachedSession {
   readonly session: Session
   readonly scopes: ReadonlySet<string>
   readonly authorized: AuthorizedRule
-  /** By which its chain is found. Undefined: its chain was not loaded yet. */
-  chainKey: string | undefined
+  /** Where its chain is cached. Undefined: its chain was not loaded yet. */
+  chainPlace: ChainPlace | undefined
   /** The key that the token is bound to. */
   readonly thumbprint: Binding
   /** From this instant on its token is verified again. */
@@ -82,7 +82,7 @@ export function createAuthenticate(
     const fresh = cached !== undefined && clock.now() < cached.freshUntil ? cached : undefined
     // Without an await: most requests have a cached bearer token.
     if (fresh !== undefined && isBearer && fresh.thumbprint === undefined) {
-      const chain = fresh.chainKey === undefined ? undefined : chains.find(fresh.chainKey)
+      const chain = fresh.chainPlace && chains.chainAt(fresh.chainPlace)
       if (chain !== undefined) return verifiedSession(fresh, chain)
     }
     const verified = fresh ?? (await verifyToken(dependencies, authorization, cached, facts.address))
@@ -115,10 +115,10 @@ function checkProof(
 
 /** Adds the chain of a session, which is loaded if it was never loaded or was evicted. */
 async function withCachedChain(chains: ChainLoader, cached: CachedSession): Promise<VerifiedSession> {
-  const found = cached.chainKey === undefined ? undefined : chains.find(cached.chainKey)
+  const found = cached.chainPlace && chains.chainAt(cached.chainPlace)
   if (found) return verifiedSession(cached, found)
-  const { key, chain } = await chains.load(cached.session.policyIds)
-  cached.chainKey = key
+  const { chain, place } = await chains.load(cached.session.policyIds)
+  cached.chainPlace = place
   return verifiedSession(cached, chain)
 }
 
@@ -227,7 +227,7 @@ function cacheSession(
     freshUntil: startedAt + cacheMs,
     keptUntil: startedAt + 2 * cacheMs,
     authorized: { lastRule: undefined },
-    chainKey: undefined,
+    chainPlace: undefined,
   }
   cache.set(authorization, cached, clock.now())
   return cached

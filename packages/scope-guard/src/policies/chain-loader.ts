@@ -12,18 +12,26 @@ import type { StoredPolicy } from './policy.ts'
  */
 export type PolicySource = (ids: readonly string[]) => Promise<readonly unknown[]>
 
-/** A compiled chain, and the key by which it is found while it is cached. */
-export interface LoadedChain {
+/** The place of a compiled chain in the cache. Whoever holds the place does not hold the chain: eviction empties it. */
+export interface ChainPlace {
   readonly key: string
+  chain: Chain | undefined
+  /** From this instant on the chain may be removed. */
+  keptUntil: EpochMs
+}
+
+/** A compiled chain and its place in the cache. */
+export interface LoadedChain {
   readonly chain: Chain
+  readonly place: ChainPlace
 }
 
 /** Makes the compiled chain of policies. Equal policies share one chain. */
 export interface ChainLoader {
   /** Reads the policies of a session from the source. */
   load(ids: readonly string[]): Promise<LoadedChain>
-  /** Finds a cached chain by its key. Undefined: it was evicted, so load it again. */
-  find(key: string): Chain | undefined
+  /** Returns the chain of a place. Undefined: it was evicted, so load it again. */
+  chainAt(place: ChainPlace): Chain | undefined
   /** Compiles given documents. Fault: `ERR_STORE_REPLY` if one is not a policy. */
   compile(policies: readonly PolicyDocument[]): Chain
 }
@@ -43,16 +51,15 @@ interface CacheOptions {
   readonly keptMs: number
 }
 
-interface CachedChain {
-  readonly chain: Chain
-  keptUntil: EpochMs
-}
-
 /** The most chains that one new chain removes because their time has ended. */
 const MOST_SWEPT = 32
 
 /** The chain of a session without policies. It takes no place in the cache. */
-const EMPTY: LoadedChain = { key: '', chain: compileChain([]) }
+const EMPTY_CHAIN = compileChain([])
+const EMPTY: LoadedChain = {
+  chain: EMPTY_CHAIN,
+  place: { key: '', chain: EMPTY_CHAIN, keptUntil: Number.POSITIVE_INFINITY },
+}
 
 /**
  * Loads and compiles chains. Sessions with the same policy documents share one compiled chain. The cache is bounded by bytes; if it is
@@ -65,7 +72,10 @@ export function chainLoader(
   timeoutMs: number,
   { clock, bytes, keptMs }: CacheOptions,
 ): ChainLoader {
-  const cache = new LRUCache<string, CachedChain>({ maxSize: bytes })
+  const dispose = (place: ChainPlace): void => {
+    place.chain = undefined
+  }
+  const cache = new LRUCache<string, ChainPlace>({ maxSize: bytes, dispose })
   const sweep = (now: EpochMs): void => {
     let left = MOST_SWEPT
     for (const key of cache.rkeys()) {
@@ -80,22 +90,24 @@ export function chainLoader(
     const key = sha256(text)
     const now = clock.now()
     const known = cache.get(key)
-    if (known) {
+    if (known?.chain) {
       known.keptUntil = now + keptMs
-      return { key, chain: known.chain }
+      return { chain: known.chain, place: known }
     }
     sweep(now)
     const stored = policies.map(storedPolicy)
     const chain = compileChain(stored)
-    cache.set(key, { chain, keptUntil: now + keptMs }, { size: chainBytes(utf8Length(text), stored) })
-    return { key, chain }
+    const size = chainBytes(utf8Length(text), stored)
+    const place = { key, chain: size > bytes ? undefined : chain, keptUntil: now + keptMs }
+    if (place.chain) cache.set(key, place, { size })
+    return { chain, place }
   }
   return {
     compile: policies => compile(policies).chain,
-    find(key) {
-      if (key === EMPTY.key) return EMPTY.chain
-      // Recording the use of an entry costs as much as finding it, and matters only when entries may be evicted.
-      return (cache.calculatedSize * 2 < bytes ? cache.peek(key) : cache.get(key))?.chain
+    chainAt(place) {
+      // Recording a use costs more than the rest, and matters only when chains may be evicted.
+      if (cache.calculatedSize * 2 >= bytes) cache.get(place.key)
+      return place.chain
     },
     async load(ids) {
       if (ids.length === 0) return EMPTY
