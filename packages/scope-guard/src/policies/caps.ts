@@ -6,7 +6,7 @@ import type { Policy, StoredPolicy, Window } from './policy.ts'
 import { windowAt } from './windows.ts'
 
 /** The kind of money movement; undefined for an operation that moves no money. */
-export type SpendKind = Rule['spends']
+type SpendKind = Rule['spends']
 
 /** One cap of one policy, compiled. Caps with the same name share a counter; the lowest of them applies. */
 interface Cap {

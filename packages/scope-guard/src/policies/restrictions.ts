@@ -21,9 +21,7 @@ export function restrictionsOn(
   operation: string,
   capsOn: ReturnType<ChainCaps['on']>,
 ): ReadonlyMap<string, Restriction> {
-  const caps = capsOn.map(
-    ({ rule, name, most }): Restriction => ({ member: rule, name, most }),
-  )
+  const caps = capsOn.map(({ rule, name, most }): Restriction => ({ member: rule, name, most }))
   const tightest = new Map<string, Restriction>()
   for (const restriction of [
     ...policies.flatMap(policy => predicateRestrictions(policy, operation)),
