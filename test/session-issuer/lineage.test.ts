@@ -1,4 +1,4 @@
-import { createIssuer } from '@gatewright/session-issuer'
+import { createIssuer, type EndedLineage } from '@gatewright/session-issuer'
 import t from 'tap'
 import { DAY, must, newKey, setUp, type SetUp } from './fixtures.ts'
 
@@ -112,6 +112,48 @@ t.test('tells the last policies of a lineage once all its keys have ended', asyn
   must(await issuer.revokeKey('operator', next.key.id))
   t.same(await issuer.endedLineagePolicies(lineage), [{ id: key.policyIds[0], document: { a: 1 } }])
   t.equal(await issuer.endedLineagePolicies({ accountId: 'acc', lineageId: 'none' }), undefined)
+})
+
+t.test('names the lineages that have ended before it deletes keys above maxEndedKeys', async t => {
+  const named: (readonly EndedLineage[])[] = []
+  let fails = false
+  const { issuer, clock } = setUp({
+    maxEndedKeys: 1,
+    async beforeKeysAreDeleted(lineages) {
+      named.push(lineages)
+      if (fails) throw new Error('down')
+    },
+  })
+  const { key } = await newKey(issuer, ['a.read'], { policy: { a: 1 } })
+  const lineage = { accountId: 'acc', lineageId: key.lineageId }
+  must(await issuer.revokeKey('operator', key.id))
+  clock.advance(1)
+  const second = await newKey(issuer, ['a.read'])
+  must(await issuer.revokeKey('operator', second.key.id))
+  t.same(named, [], 'only one had ended')
+  fails = true
+  await newKey(issuer, ['a.read'])
+  t.ok(await issuer.lineagePolicies(lineage), 'nothing is deleted while the host cannot keep it')
+  fails = false
+  await newKey(issuer, ['a.read'])
+  const ended = { ...lineage, policies: [{ id: key.policyIds[0], document: { a: 1 } }] }
+  t.same(named, [[ended], [ended]])
+  t.equal(await issuer.lineagePolicies(lineage), undefined)
+  t.ok(await issuer.lineagePolicies({ ...lineage, lineageId: second.key.lineageId }), 'one stays')
+})
+
+t.test('names no lineage of which a key is live', async t => {
+  const named: unknown[] = []
+  const { issuer, clock } = setUp({
+    maxEndedKeys: 0,
+    beforeKeysAreDeleted: async lineages => void named.push(lineages),
+  })
+  const { key } = await newKey(issuer, ['a.read'], { policy: { a: 1 } })
+  must(await issuer.rotateKey(key, key.id, { overlapSeconds: 0 }))
+  clock.advance(1)
+  await newKey(issuer, ['a.read'])
+  t.equal(await issuer.lineageOf(key.id), undefined, 'the key itself is deleted')
+  t.same(named, [])
 })
 
 t.test('a revoked key leaves its last policies in force, until the key itself is deleted', async t => {

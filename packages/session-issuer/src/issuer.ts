@@ -147,8 +147,8 @@ export function createIssuer(given: IssuerOptions): Issuer {
   const { algorithm, signingKeys: storage } = options
   const ring = createKeyRing({ storage, algorithm, clock, refreshMs, timing })
   const { authenticateKey, forget, flush } = createAuthenticator(options, texts, peppers)
-  const updateAccount = createAccountUpdater(options, forget)
   const policies = policyReader(options)
+  const updateAccount = createAccountUpdater(options, policies, forget)
   const checkChains = createChainCheck(options, policies)
   const issueSession = makeIssueSession(options, ring, checkChains)
   const { endAccountSessions, ...sessionVerbs } = makeSessionVerbs(options, updateAccount)

@@ -10,6 +10,7 @@ import {
 import { checkedKeyPrefix, type Environment } from './keys/key-text.ts'
 import type { Pepper } from './keys/peppers.ts'
 import { checkedNumbers, NUMBER_OPTIONS, type IssuerNumbers } from './number-options.ts'
+import type { EndedLineage } from './keys/lineage.ts'
 import type { IssuerStorage, PolicyRecord } from './storage/port.ts'
 import type { SigningAlgorithm, SigningKeyStorage } from './storage/signing-port.ts'
 
@@ -37,6 +38,13 @@ export interface IssuerOptions extends IssuerStorage, Partial<IssuerNumbers> {
    * what a guard evaluates. Its denial becomes that of the verb. Default: every chain within `maxChainBytes` may.
    */
   readonly checkPolicyChain?: (chain: readonly PolicyRecord[]) => Verdict<unknown, Denial<'invalid_request'>>
+  /**
+   * Called before keys above `maxEndedKeys` are deleted, with those of their lineages of which no key is live. Keep here what must
+   * outlive the keys, such as the policies that bind what a key has made. It may be called again for the same lineage. If it
+   * rejects, no key is deleted, the change of the account is made all the same, and the next change calls it again: report the error
+   * yourself. Call `endedLineagePolicies` before `maintain`, which deletes by age. Default: does nothing.
+   */
+  readonly beforeKeysAreDeleted?: (lineages: readonly EndedLineage[]) => Promise<void>
   /** Default: the machine's clock. */
   readonly clock?: Clock
 }
@@ -53,6 +61,7 @@ const OPTIONS: OptionNames<IssuerOptions> = {
   signingKeys: true,
   algorithm: true,
   checkPolicyChain: true,
+  beforeKeysAreDeleted: true,
   clock: true,
   ...NUMBER_OPTIONS,
 }
@@ -78,6 +87,10 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
   if (typeof checkPolicyChain !== 'function') {
     throw new TypeError(`checkPolicyChain must be a function, got ${typeof checkPolicyChain}`)
   }
+  const { beforeKeysAreDeleted = async () => {} } = options
+  if (typeof beforeKeysAreDeleted !== 'function') {
+    throw new TypeError(`beforeKeysAreDeleted must be a function, got ${typeof beforeKeysAreDeleted}`)
+  }
   for (const name of ['keys', 'sessions', 'audit', 'signingKeys'] as const) {
     if (typeof options[name] !== 'object' || options[name] === null) {
       throw new TypeError(`${name} must be a storage, got ${typeof options[name]}`)
@@ -88,6 +101,7 @@ export function checkedOptions(options: IssuerOptions): CheckedOptions {
     keyPrefix: checkedKeyPrefix(options.keyPrefix ?? 'gw'),
     algorithm: options.algorithm ?? 'EdDSA',
     checkPolicyChain,
+    beforeKeysAreDeleted,
     clock: options.clock ?? systemClock,
     ...checkedNumbers(options),
   }

@@ -20,6 +20,7 @@ import type { Config } from '../config/config.ts'
 import { originOf } from '../config/origin.ts'
 import { isKeyCurrent, isKeySession } from '../http/key-session.ts'
 import { entryLimits, guardLimits, keyUseLimits, type EntryLimits } from '../http/limits.ts'
+import { keepPoliciesOf } from '../modules/cards/key-policies.ts'
 import { measuredFeed, type MeasuredFeed } from '../observability/feed-age.ts'
 import { createHistory, type History } from '../observability/history.ts'
 import { createMetrics, type Metrics } from '../observability/metrics.ts'
@@ -91,6 +92,7 @@ export const ISSUER: ServiceKey<Issuer> = defineService('issuer', get => {
     peppers: get(SECRETS).keyPeppers,
     algorithm: config.signingAlgorithm,
     checkPolicyChain,
+    beforeKeysAreDeleted: lineages => keepPoliciesOf(get(BACKEND).sql, lineages, get(REPORT)),
     clock: get(CLOCK),
     ...get(BACKEND).issuer,
   })

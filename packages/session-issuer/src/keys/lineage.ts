@@ -1,5 +1,5 @@
-import type { CheckedOptions } from '../options.ts'
-import type { ApiKey, PolicyRecord } from '../storage/port.ts'
+import type { Clock, EpochMs } from '@gatewright/kernel'
+import type { ApiKey, IssuerStorage, PolicyRecord } from '../storage/port.ts'
 import { endOf, isLive } from './key.ts'
 
 /** A key and its successors by rotation. */
@@ -9,37 +9,65 @@ export interface KeyLineage {
   readonly lineageId: string
 }
 
+/** A lineage of which no key is live, with the policies that its last key had. */
+export interface EndedLineage extends KeyLineage {
+  readonly policies: readonly PolicyRecord[]
+}
+
+/** Reads the last policies of those lineages of some keys that have ended. `all` are the keys of their account. */
+export async function endedLineages(
+  all: readonly ApiKey[],
+  some: readonly ApiKey[],
+  policies: ReadPolicies,
+  now: EpochMs,
+): Promise<readonly EndedLineage[]> {
+  const ended: EndedLineage[] = []
+  for (const lineageId of new Set(some.map(key => key.lineageId))) {
+    const keys = keysOf(all, lineageId)
+    const [last] = keys
+    if (!last || keys.some(key => isLive(key, now))) continue
+    ended.push({ accountId: last.accountId, lineageId, policies: await policiesOf(last, policies) })
+  }
+  return ended
+}
+
+/** Reads policy documents by their ids, in the order of the ids. */
+export type ReadPolicies = (ids: readonly string[]) => Promise<readonly unknown[]>
+
+/** The keys of a lineage, that which ends last first. */
+function keysOf<K extends ApiKey>(all: readonly K[], lineageId: string): readonly K[] {
+  return all.filter(key => key.lineageId === lineageId).sort(lastToEnd)
+}
+
+async function policiesOf(key: ApiKey, policies: ReadPolicies): Promise<readonly PolicyRecord[]> {
+  const documents = await policies(key.policyIds)
+  return key.policyIds.map((id, index) => ({ id, document: documents[index] }))
+}
+
 /** Makes the functions of an issuer that read lineages. */
 export function lineageVerbs(
-  { keys, clock }: CheckedOptions,
-  policies: (ids: readonly string[]) => Promise<readonly unknown[]>,
+  { keys, clock }: Pick<IssuerStorage, 'keys'> & { readonly clock: Clock },
+  policies: ReadPolicies,
 ): {
   lineageOf(keyId: string): Promise<KeyLineage | undefined>
   lineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
   endedLineagePolicies(lineage: KeyLineage): Promise<readonly PolicyRecord[] | undefined>
 } {
-  const keysOf = async ({ accountId, lineageId }: KeyLineage): Promise<readonly ApiKey[]> => {
-    const { keys: all } = await keys.load(accountId)
-    return all.filter(key => key.lineageId === lineageId).sort(lastToEnd)
-  }
-  const policiesOf = async (key: ApiKey | undefined): Promise<readonly PolicyRecord[] | undefined> => {
-    if (!key) return undefined
-    const documents = await policies(key.policyIds)
-    return key.policyIds.map((id, index) => ({ id, document: documents[index] }))
-  }
+  const load = async ({ accountId, lineageId }: KeyLineage): Promise<readonly ApiKey[]> =>
+    keysOf((await keys.load(accountId)).keys, lineageId)
   return {
     async lineageOf(keyId) {
       const key = await keys.find(keyId)
       return key && { accountId: key.accountId, lineageId: key.lineageId }
     },
     async lineagePolicies(lineage) {
-      const [newest] = await keysOf(lineage)
-      return policiesOf(newest)
+      const [newest] = await load(lineage)
+      return newest && policiesOf(newest, policies)
     },
     async endedLineagePolicies(lineage) {
-      const all = await keysOf(lineage)
-      const now = clock.now()
-      return all.some(key => isLive(key, now)) ? undefined : policiesOf(all[0])
+      const all = await load(lineage)
+      const [ended] = await endedLineages(all, all, policies, clock.now())
+      return ended?.policies
     },
   }
 }

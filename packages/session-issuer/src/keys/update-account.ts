@@ -4,6 +4,7 @@ import { deny, type IssuerDenial } from '../codes.ts'
 import type { CheckedOptions } from '../options.ts'
 import type { KeyRecord, KeyWrite } from '../storage/port.ts'
 import { endOf, isLive } from './key.ts'
+import { endedLineages, type ReadPolicies } from './lineage.ts'
 
 /** What a decision about an account's keys returns: a denial, or a value and what must be written for it. */
 export type Decision<T> =
@@ -26,12 +27,15 @@ export type UpdateAccount = <T>(
 const ATTEMPTS = 50
 
 /** The ended keys that exceed `maxEndedKeys`: consoles before keys, and of each those that ended first. */
-function surplusEndedKeys(keys: readonly KeyRecord[], maxEndedKeys: number, now: EpochMs): string[] {
+function surplusEndedKeys(
+  keys: readonly KeyRecord[],
+  maxEndedKeys: number,
+  now: EpochMs,
+): readonly KeyRecord[] {
   return keys
     .filter(key => !isLive(key, now))
     .sort((a, b) => Number(a.console) - Number(b.console) || endOf(b) - endOf(a))
     .slice(maxEndedKeys)
-    .map(key => key.id)
 }
 
 /**
@@ -40,11 +44,26 @@ function surplusEndedKeys(keys: readonly KeyRecord[], maxEndedKeys: number, now:
  * Fault: `ERR_OVERLOADED`.
  */
 export function createAccountUpdater(
-  { keys, clock, auditRetentionDays, maxEndedKeys }: CheckedOptions,
+  { keys, clock, auditRetentionDays, maxEndedKeys, beforeKeysAreDeleted }: CheckedOptions,
+  policies: ReadPolicies,
   onChange: (key: KeyRecord) => void,
 ): UpdateAccount {
   const tails = new Map<string, Promise<unknown>>()
   const buildAuditEntry = auditEntryBuilder(auditRetentionDays)
+
+  /** The ids of the keys to delete with a change: none while the host cannot keep what it needs of them. */
+  const keysToDelete = async (all: readonly KeyRecord[], now: EpochMs): Promise<readonly string[]> => {
+    const surplus = surplusEndedKeys(all, maxEndedKeys, now)
+    if (surplus.length === 0) return []
+    try {
+      const ended = await endedLineages(all, surplus, policies, now)
+      if (ended.length > 0) await beforeKeysAreDeleted(ended)
+    } catch {
+      // The change itself, such as a revocation, must not wait for it. The next change tries again.
+      return []
+    }
+    return surplus.map(key => key.id)
+  }
 
   const attempt = async <T>(
     accountId: string,
@@ -59,7 +78,7 @@ export function createAccountUpdater(
       if (!write) return allow(value)
       const { by, notes, ...rest } = write
       const audit = notes.map(note => buildAuditEntry(accountId, by, note, now))
-      const drop = surplusEndedKeys(all, maxEndedKeys, now)
+      const drop = await keysToDelete(all, now)
       if (await keys.commit(accountId, revision, { ...rest, drop, audit })) {
         for (const key of rest.keys) onChange(key)
         return allow(value)

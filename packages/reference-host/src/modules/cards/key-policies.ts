@@ -1,7 +1,7 @@
 import { Fault } from '@gatewright/kernel'
 import { rows, toText, type SqlClient, type SqlQueries } from '@gatewright/kernel/sql'
 import type { PolicyDocument } from '@gatewright/scope-guard'
-import type { Issuer, KeyLineage } from '@gatewright/session-issuer'
+import type { EndedLineage, Issuer, KeyLineage } from '@gatewright/session-issuer'
 
 /** The policies of the keys that made cards. They bind these cards for ever, also after the keys are deleted. */
 export interface CardKeyPolicies {
@@ -29,6 +29,29 @@ const NOT_KEPT = `select distinct key_account_id, key_lineage_id from gw_cards
   where key_lineage_id is not null and status <> 'canceled' and (key_account_id, key_lineage_id) > ($1, $2)
     and not exists (select 1 from gw_card_key_policies where account_id = key_account_id and lineage_id = key_lineage_id)
   order by key_account_id, key_lineage_id limit $3`
+
+const HAS_CARDS = `select 1 from gw_cards
+  where key_account_id = $1 and key_lineage_id = $2 and status <> 'canceled' limit 1`
+
+/**
+ * Copies the last policies of keys that are about to be deleted and have cards which are not canceled. An error is reported and
+ * rethrown: then the keys must stay.
+ */
+export async function keepPoliciesOf(
+  db: SqlQueries,
+  lineages: readonly EndedLineage[],
+  report: (error: unknown) => void,
+): Promise<void> {
+  try {
+    for (const { accountId, lineageId, policies } of lineages) {
+      const cards = await rows(db, HAS_CARDS, [accountId, lineageId])
+      if (cards.length > 0) await rows(db, KEEP, [accountId, lineageId, JSON.stringify(policies)])
+    }
+  } catch (error) {
+    report(error)
+    throw error
+  }
+}
 
 /** Finds lineages by the id of their first key among keys that are deleted and have cards. */
 export async function deletedLineages(db: SqlQueries, keyId: string): Promise<KeyLineage[]> {
