@@ -122,14 +122,14 @@ const states: Readonly<Record<string, State>> = {
   notifications: part(rich, 'Notifications'),
   loading: async scheme => {
     const page = await at(scheme, rich)
-    await page.route('**/user/v1/keys', () => {})
+    await page.route('**/user/v1/keys*', () => {})
     await openTab(page, 'Keys')
     await page.waitForTimeout(300)
     return page
   },
   failed: async scheme => {
     const page = await at(scheme, rich)
-    await page.route('**/user/v1/keys', failing)
+    await page.route('**/user/v1/keys*', failing)
     await openTab(page, 'Keys')
     await shows(page, '4bf92f3577b34da6')
     return page
@@ -138,7 +138,7 @@ const states: Readonly<Record<string, State>> = {
     const page = await at(scheme, rich)
     // The overview has read the keys.
     await page.locator('.cap').first().waitFor()
-    await page.route('**/user/v1/keys', route =>
+    await page.route('**/user/v1/keys*', route =>
       route.fulfill({ status: 401, json: { error: 'unauthorized' } }),
     )
     await openTab(page, 'Keys')

@@ -284,7 +284,7 @@ t.test('keeps a key on the screen that is shown once, though the session has end
 t.test('says what failed, with the request id, and tries again', async t => {
   const wallet = testWallet()
   const { page } = await open(wallet)
-  await page.route('**/user/v1/keys', route =>
+  await page.route('**/user/v1/keys*', route =>
     route.fulfill({
       ...{ status: 503, contentType: 'application/json', headers: { 'x-request-id': 'req-of-test' } },
       body: JSON.stringify({ error: 'service_unavailable', message: 'a store is down' }),
@@ -293,7 +293,7 @@ t.test('says what failed, with the request id, and tries again', async t => {
   await openTab(page, 'Keys')
   await shows(page, 'Your keys cannot be shown. Nothing was changed.')
   await shows(page, 'req-of-test')
-  await page.unroute('**/user/v1/keys')
+  await page.unroute('**/user/v1/keys*')
   await press(page, 'Try again')
   await shows(page, 'You have no keys.')
   t.equal(await page.locator('.note.bad').count(), 0)

@@ -104,5 +104,5 @@ create index {prefix}key_policies_lineage_id on {prefix}key_policies (lineage_id
 
 drop index {prefix}sessions_account;
 
--- Of live sessions only: a page is read without the revoked ones between them.
+-- Of live sessions only, and with the id: a page reads neither revoked ones nor all of those that end at one instant.
 create index {prefix}sessions_account on {prefix}sessions (account, expires_at, id) where revoked_at is null;
