@@ -12,7 +12,7 @@ async function pagesOf(token: string, path: string, name: 'keys' | 'sessions', l
   let [pages, mostBytes] = [0, 0]
   for (let cursor: string | null = ''; cursor !== null; pages++) {
     const query = new URLSearchParams({ ...(limit && { limit: String(limit) }), ...(cursor && { cursor }) })
-    const { status, body } = await host.send(`${path}?${query}`, { headers: bearer(token) })
+    const { status, body } = await host.send(`${path}?${query.toString()}`, { headers: bearer(token) })
     if (status !== 200) throw new Error(JSON.stringify(body))
     const rows = body.data[name] as { id?: string; sessionId?: string }[]
     ids.push(...rows.map(row => row.id ?? (row.sessionId as string)))
