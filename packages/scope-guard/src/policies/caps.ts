@@ -173,10 +173,18 @@ export function compileCaps(policies: readonly StoredPolicy[]): ChainCaps {
       }),
     mostCounters() {
       // A withdrawal counts for every cap on money. The caps of an operation that no limit names are those of its longest `tag.*`.
-      let most = onAllMoney.filter(isCounted).length
-      for (const pattern of byPattern.keys()) {
-        const applying = [...onAllMoney, ...namedBy(pattern)]
-        if (applying.length > most) most = Math.max(most, [...new Set(applying)].filter(isCounted).length)
+      const ofAllMoney = onAllMoney.filter(isCounted).length
+      const lastCountedFor: string[] = []
+      let most = ofAllMoney
+      for (const operation of byPattern.keys()) {
+        let counters = ofAllMoney
+        for (const pattern of patternsOf(operation)) {
+          for (const index of byPattern.get(pattern) ?? []) {
+            if (lastCountedFor[index] !== operation && isCounted(index)) counters++
+            lastCountedFor[index] = operation
+          }
+        }
+        most = Math.max(most, counters)
       }
       return most
     },
