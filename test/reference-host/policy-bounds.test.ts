@@ -133,7 +133,8 @@ t.test('a key is changed only within the bounds of the chains below it', async t
   )
   const change = (count: number) =>
     host.send(`/user/v1/keys/${child.id}`, {
-      ...{ method: 'PATCH', headers: bearer(token) },
+      method: 'PATCH',
+      headers: bearer(token),
       body: {
         policy: {
           dailySpendCapCents: 1,

@@ -170,7 +170,8 @@ t.test('denies a chain for its counters only if a call can add to more than 32',
   const many = fc.array(
     fc.tuple(fc.constantFrom('s', 't'), fc.array(limit, { minLength: 4, maxLength: 10 })),
     {
-      ...{ minLength: 6, maxLength: 10 },
+      minLength: 6,
+      maxLength: 10,
     },
   )
   let [over, within] = [0, 0]

@@ -90,7 +90,9 @@ t.test('accepts a policy of 8192 bytes of JSON, and denies one of 8193 with the 
   for (const bytes of [8192, 8193]) t.equal(JSON.stringify(policyOf(bytes)).length, bytes)
   t.match(parsePolicy(policyOf(8192)), { ok: true })
   t.match(parsePolicy(policyOf(8193)), {
-    ...{ ok: false, code: 'invalid_request', field: 'policy' },
+    ok: false,
+    code: 'invalid_request',
+    field: 'policy',
     message: 'policy must have at most 8192 bytes as JSON, got 8193',
   })
 })
