@@ -45,7 +45,7 @@ export async function setUp(db: SqlClient): Promise<void> {
 }
 
 /** The app, and what to wait for before the process ends. */
-export function createApp(db: SqlClient, pay: PayIn = payIn): { app: Hono; drained(): Promise<void> } {
+export function createApp(db: SqlClient, pay: PayIn = payIn): { app: Hono; drained(): Promise<number> } {
   const idempotency = createTransactionalIdempotency({ db, storage: tx => sqliteStorage(tx) })
   const app = new Hono()
 

@@ -149,16 +149,21 @@ export interface IdempotencyPort {
   >
   /**
    * Records the answer of a run. `late`: another run has completed the write. With `expiresAt` the answer is stored until
-   * then, with its `spends`. `undo` is called only if the key is freed, and before it is. If `undo` throws, the outcome of
-   * the run remains unknown, and `complete` throws the error.
+   * then, with its `spends`. `undo` is called only if the key is freed, and before it is. It asks `mayUndo` before each release, and
+   * throws once that is false. If `undo` throws, the outcome of the run remains unknown, and `complete` throws the error.
    */
   complete(
     claim: Claim,
     answer: RecordedAnswer,
-    undo?: () => Promise<void>,
+    undo?: (mayUndo?: () => boolean) => Promise<void>,
   ): Promise<{ readonly state: string; readonly expiresAt?: EpochMs }>
   /** Frees the key of a run without effect. Required for routes with `prepare`. */
   release?(claim: Claim): Promise<boolean>
+  /**
+   * Gives a run that has caused nothing yet enough of a lease for its handler. Undefined: another run has decided about the key. Called
+   * after `prepare`. Without it, a handler runs under what `prepare` has left of the lease.
+   */
+  renew?(claim: Claim): Promise<Claim | undefined>
 }
 
 /**

@@ -4,6 +4,7 @@ import { createCoordinator } from './execution/coordinator.ts'
 import { decide, type ExecutionStrategy } from './execution/decide.ts'
 import { endRun, type EndPlan } from './execution/end-run.ts'
 import { BASE_OPTIONS, checkedSettings, type IdempotencyBaseOptions, type Settings } from './options.ts'
+import { within } from './execution/timer.ts'
 import { identify, type IdempotentRequest } from './request/identify.ts'
 import { retain } from './response/retention.ts'
 import { classify, type StoredResponse } from './response/stored-response.ts'
@@ -59,16 +60,31 @@ export interface Idempotency {
    * `undo` releases what the run holds elsewhere, such as a reservation under its `effectId`. It is called only before a
    * refusal frees the key. If it throws, the run is lost and the error is rethrown. In the last quarter of the lease and
    * later it is not called, because the next run of the key may hold the same reservation by then: the run is lost
-   * (`unknown`, or `late`).
+   * (`unknown`, or `late`). For the same reason ask `mayUndo` before each of several releases, and throw once it is false: the
+   * last quarter is left for a release that is under way.
    */
-  complete(claim: Claim, response: StoredResponse, undo?: () => Promise<void>): Promise<Completion>
+  complete(
+    claim: Claim,
+    response: StoredResponse,
+    undo?: (mayUndo: () => boolean) => Promise<void>,
+  ): Promise<Completion>
+  /**
+   * Makes sure that a run which has caused nothing yet, but has used time, has at least three quarters of its lease left. Call it
+   * after slow work and before the effect. Returns the claim to go on with: the same one, without I/O, while at most a quarter of
+   * the lease is used; otherwise one with a whole lease and a larger fence. Undefined: another run or a recovery has decided about
+   * the key, so this one must not cause its effect: call `begin` again. Faults: `ERR_STORE_*`; then the write must not run.
+   */
+  renew(claim: Claim): Promise<Claim | undefined>
   /**
    * Frees the key. Call it only if the handler knows that nothing happened, never because something failed: a failed
    * effect may have happened. Returns false if another run or a recovery has decided about the key.
    */
   release(claim: Claim): Promise<boolean>
-  /** Resolves when every run that this process has started has ended. Wait for it before the process exits. */
-  drained(): Promise<void>
+  /**
+   * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `leaseMs`: a run whose handler
+   * never answers counts as lost then. Resolves to the number of runs that have not ended. Wait for it before the process exits.
+   */
+  drained(atMostMs?: number): Promise<number>
 }
 
 /** Makes idempotent writes whose effect and record are in different places. Throws a `TypeError` for a wrong option. */
@@ -97,17 +113,30 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
   const undoAndEnd = async (
     claim: Claim,
     plan: EndPlan<Completion>,
-    undo: () => Promise<void>,
+    undo: (mayUndo: () => boolean) => Promise<void>,
   ): Promise<Completion> => {
-    const mayUndo = now() < claim.leaseUntil - settings.leaseMs / 4
-    if (!mayUndo) return endRun(coordinator, claim, LOSE_RUN)
+    const mayUndo = (): boolean => now() < claim.leaseUntil - settings.leaseMs / 4
+    if (!mayUndo()) return endRun(coordinator, claim, LOSE_RUN)
     try {
-      await undo()
+      await undo(mayUndo)
     } catch (error) {
       await endRun(coordinator, claim, LOSE_RUN)
       throw error
     }
     return endRun(coordinator, claim, plan)
+  }
+
+  /** Frees the key and starts a run of it again, in the store. The duplicates in this process go on waiting. */
+  const restart = async ({ storageKey, fence, effectId }: Claim): Promise<Claim | undefined> => {
+    const freedAt = now()
+    const free = { state: 'free', expiresAt: freedAt + settings.retentionMs } as const
+    if (!(await storage.end(storageKey, fence, free, freedAt))) return undefined
+    const startedAt = now()
+    const leaseUntil = startedAt + settings.leaseMs
+    const begun = await storage.begin(storageKey, effectId, leaseUntil, startedAt)
+    if (begun.state !== 'started') return undefined
+    coordinator.runs.renew({ storageKey, fence }, begun.fence, leaseUntil)
+    return { storageKey, fence: begun.fence, effectId, leaseUntil }
   }
 
   // `begin` and `complete` are not `async`: each further promise costs time on every request, most of all where a host traces
@@ -140,7 +169,20 @@ export function createIdempotency(options: IdempotencyOptions): Idempotency {
       return endRun(coordinator, claim, { ending, ended: true, late: false })
     },
 
-    drained: () => coordinator.runs.drained(),
+    async renew(claim) {
+      if (now() <= claim.leaseUntil - 0.75 * settings.leaseMs) return claim
+      let renewed: Claim | undefined
+      try {
+        renewed = await restart(claim)
+        return renewed
+      } finally {
+        // The duplicates in this process ask the store.
+        if (!renewed) coordinator.runs.endClaimed(claim)
+      }
+    },
+
+    drained: (atMostMs = settings.leaseMs) =>
+      within(settings.timer, atMostMs, timeUp => coordinator.runs.drained(timeUp)),
   }
 }
 

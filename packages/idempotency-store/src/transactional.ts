@@ -8,6 +8,7 @@ import {
 import type { IdempotencyDenial } from './codes.ts'
 import { createCoordinator } from './execution/coordinator.ts'
 import { decide, type AttemptResult, type ExecutionStrategy, type StartedRun } from './execution/decide.ts'
+import { within } from './execution/timer.ts'
 import { controlsTransaction } from './execution/transaction-control.ts'
 import { BASE_OPTIONS, checkedSettings, type IdempotencyBaseOptions } from './options.ts'
 import { identify, type IdempotentRequest, type IdentifiedRequest } from './request/identify.ts'
@@ -56,8 +57,12 @@ export interface TransactionalIdempotency {
     handler: (tx: SqlQueries, run: RunContext) => Promise<StoredResponse>,
     prepare?: (run: Pick<RunContext, 'effectId'>) => Promise<void>,
   ): Promise<Verdict<TransactionResult, IdempotencyDenial>>
-  /** Resolves when every run that this process has started has ended. Wait for it before the process exits. */
-  drained(): Promise<void>
+  /**
+   * Waits until every run that this process has started has ended, but at most `atMostMs`, by default `leaseMs`: the transaction of a
+   * handler that never answers is rolled back when the process exits. Resolves to the number of runs that have not ended. Wait for it
+   * before the process exits.
+   */
+  drained(atMostMs?: number): Promise<number>
 }
 
 type Handler = Parameters<TransactionalIdempotency['run']>[1]
@@ -164,7 +169,8 @@ export function createTransactionalIdempotency(options: TransactionalOptions): T
         replayed: ({ response, expiresAt }) => ({ response, expiresAt, replayed: true }),
       })
     },
-    drained: () => coordinator.runs.drained(),
+    drained: (atMostMs = settings.leaseMs) =>
+      within(settings.timer, atMostMs, timeUp => coordinator.runs.drained(timeUp)),
   }
 }
 

@@ -73,7 +73,7 @@ export async function setUp(policies: Record<string, Policy> = { ten: { dailySpe
     return 0
   }
   const recoverAs = (state: RecoveryResult): unknown => (recovered = state)
-  return { guard, bearer, clock, api, idempotency, failures, broken, send, left, recoverAs, handle }
+  return { guard, bearer, clock, api, idempotency, failures, spend, broken, send, left, recoverAs, handle }
 }
 
 export const created = { status: 201, body: { paid: true } }

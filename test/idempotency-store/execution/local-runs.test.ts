@@ -53,7 +53,7 @@ t.test(
     clock.advance(60_500)
     t.match(await here.begin(write()), { code: 'outcome_unknown' })
     await here.complete(first.value.claim, response(201))
-    t.equal(await drained, undefined)
+    t.equal(await drained, 0)
   },
 )
 
@@ -67,7 +67,7 @@ t.test(
       name: 'TypeError',
     })
     t.match(await duplicate, { code: 'request_in_progress' })
-    t.equal(await here.drained(), undefined)
+    t.equal(await here.drained(), 0)
   },
 )
 
@@ -168,7 +168,7 @@ t.test('drains a run that started while an older run of its key was being releas
 })
 
 t.test('drains when every run of this process has ended, with any ending', async t => {
-  const { here } = setUp({ waitMs: 0 })
+  const { here } = setUp({ waitMs: 0, timer: stillTimer })
   const claims = await Promise.all(
     ['key-one-1', 'key-two-2', 'key-three'].map(async key => {
       const begun = await here.begin(write({ key }))
@@ -189,3 +189,17 @@ t.test('drains when every run of this process has ended, with any ending', async
   await draining
   t.equal(drained, true)
 })
+
+t.test(
+  'drained gives up on handlers that never answer, after the lease or after what it is told',
+  async t => {
+    const { here, timer } = setUp()
+    await start(here)
+    const answered = await start(here, 'account-2')
+    t.equal(await here.drained(1000), 2)
+    t.equal(await here.drained(0), 2)
+    await here.complete(answered, response(201))
+    t.equal(await here.drained(), 1)
+    t.same(timer.slept, [1000, 0, 60_000])
+  },
+)

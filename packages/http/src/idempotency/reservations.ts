@@ -1,4 +1,4 @@
-import type { Verdict } from '@gatewright/kernel'
+import { Fault, type Verdict } from '@gatewright/kernel'
 import type { AccessLike, AmountLike, RecordedAnswer, SpendGuardPort, WireAnswer } from '../ports.ts'
 
 interface Reservations {
@@ -6,7 +6,7 @@ interface Reservations {
   /** Ends the run. `complete` gets the answer with the reserved amounts, and a function that gives them back. */
   end<T>(
     answer: WireAnswer,
-    complete: (answer: RecordedAnswer, undo?: () => Promise<void>) => Promise<T>,
+    complete: (answer: RecordedAnswer, undo?: (mayUndo?: () => boolean) => Promise<void>) => Promise<T>,
   ): Promise<T>
 }
 
@@ -50,8 +50,13 @@ export function createReservations(
       const recorded: RecordedAnswer = spends.length === 0 ? answer : { spends, ...answer }
       const possiblyHeld = results.filter(result => result.status === 'rejected' || result.value.ok)
       if (possiblyHeld.length === 0) return complete(recorded)
-      return complete(recorded, async () => {
+      return complete(recorded, async mayUndo => {
         for (const result of possiblyHeld) {
+          if (mayUndo?.() === false)
+            throw new Fault(
+              'ERR_LEASE_LOST',
+              'the lease ended while reservations were released: raise leaseMs',
+            )
           // It is unknown whether a rejected reservation holds its amount.
           if (result.status === 'rejected') throw result.reason
           if (result.value.ok) await guard.release(result.value.value)

@@ -43,16 +43,33 @@ export interface RunDependencies {
 
 type Claim = Parameters<IdempotencyPort['complete']>[0]
 
+/** How the record of a write was begun: the run, the answer of an earlier run, or a denial. */
+type Start = StartedRun | Denial | { readonly stored: WireAnswer; readonly fields: readonly HeaderField[] }
+
 /**
- * Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. `captured`: an existing handler answers
- * through its framework, and may read any parameter of the query.
+ * Begins the record of a write. Returns the run, the answer of an earlier run, or a denial. If another run took the key over while
+ * `prepare` ran, begins once more, which finds that run. `captured`: an existing handler answers through its framework, and may read
+ * any parameter of the query. Fault: `ERR_LEASE_LOST` if the key was taken over twice.
  */
 export async function startRun(
   dependencies: RunDependencies,
   guarded: GuardedCall<AccessLike>,
   decision: DecisionDraft,
   captured: boolean,
-): Promise<StartedRun | Denial | { readonly stored: WireAnswer; readonly fields: readonly HeaderField[] }> {
+): Promise<Start> {
+  const begin = (): Promise<Start | undefined> => tryStart(dependencies, guarded, decision, captured)
+  const start = (await begin()) ?? (await begin())
+  if (start) return start
+  throw new Fault('ERR_LEASE_LOST', 'prepare outlived its lease twice: limit its calls to far below leaseMs')
+}
+
+/** Begins the record of a write, once. Undefined: another run took the key over while `prepare` ran. */
+async function tryStart(
+  dependencies: RunDependencies,
+  guarded: GuardedCall<AccessLike>,
+  decision: DecisionDraft,
+  captured: boolean,
+): Promise<Start | undefined> {
   const {
     operation,
     idempotency,
@@ -74,10 +91,13 @@ export async function startRun(
     const denial = await checkReplay(dependencies, guarded, response)
     return denial ?? { stored: response, fields: recordFields(true, expiresAt) }
   }
-  const { claim } = begin.value
-  const ready = prepare && (await prepareRun(dependencies, prepare, guarded, claim))
+  const ready = prepare && (await prepareRun(dependencies, prepare, guarded, begin.value.claim))
   if (ready && !ready.ok) return ready
   const prepared = ready?.value
+  // The handler must not run under what `prepare` has left of the lease.
+  const renew = prepare && idempotency.renew?.bind(idempotency)
+  const claim = renew ? await renew(begin.value.claim) : begin.value.claim
+  if (!claim) return undefined
   const effect = { effectId: claim.effectId, fence: claim.fence }
   if (!spending || !reserves) {
     return { call: { effect, prepared, ...guarded }, ending: createEnding(dependencies, claim, decision) }

@@ -10,7 +10,7 @@ export interface LocalRun {
   readonly key: string
   readonly fingerprint: string
   /** The end of the lease. From then on another host may have taken over, so only the store knows the outcome. */
-  readonly leaseUntil: EpochMs
+  leaseUntil: EpochMs
   /** The fencing token of the run; undefined until the store has started the run. */
   fence: number | undefined
   /** Created when the first duplicate request waits, because most runs have no duplicate. */
@@ -30,14 +30,22 @@ export interface LocalRuns {
   find(key: string, now: EpochMs): LocalRun | undefined
   /** Ends a run and gives its outcome to the duplicates that wait. */
   end(run: LocalRun, outcome?: SharedOutcome): void
+  /** Gives the run that has this key and fence, if it runs in this process, another fence and a later end of its lease. */
+  renew(claim: ClaimedRun, fence: number, leaseUntil: EpochMs): void
   /** Ends the run that has this key and fence, if it runs in this process. */
-  endClaimed(claim: { readonly storageKey: string; readonly fence: number }, outcome?: SharedOutcome): void
+  endClaimed(claim: ClaimedRun, outcome?: SharedOutcome): void
   /** Ends a run whose store call threw. Its duplicates get the same error. */
   fail(run: LocalRun, error: unknown): void
   /** Waits until a run has ended, and returns its outcome. For a run that has already ended, returns undefined immediately. */
   waitForEnd(run: LocalRun): Promise<SharedOutcome>
-  /** Waits until all runs that are open now have ended. */
-  drained(): Promise<void>
+  /** Waits until all runs that are open now have ended, or `stop` resolves. Resolves to the number of those that are still open. */
+  drained(stop: Promise<unknown>): Promise<number>
+}
+
+/** The key and the fence of a run. */
+interface ClaimedRun {
+  readonly storageKey: string
+  readonly fence: number
 }
 
 /** Makes an empty registry of runs. */
@@ -95,6 +103,16 @@ export function createLocalRuns(): LocalRuns {
       const run = byKey.get(key)
       return run && now < run.leaseUntil ? run : undefined
     },
+    renew({ storageKey, fence }, newFence, leaseUntil) {
+      const run = findClaimed(storageKey, fence)
+      if (!run) return
+      run.fence = newFence
+      run.leaseUntil = leaseUntil
+      // Behind the others, so that the oldest still come first.
+      const runs = byKey.get(run.key) === run ? byKey : undefined
+      if (runs?.delete(run.key)) runs.set(run.key, run)
+      else if (conflicting.delete(run)) conflicting.add(run)
+    },
     end: (run, outcome) => close(run)?.resolve(outcome),
     endClaimed({ storageKey, fence }, outcome) {
       const run = findClaimed(storageKey, fence)
@@ -102,8 +120,11 @@ export function createLocalRuns(): LocalRuns {
     },
     fail: (run, error) => close(run)?.resolve(Promise.reject(error)),
     waitForEnd,
-    async drained() {
-      await Promise.allSettled([...byKey.values(), ...conflicting].map(waitForEnd))
+    async drained(stop) {
+      const open = new Set([...byKey.values(), ...conflicting])
+      const ended = [...open].map(run => waitForEnd(run).finally(() => open.delete(run)))
+      await Promise.race([Promise.allSettled(ended), stop])
+      return open.size
     },
   }
 }

@@ -21,6 +21,20 @@ export const nodeTimer: Timer = {
     }),
 }
 
+/** Calls `work` with a promise that resolves after `ms`. Stops the timer when `work` has ended. */
+export async function within<T>(
+  timer: Timer,
+  ms: number,
+  work: (timeUp: Promise<void>) => Promise<T>,
+): Promise<T> {
+  const stop = new AbortController()
+  try {
+    return await work(timer.sleep(ms, stop.signal))
+  } finally {
+    stop.abort()
+  }
+}
+
 /**
  * Waits for `ended`, at most `ms`. Resolves to its value, or to undefined when the time is over or `stop` was aborted. Aborts
  * `stop` at the end.

@@ -69,6 +69,8 @@ const OPTIONS: OptionNames<StartOptions> = {
   providers: true,
 }
 
+/** How long a host that stops waits for writes whose clients have left. */
+const LAST_WRITES_MS = 10_000
 /** How long a request, head and body, may take to arrive. */
 const REQUEST_TIMEOUT_MS = 30_000
 /** Longer than proxies keep idle connections, so that no proxy reuses one that the host is just closing. */
@@ -126,7 +128,11 @@ export async function startHost(config: Config, given: StartOptions): Promise<Ru
         await operator?.close()
         await sleep(config.drainSeconds * 1000)
         await closeServer(server)
-        await container.get(token.IDEMPOTENCY).drained()
+        const open = await container.get(token.IDEMPOTENCY).drained(LAST_WRITES_MS)
+        if (open > 0) {
+          const seconds = LAST_WRITES_MS / 1000
+          options.report(new Error(`${open} writes did not end within ${seconds} s and are rolled back`))
+        }
         await container.get(token.JOBS).drained()
         await running?.stop()
         await container.get(token.ISSUER).flush().catch(options.report)
